@@ -1,0 +1,160 @@
+//! The hot half of an engine, and what opening it takes.
+
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+
+use iolab_memory::PoolView;
+use iolab_options::Settings;
+
+use crate::{Completion, EngineDescription, Op};
+
+/// An engine: constant facts and a way to open lanes.
+pub trait Engine {
+    /// The lane it opens.
+    type Lane: Lane;
+
+    /// Name, options and capabilities.
+    const DESCRIPTION: EngineDescription;
+
+    /// Opens one lane for the calling thread.
+    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError>;
+}
+
+/// Everything a lane may use. Files and buffers outlive the lane.
+#[derive(Debug)]
+pub struct OpenRequest<'a> {
+    /// The job's files, in plan order; [`Op::file`] indexes them.
+    pub files: &'a [TargetFile],
+    /// Most operations in flight at once (the job's iodepth), at least 1.
+    pub depth: usize,
+    /// The slot buffers, one per unit of depth.
+    pub buffers: PoolView,
+    /// The engine's own options as the job set them.
+    pub options: &'a Settings,
+    /// Whether files were opened with `O_DIRECT`.
+    pub direct: bool,
+    /// Seed for engines that make random choices of their own.
+    pub seed: u64,
+}
+
+/// One file of a job as the engine sees it.
+#[derive(Debug, Clone)]
+pub struct TargetFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its descriptor, for engines with [`crate::FileUse::Descriptors`]; -1 otherwise.
+    pub fd: RawFd,
+    /// Its size when opened, bytes.
+    pub size_bytes: u64,
+    /// Whether it is a block device.
+    pub is_block_device: bool,
+}
+
+/// A lane: one thread's way to submit operations and collect completions.
+///
+/// A slot is the loop's until `submit` accepts an op that names it, and the lane's until `reap` hands it
+/// back. Synchronous lanes finish the operation inside `submit` and hand it out at the next `reap`.
+pub trait Lane {
+    /// Whether `submit` performs the operation before it returns.
+    const SYNCHRONOUS: bool;
+
+    /// Takes one operation. It need not be visible to the device before `flush`.
+    fn submit(&mut self, op: &Op) -> Submission;
+
+    /// Makes all accepted operations visible, with one system call or doorbell where possible.
+    fn flush(&mut self) -> Result<(), LaneError>;
+
+    /// Appends completions to `out`, as `wait` says, and returns how many. Never more than `out` has room for.
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError>;
+
+    /// `flush` and `reap` in one; engines whose kernel interface can do both in one call override it.
+    #[inline]
+    fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.flush()?;
+        self.reap(wait, out)
+    }
+}
+
+/// The answer to `submit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submission {
+    /// The op is the lane's now.
+    Accepted,
+    /// No room: flush or reap, then offer it again.
+    Full,
+    /// The op cannot be done; the errno says why. The slot stays the loop's.
+    Refused(i32),
+}
+
+/// How long `reap` waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Return only when this many completions are in `out` (or the timeout passed); 0 polls.
+    pub at_least: usize,
+    /// Give up after this many nanoseconds; `u64::MAX` waits for ever.
+    pub timeout_ns: u64,
+}
+
+impl Wait {
+    /// Look, do not wait.
+    pub const POLL: Wait = Wait { at_least: 0, timeout_ns: 0 };
+}
+
+/// A reusable batch of completions: fixed room, never grows.
+#[derive(Debug)]
+pub struct Completions {
+    items: Vec<Completion>,
+    room: usize,
+}
+
+impl Completions {
+    /// Room for `room` completions.
+    pub fn with_room(room: usize) -> Completions {
+        Completions { items: Vec::with_capacity(room), room }
+    }
+
+    /// Adds one; the caller checks `room_left`.
+    #[inline]
+    pub fn push(&mut self, completion: Completion) {
+        debug_assert!(self.items.len() < self.room, "a lane pushed more completions than there is room for");
+        if self.items.len() < self.room {
+            self.items.push(completion);
+        }
+    }
+
+    /// How many more fit.
+    #[inline]
+    pub fn room_left(&self) -> usize {
+        self.room - self.items.len()
+    }
+
+    /// Those collected since `clear`.
+    #[inline]
+    pub fn as_slice(&self) -> &[Completion] {
+        &self.items
+    }
+
+    /// Forgets them.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.items.clear();
+    }
+}
+
+/// Why a lane could not be opened.
+#[derive(Debug)]
+pub struct OpenError {
+    /// What was tried and why it failed, in a sentence a user can act on.
+    pub message: String,
+    /// The errno, where the kernel gave one.
+    pub errno: Option<i32>,
+}
+
+/// A lane broke: no operation can be submitted or reaped any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneError {
+    /// The call that failed, e.g. `io_uring_enter`.
+    pub call: &'static str,
+    /// Its errno.
+    pub errno: i32,
+}

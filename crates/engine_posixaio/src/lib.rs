@@ -1,0 +1,1 @@
+//! Placeholder header, replaced by the crate's first commit.

@@ -1,0 +1,164 @@
+//! Bucket arithmetic and the dense, live histogram.
+
+use crate::SparseHistogram;
+
+const SUB_BITS: u32 = 6;
+/// Groups of 64 buckets: the last covers 2^45 to 2^46 ns.
+const GROUPS: usize = 41;
+/// Number of buckets.
+pub const BUCKETS: usize = GROUPS << SUB_BITS;
+/// How many of them, from the first, are fio's (29 groups, up to 2^34 ns).
+pub const FIO_BUCKETS: usize = 29 << SUB_BITS;
+const LARGEST: u64 = (1 << (GROUPS as u32 + SUB_BITS - 1)) - 1;
+
+/// Index of the bucket of `value`; values beyond the last bucket fall into it.
+#[inline]
+pub const fn bucket_of(value: u64) -> usize {
+    let value = if value > LARGEST { LARGEST } else { value };
+    let error_bits = 63 - SUB_BITS - (value | (1 << SUB_BITS)).leading_zeros();
+    ((error_bits as usize) << SUB_BITS) + (value >> error_bits) as usize
+}
+
+/// Smallest value of bucket `index`.
+pub const fn bucket_low(index: usize) -> u64 {
+    if index < (2 << SUB_BITS) {
+        return index as u64;
+    }
+    let error_bits = (index >> SUB_BITS) as u32 - 1;
+    ((index & ((1 << SUB_BITS) - 1)) as u64 + (1 << SUB_BITS)) << error_bits
+}
+
+/// Value that stands for bucket `index`: its middle, as fio prints it.
+pub const fn bucket_middle(index: usize) -> u64 {
+    if index < (2 << SUB_BITS) {
+        return index as u64;
+    }
+    let error_bits = (index >> SUB_BITS) as u32 - 1;
+    bucket_low(index) + (1 << error_bits) / 2
+}
+
+/// A live histogram: `add` is a handful of instructions and never allocates.
+#[derive(Clone)]
+pub struct Histogram {
+    counts: Box<[u64; BUCKETS]>,
+    min: u64,
+    max: u64,
+    sum: u64,
+    sum_of_squares: f64,
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram").field("count", &self.count()).field("max", &self.max).finish_non_exhaustive()
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram (21 KiB).
+    pub fn new() -> Histogram {
+        Histogram { counts: Box::new([0; BUCKETS]), min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0.0 }
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        self.counts[bucket_of(value)] += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum = self.sum.wrapping_add(value);
+        let as_float = value as f64;
+        self.sum_of_squares += as_float * as_float;
+    }
+
+    /// Counts the same value `times` times, at the cost of one.
+    #[inline]
+    pub fn add_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.counts[bucket_of(value)] += times;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum = self.sum.wrapping_add(value.wrapping_mul(times));
+        let as_float = value as f64;
+        self.sum_of_squares += as_float * as_float * times as f64;
+    }
+
+    /// Adds everything `other` counted.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *mine += theirs;
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.sum_of_squares += other.sum_of_squares;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        self.min = u64::MAX;
+        self.max = 0;
+        self.sum = 0;
+        self.sum_of_squares = 0.0;
+    }
+
+    /// Number of values counted.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The counts, by bucket.
+    pub fn counts(&self) -> &[u64; BUCKETS] {
+        &self.counts
+    }
+
+    /// Plain data for a recording.
+    pub fn to_sparse(&self) -> SparseHistogram {
+        let buckets = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let buckets: Vec<(u32, u64)> = buckets.map(|(index, count)| (index as u32, *count)).collect();
+        SparseHistogram {
+            count: buckets.iter().map(|bucket| bucket.1).sum(),
+            min: if buckets.is_empty() { 0 } else { self.min },
+            max: self.max,
+            sum: u128::from(self.sum),
+            sum_of_squares: self.sum_of_squares,
+            buckets,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_lies_in_its_bucket_and_buckets_join() {
+        for index in 1..BUCKETS {
+            let low = bucket_low(index);
+            assert_eq!(bucket_of(low), index);
+            assert_eq!(bucket_of(low - 1), index - 1);
+            assert_eq!(bucket_of(bucket_middle(index)), index);
+        }
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+        assert_eq!(bucket_of(0), 0);
+    }
+
+    #[test]
+    fn the_middle_is_within_one_in_128() {
+        for shift in 0..46 {
+            for step in 0..1000_u64 {
+                let value = (1_u64 << shift) + step * ((1_u64 << shift) / 1000 + 1) % (1 << shift).max(1);
+                let middle = bucket_middle(bucket_of(value));
+                assert!(middle.abs_diff(value) * 128 <= value, "{value} stands as {middle}");
+            }
+        }
+    }
+}

@@ -1,0 +1,2 @@
+//! Placeholder header, replaced by the first commit.
+fn main() {}

@@ -1,0 +1,11 @@
+//! Memory the kernel or a device works on: aligned slot pools and pages shared between processes.
+//!
+//! Unsafe island: it maps memory and hands out raw pointers, because a buffer is written by the kernel
+//! while no Rust reference to it exists. It does not know what the bytes mean.
+#![allow(unsafe_code)] // island: mmap and raw slot pointers
+
+mod shared;
+mod slot_pool;
+
+pub use shared::{SharedRegion, SharedState};
+pub use slot_pool::{Backing, PoolError, PoolView, SlotPool};

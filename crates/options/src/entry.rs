@@ -1,0 +1,183 @@
+//! One row of an option table.
+
+/// One option: everything that help, docs, completions, the parser and the tests need to know of it.
+#[derive(Debug)]
+pub struct OptionEntry {
+    /// Canonical name, as in fio's manual.
+    pub name: &'static str,
+    /// Other accepted spellings.
+    pub aliases: &'static [&'static str],
+    /// Chapter of the reference in which it is listed.
+    pub category: Category,
+    /// What text it accepts.
+    pub kind: Kind,
+    /// The text that means the default; empty when the option has no default.
+    pub default: &'static str,
+    /// One line, no full stop, for `--cmdhelp` and completions.
+    pub summary: &'static str,
+    /// One or more sentences for `iolab explain` and the reference; may be empty.
+    pub details: &'static str,
+    /// How far iolab honours it.
+    pub status: Status,
+    /// `(text, canonical rendering)` pairs that must parse: the entry's own test.
+    pub accepts: &'static [(&'static str, &'static str)],
+    /// Texts that must be refused: the entry's own test.
+    pub rejects: &'static [&'static str],
+}
+
+impl OptionEntry {
+    /// A template for table entries: `OptionEntry { name: "bs", ..OptionEntry::BLANK }`.
+    pub const BLANK: OptionEntry = OptionEntry {
+        name: "",
+        aliases: &[],
+        category: Category::Engine,
+        kind: Kind::Text,
+        default: "",
+        summary: "",
+        details: "",
+        status: Status::Supported,
+        accepts: &[],
+        rejects: &[],
+    };
+
+    /// Whether `name` is this option's name or one of its aliases.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// Chapter of the option reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    /// What the job is called and what it shares.
+    Job,
+    /// Which files or devices, how they are laid out, opened and removed.
+    Files,
+    /// Which engine, how deep its queue.
+    Engine,
+    /// Read, write or trim; sequential or random; where.
+    Pattern,
+    /// How large each operation is.
+    BlockSize,
+    /// What written buffers hold.
+    Buffers,
+    /// When the job starts, ends, waits.
+    Time,
+    /// Rates and think time.
+    Rate,
+    /// Flushes and synchronous writes.
+    Durability,
+    /// Threads, processes, CPUs, priorities.
+    Process,
+    /// What is measured and how it is shown.
+    Measurement,
+    /// Per-operation and per-interval log files.
+    Logs,
+    /// What happens on errors.
+    Errors,
+    /// Data verification.
+    Verify,
+    /// Trace replay and recording.
+    Replay,
+    /// Zoned devices and data placement.
+    Zones,
+}
+
+/// What text an option accepts, and which [`crate::Value`] it becomes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Any text → `Value::Text`.
+    Text,
+    /// `0`/`1`, or no value at all (meaning 1) → `Value::Flag`. `=value` is optional.
+    Switch,
+    /// `0`/`1`, value required → `Value::Flag`.
+    Bool,
+    /// Whole number, arithmetic and unit suffixes allowed, within bounds → `Value::Integer`.
+    Integer {
+        /// Smallest accepted.
+        min: i64,
+        /// Largest accepted.
+        max: i64,
+    },
+    /// Up to three whole numbers for read, write, trim (`a,b,c`) → `Value::Integers`.
+    Integers {
+        /// Smallest accepted.
+        min: i64,
+        /// Largest accepted.
+        max: i64,
+    },
+    /// A number of bytes with units → `Value::Size`.
+    Size,
+    /// Bytes, `N%` or `Nz` → `Value::SizeSpec`.
+    SizeOrPercent,
+    /// Up to three sizes for read, write, trim → `Value::Sizes`.
+    Sizes,
+    /// Up to three ranges `min-max` for read, write, trim → `Value::SizeRanges`.
+    SizeRanges,
+    /// `size/percent:…`, per direction → `Value::Splits`.
+    Splits,
+    /// A time; a bare number counts in the unit → `Value::Time` (nanoseconds).
+    Time {
+        /// Unit of a bare number.
+        unit: TimeUnit,
+    },
+    /// One of the choices (name or alias) → `Value::Choice`.
+    Choice(&'static [Choice]),
+    /// `read`, `randrw`, … with an optional `:N` suffix → `Value::Pattern`.
+    Pattern,
+    /// Floating-point numbers separated by `:`, at most this many → `Value::Floats`.
+    Floats {
+        /// Most numbers accepted.
+        most: usize,
+        /// Smallest accepted.
+        min: f64,
+        /// Largest accepted.
+        max: f64,
+    },
+    /// `random|zipf:…|pareto:…|normal:…|zoned:…|zoned_abs:…`, per direction → `Value::Distributions`.
+    Distribution,
+    /// `0,2-4` → `Value::Cpus`.
+    CpuList,
+    /// A hexadecimal or decimal bit mask → `Value::Cpus`.
+    CpuMask,
+    /// Bytes as `"text"`, `0xabcd`, decimal numbers, `%o`, concatenated → `Value::Bytes`.
+    BytePattern,
+    /// `kind:period` pairs of `sync_file_range` → `Value::Text`, checked.
+    SyncFileRange,
+}
+
+/// Unit of a bare number in a time option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+}
+
+/// One accepted word of a [`Kind::Choice`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Canonical word.
+    pub name: &'static str,
+    /// Other spellings of the same choice.
+    pub aliases: &'static [&'static str],
+    /// One line.
+    pub summary: &'static str,
+}
+
+/// How far iolab honours an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Does what the reference says.
+    Supported,
+    /// Accepted and without effect here, for the reason given.
+    NoEffect(&'static str),
+    /// Known, not built yet; leaving it out changes neither what is written nor what is verified.
+    NotYet,
+    /// Known, not built yet; leaving it out would change what is written or verified, so a job that sets
+    /// it (to anything but its default) is refused in every mode.
+    NotYetChangesData,
+}

@@ -1,0 +1,62 @@
+//! What written buffers hold, and which memory buffers live in.
+
+use serde::{Deserialize, Serialize};
+
+/// Buffers of a worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferPlan {
+    /// Bytes of each slot: the largest block of any direction.
+    pub slot_bytes: u64,
+    /// Displacement of each buffer from a page boundary (`iomem_align`), bytes.
+    pub offset_bytes: u64,
+    /// Where the memory comes from.
+    pub memory: BufferMemory,
+    /// What writes carry.
+    pub content: BufferContent,
+    /// New content for every write, instead of once at the start.
+    pub refill: bool,
+    /// Change a few bytes of every block between writes, so that no two are equal.
+    pub scramble: bool,
+    /// Percent of each chunk that compresses away; `None`: incompressible.
+    pub compress_percent: Option<u32>,
+    /// Chunk the percentage holds for, bytes.
+    pub compress_chunk_bytes: u64,
+    /// Percent of writes that repeat an earlier buffer.
+    pub dedupe_percent: u32,
+    /// Repeat from a working set of this percent of the blocks instead of the previous buffer.
+    pub dedupe_working_set_percent: Option<u32>,
+}
+
+/// `mem=`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BufferMemory {
+    /// Private anonymous pages (fio's `malloc` and `mmap`).
+    Anonymous,
+    /// Pages shared between processes (fio's `shm`).
+    Shared,
+    /// Huge pages of this size (fio's `shmhuge`, `mmaphuge` without a file).
+    Huge {
+        /// Size of one huge page, bytes.
+        page_bytes: u64,
+    },
+    /// A mapped file.
+    File {
+        /// Its path.
+        path: String,
+        /// `MAP_SHARED`.
+        shared: bool,
+    },
+}
+
+/// What writes carry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BufferContent {
+    /// Pseudo-random bytes.
+    Random,
+    /// Zeroes.
+    Zero,
+    /// These bytes, repeated.
+    Pattern(Vec<u8>),
+}

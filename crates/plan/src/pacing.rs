@@ -1,0 +1,71 @@
+//! When operations are sent, and when the worker stops.
+
+use iolab_options::{PerDirection, RateProcess};
+use serde::{Deserialize, Serialize};
+
+/// Rates and think time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PacingPlan {
+    /// Bytes per second, per direction; 0: no limit.
+    pub rate_bytes: PerDirection<u64>,
+    /// Operations per second, per direction; 0: no limit.
+    pub rate_iops: PerDirection<u64>,
+    /// Slower than this many bytes per second over a cycle ends the worker; 0: no floor.
+    pub rate_min_bytes: PerDirection<u64>,
+    /// Slower than this many operations per second over a cycle ends the worker; 0: no floor.
+    pub rate_min_iops: PerDirection<u64>,
+    /// Spread of arrivals.
+    pub process: RateProcess,
+    /// Cycle of the floors, ms.
+    pub cycle_ms: u64,
+    /// Forgive schedule slips caused by think time.
+    pub ignore_think_time: bool,
+    /// Think time.
+    pub think: Option<ThinkPlan>,
+    /// Seed of Poisson gaps.
+    pub seed: u64,
+}
+
+/// Pauses between operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThinkPlan {
+    /// Pause, ns.
+    pub pause_ns: u64,
+    /// How much of it is spent spinning, ns.
+    pub spin_ns: u64,
+    /// Operations between pauses.
+    pub blocks: u32,
+    /// Which operations count.
+    pub trigger: ThinkTrigger,
+    /// Pause after this much time of I/O instead, ns; 0: count operations only.
+    pub io_time_ns: u64,
+}
+
+/// `thinktime_blocks_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkTrigger {
+    /// Completions.
+    Complete,
+    /// Submissions.
+    Issue,
+}
+
+/// When the worker starts, starts to count, and stops.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitPlan {
+    /// Wait this long after the stage starts, ns.
+    pub start_delay_ns: u64,
+    /// Not measured, ns from the start of I/O.
+    pub ramp_ns: u64,
+    /// Longest measured time, ns; `None`: no limit.
+    pub runtime_ns: Option<u64>,
+    /// Begin again at the end of the files until the runtime is over.
+    pub time_based: bool,
+    /// Passes over the workload.
+    pub loops: u64,
+    /// Bytes to move in one pass.
+    pub io_bytes: u64,
+    /// Most operations; `None`: no limit.
+    pub io_count: Option<u64>,
+}

@@ -1,0 +1,41 @@
+//! Reading and writing the JSON form.
+
+use crate::Recording;
+
+/// Format number of the recordings this version writes.
+pub const FORMAT: u32 = 1;
+
+/// Why a text is not a recording this version can read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON, or not the shape of a recording.
+    #[error("not an iolab recording: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// Another format.
+    #[error("recording format {found}; this version reads format {FORMAT}")]
+    Format {
+        /// The number found.
+        found: u64,
+    },
+}
+
+impl Recording {
+    /// The recording as one JSON document.
+    pub fn to_json(&self) -> String {
+        // Plain data with string keys: serialisation has no way to fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads what [`Recording::to_json`] wrote.
+    pub fn from_json(text: &str) -> Result<Recording, ReadError> {
+        #[derive(serde::Deserialize)]
+        struct Header {
+            iolab_recording: u64,
+        }
+        let header: Header = serde_json::from_str(text)?;
+        if header.iolab_recording != u64::from(FORMAT) {
+            return Err(ReadError::Format { found: header.iolab_recording });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+}

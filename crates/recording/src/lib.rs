@@ -1,0 +1,43 @@
+//! The recording: everything a run measured, as plain data.
+//!
+//! This is the second narrow waist (run → **recording** → report). Every report is a function of it, now or
+//! years later. It is saved as one JSON document whose first field says its format; see [`Recording::to_json`].
+//! Nothing here measures, renders or does I/O.
+
+mod format;
+mod host;
+mod log;
+mod worker;
+
+pub use format::{FORMAT, ReadError};
+pub use host::{DeviceCounters, DeviceUse, HostFacts};
+pub use log::{HistogramLogEntry, LogEntry};
+pub use worker::{CpuUse, DepthUse, DirectionRecording, ErrorCount, Interval, Outcome, SyncRecording, WorkerRecording};
+
+use iolab_plan::Plan;
+use serde::{Deserialize, Serialize};
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// Format number; readers refuse what they do not know.
+    pub iolab_recording: u32,
+    /// Version of the program that made it.
+    pub iolab_version: String,
+    /// What was to be done.
+    pub plan: Plan,
+    /// Where it was done.
+    pub host: HostFacts,
+    /// Start of the first stage, ns since the Unix epoch.
+    pub started_unix_ns: u64,
+    /// From there to the end of the last worker, ns.
+    pub elapsed_ns: u64,
+    /// The workers, in plan order.
+    pub workers: Vec<WorkerRecording>,
+    /// Block devices under the files, before and after.
+    pub devices: Vec<DeviceUse>,
+    /// What the user should know about the figures.
+    pub warnings: Vec<String>,
+    /// The user or a signal ended the run early.
+    pub interrupted: bool,
+}
