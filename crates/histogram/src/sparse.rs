@@ -141,7 +141,7 @@ mod tests {
         let mut merged = odd.to_sparse();
         merged.merge(&even.to_sparse());
         let all = all.to_sparse();
-        assert_eq!((merged.count, merged.buckets, merged.sum), (all.count, all.buckets, all.sum));
+        assert_eq!((merged.count, &merged.buckets, merged.sum), (all.count, &all.buckets, all.sum));
         odd.merge(&even);
         assert_eq!(odd.to_sparse().buckets, all.buckets);
     }
