@@ -8,6 +8,7 @@
 
 mod detailed;
 mod intervals;
+mod logs;
 mod recorder;
 mod spool;
 mod tally;
