@@ -12,5 +12,5 @@ mod op;
 
 pub use description::{Capabilities, EngineDescription, FileUse};
 pub use iolab_memory::{PoolView, SlotPool};
-pub use lane::{Completions, Engine, LaneError, OpenError, OpenRequest, Submission, TargetFile, Wait};
+pub use lane::{Completions, Engine, Lane, LaneError, OpenError, OpenRequest, Submission, TargetFile, Wait};
 pub use op::{Completion, Op, OpKind};
