@@ -65,12 +65,16 @@ impl<T: Transfer> PosixLane<T> {
 }
 
 /// Checks what `op` names. `Err` is the errno to refuse it with: `EBADF` for a file that the job has not,
-/// `EINVAL` for bytes outside its slot.
+/// `EINVAL` for bytes outside its slot or an offset that is negative to the kernel (-1 means the current position
+/// to `preadv2(2)`, so it must not get there).
 #[inline]
 pub(crate) fn stretch_of(op: &Op, files: &[FileTarget], buffers: &PoolView) -> Result<Stretch, i32> {
     let file = op.file as usize;
     let fd = files.get(file).ok_or(libc::EBADF)?.fd;
     let length = op.length as usize;
+    if i64::try_from(op.offset).is_err() {
+        return Err(libc::EINVAL);
+    }
     let address = buffers.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).ok_or(libc::EINVAL)?;
     Ok(Stretch { file, fd, address, length, offset: op.offset })
 }

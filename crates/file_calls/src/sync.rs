@@ -25,8 +25,7 @@ pub fn fdatasync(fd: RawFd) -> i32 {
 /// all three (wait before, write, wait after). 0 or a negative errno.
 #[inline]
 pub fn sync_file_range(fd: RawFd, offset: u64, length: u64, flags: u32) -> i32 {
-    const ALL: u32 =
-        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    const ALL: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     let flags = if flags == 0 { ALL } else { flags };
     // SAFETY: takes numbers only; the kernel checks them.
     retry(|| unsafe { libc::sync_file_range(fd, offset as libc::off64_t, length as libc::off64_t, flags) } as isize)
