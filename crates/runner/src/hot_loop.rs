@@ -78,7 +78,6 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             let mut pause = Pause::Full;
             if refilling {
                 pause = self.submit(now);
-                refilling = false;
             }
             if self.in_flight == 0 {
                 match pause {
@@ -154,7 +153,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         match self.lane.submit(&op) {
             Submission::Accepted => {
                 self.slots.hand_over(&op, intended_ns, *begun_ns);
-                self.batch.advance();
+                self.batch.pop_front();
                 self.pacer.released(&op, *begun_ns);
                 self.in_flight += 1;
                 self.unflushed.push(slot);
@@ -167,7 +166,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             }
             Submission::Full => false,
             Submission::Refused(errno) => {
-                self.batch.advance();
+                self.batch.pop_front();
                 self.trouble.refused(&op, errno, &mut self.recorder);
                 self.watch.look_at_once();
                 false

@@ -1,11 +1,11 @@
 //! Supervising a run from the main thread: opening gates stage by stage, passing on orders, noticing deaths,
 //! telling the observer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iolab_clock::Clock;
-use iolab_observe::DeviceSampler;
+use iolab_observe::{DeviceSampler, System};
 use iolab_plan::{ExitScope, WorkerPlan};
 use iolab_process::ChildEnd;
 use iolab_recording::{Outcome, Recording};
@@ -115,7 +115,7 @@ impl<'a> Supervisor<'a> {
         let now_ns = self.clock.now_ns();
         observer.progress(&self.progress(now_ns));
         self.recording.elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
-        self.recording.devices = self.sampler.take().map(DeviceSampler::finish).unwrap_or_default();
+        self.recording.devices = self.sampler.take().map(|sampler| sampler.finish(now_ns)).unwrap_or_default();
     }
 
     /// A worker could not be started: nobody runs.
@@ -220,8 +220,9 @@ impl<'a> Supervisor<'a> {
         if self.origin_ns.is_some() {
             return;
         }
-        let paths = self.workers().iter().flat_map(|worker| worker.files.iter().map(|file| file.path.as_path()));
-        self.sampler = Some(DeviceSampler::start(paths, self.clock.now_ns()));
+        let files = self.workers().iter().flat_map(|worker| &worker.files);
+        let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
+        self.sampler = Some(DeviceSampler::start(&System::live(), &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
         let now_ns = self.clock.now_ns();
         self.ground.control.set_origin(now_ns);
