@@ -1,1 +1,32 @@
-//! Placeholder header, replaced by the crate's first commit.
+//! The engines on the plain system calls: `sync`, `psync`, `vsync`, `pvsync` and `pvsync2`.
+//!
+//! | engine | a read or write becomes | else |
+//! | --- | --- | --- |
+//! | [`Sync`] | `read(2)`, `write(2)` | `lseek(2)` first, unless the file is already at the offset |
+//! | [`Psync`] | `pread64(2)`, `pwrite64(2)` | |
+//! | [`Vsync`] | `readv(2)`, `writev(2)` of a run of adjacent operations | `lseek(2)` as for `sync` |
+//! | [`Pvsync`] | `preadv(2)`, `pwritev(2)` | |
+//! | [`Pvsync2`] | `preadv2(2)`, `pwritev2(2)` with flags | |
+//!
+//! Trims and syncs are those of `iolab-file-calls`: `BLKDISCARD` or a punched hole, `fsync`, `fdatasync`,
+//! `sync_file_range`. Interrupted calls are made again, short transfers are reported as they are, errors as
+//! negative errno. The thread's own I/O priority applies: [`iolab_engine::Op::priority`] is not looked at, since no
+//! such call takes one.
+#![allow(unsafe_code)] // island: read, write, lseek and their vectored kin on slot buffers
+
+mod direct_offset;
+mod engines;
+mod lane;
+mod pvsync2;
+mod seeking;
+mod vsync;
+
+pub use direct_offset::{Pread, Preadv};
+pub use engines::{Psync, Pvsync, Pvsync2, Sync, Vsync};
+pub use lane::{PosixLane, Stretch, Transfer};
+pub use pvsync2::{PVSYNC2_OPTIONS, Preadv2};
+pub use seeking::Seeking;
+pub use vsync::VsyncLane;
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,7 @@ pub struct DetailedRecorder {
     exceeded: Option<LatencyExceeded>,
     logs: Option<Logs>,
     histogram_log: Option<HistogramLog>,
+    trouble: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +60,7 @@ impl DetailedRecorder {
             exceeded: None,
             logs: None,
             histogram_log: None,
+            trouble: None,
         }
     }
 
@@ -73,11 +75,6 @@ impl DetailedRecorder {
         self.logs = Some(Logs::new(plan, spool, epoch_ns, add_ns));
         let histogram = plan.histogram.as_ref();
         self.histogram_log = histogram.map(|log| HistogramLog::new(log.interval_ns, epoch_ns, add_ns, smallest_block));
-    }
-
-    /// The first operation that took too long, if one did.
-    pub fn exceeded(&self) -> Option<LatencyExceeded> {
-        self.exceeded
     }
 }
 
@@ -148,10 +145,21 @@ impl Recorder for DetailedRecorder {
         intervals.min(logs).min(self.histogram_log.as_ref().map_or(u64::MAX, HistogramLog::next_roll_ns))
     }
 
-    fn finish(&mut self, now_ns: u64, runtime_ns: u64, recording: &mut WorkerRecording) {
+    fn exceeded(&self) -> Option<LatencyExceeded> {
+        self.exceeded
+    }
+
+    fn finish(&mut self, now_ns: u64) {
         self.tick(now_ns);
         let totals = self.tally.totals;
         self.tally.intervals.finish(now_ns, &totals);
+        self.trouble = self.logs.as_mut().and_then(|logs| logs.finish(now_ns, &totals));
+        if let Some(log) = &mut self.histogram_log {
+            log.emit(now_ns, &self.latencies);
+        }
+    }
+
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
         self.tally.write_to(recording, runtime_ns);
         for (index, direction) in recording.directions.iter_mut().enumerate() {
             direction.slat = self.latencies[index].slat.to_sparse();
@@ -159,11 +167,9 @@ impl Recorder for DetailedRecorder {
             direction.lat = self.latencies[index].lat.to_sparse();
             direction.response = self.response[index].to_sparse();
         }
-        if let Some(mut logs) = self.logs.take() {
-            recording.notes.extend(logs.finish(now_ns, &totals));
-        }
-        if let Some(log) = self.histogram_log.take() {
-            recording.histogram_log = log.finish(now_ns, &self.latencies);
+        recording.notes.extend(self.trouble.clone());
+        if let Some(log) = &self.histogram_log {
+            recording.histogram_log = log.entries().to_vec();
         }
     }
 }

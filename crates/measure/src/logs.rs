@@ -197,10 +197,9 @@ impl HistogramLog {
         self.next_ns
     }
 
-    /// Closes the last interval and gives out all lines.
-    pub(crate) fn finish(mut self, now_ns: u64, latencies: &[Latencies; 3]) -> Vec<HistogramLogEntry> {
-        self.emit(now_ns, latencies);
-        self.entries
+    /// The lines so far.
+    pub(crate) fn entries(&self) -> &[HistogramLogEntry] {
+        &self.entries
     }
 
     pub(crate) fn roll(&mut self, now_ns: u64, latencies: &[Latencies; 3]) {
@@ -212,7 +211,8 @@ impl HistogramLog {
         }
     }
 
-    fn emit(&mut self, end_ns: u64, latencies: &[Latencies; 3]) {
+    /// Adds the lines of the interval that ends now.
+    pub(crate) fn emit(&mut self, end_ns: u64, latencies: &[Latencies; 3]) {
         for direction in Direction::ALL {
             let (now, seen) = (&latencies[direction.index()].clat, &mut self.seen[direction.index()]);
             let changes = now.counts().iter().zip(seen.counts()).enumerate();

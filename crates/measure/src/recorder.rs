@@ -4,7 +4,7 @@ use iolab_histogram::Histogram;
 use iolab_plan::Direction;
 use iolab_recording::WorkerRecording;
 
-use crate::{Tally, Totals};
+use crate::{LatencyExceeded, Tally, Totals};
 
 /// One completed operation and its stamps, ns.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +48,16 @@ pub trait Recorder {
     /// When `tick` next has something to do.
     fn next_tick_ns(&self) -> u64;
 
-    /// Ends counting and writes everything into the recording.
-    fn finish(&mut self, now_ns: u64, runtime_ns: u64, recording: &mut WorkerRecording);
+    /// The first operation that took longer than the job allows, if one did.
+    fn exceeded(&self) -> Option<LatencyExceeded> {
+        None
+    }
+
+    /// Ends counting: closes the last interval and log window.
+    fn finish(&mut self, now_ns: u64);
+
+    /// Writes everything counted so far into the recording; `runtime_ns` is the length of the measured part.
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording);
 }
 
 #[inline(always)]
@@ -97,9 +105,12 @@ impl Recorder for CountingRecorder {
         self.tally.intervals.next_end_ns()
     }
 
-    fn finish(&mut self, now_ns: u64, runtime_ns: u64, recording: &mut WorkerRecording) {
+    fn finish(&mut self, now_ns: u64) {
         let totals = self.tally.totals;
         self.tally.intervals.finish(now_ns, &totals);
+    }
+
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
         self.tally.write_to(recording, runtime_ns);
     }
 }
@@ -164,9 +175,12 @@ impl Recorder for FullRecorder {
         self.tally.intervals.next_end_ns()
     }
 
-    fn finish(&mut self, now_ns: u64, runtime_ns: u64, recording: &mut WorkerRecording) {
+    fn finish(&mut self, now_ns: u64) {
         let totals = self.tally.totals;
         self.tally.intervals.finish(now_ns, &totals);
+    }
+
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
         self.tally.write_to(recording, runtime_ns);
         for (direction, latencies) in recording.directions.iter_mut().zip(&self.latencies) {
             direction.slat = latencies.slat.to_sparse();

@@ -9,10 +9,10 @@ mod futex;
 mod placement;
 mod usage;
 
-pub use child::{ChildEnd, Fork, fork, kill, reap_child};
+pub use child::{ChildEnd, Fork, exit_now, fork, kill, reap_child};
 pub use futex::{futex_wait, futex_wake_all};
 pub use placement::{
     cpus_allowed, lock_memory, name_thread, raise_open_files_limit, set_cpus, set_identity, set_io_priority, set_nice,
-    set_numa_memory, sharpen_timers,
+    set_numa_memory, set_write_life_hint, sharpen_timers,
 };
 pub use usage::{Usage, thread_id, thread_usage};

@@ -116,6 +116,13 @@ pub fn raise_open_files_limit() {
     }
 }
 
+/// Tells the file system how long written data will live (fcntl F_SET_RW_HINT, `RWH_WRITE_LIFE_*`).
+pub fn set_write_life_hint(fd: i32, hint: u64) -> io::Result<()> {
+    const F_SET_RW_HINT: i32 = 1036;
+    // SAFETY: the hint outlives the call, which reads 8 bytes from it.
+    check(i64::from(unsafe { libc::fcntl(fd, F_SET_RW_HINT, &raw const hint) }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
