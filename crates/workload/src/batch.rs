@@ -16,8 +16,7 @@ impl OpBatch {
     /// Most operations a batch holds.
     pub const ROOM: usize = 64;
 
-    const BLANK: Op =
-        Op { offset: 0, length: 0, buffer_offset: 0, file: 0, slot: 0, kind: OpKind::Read, priority: 0 };
+    const BLANK: Op = Op { offset: 0, length: 0, buffer_offset: 0, file: 0, slot: 0, kind: OpKind::Read, priority: 0 };
 
     /// An empty batch.
     pub const fn new() -> OpBatch {

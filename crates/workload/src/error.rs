@@ -6,7 +6,9 @@ use iolab_plan::Direction;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
     /// The pattern names no direction.
-    #[error("the access pattern `{word}` neither reads, writes nor trims; choose one of read, write, trim, randread, …")]
+    #[error(
+        "the access pattern `{word}` neither reads, writes nor trims; choose one of read, write, trim, randread, …"
+    )]
     NoDirection {
         /// The pattern's word.
         word: String,
@@ -15,7 +17,9 @@ pub enum WorkloadError {
     #[error("the job has no files; give filename=, directory= or nrfiles=")]
     NoFiles,
     /// No file holds a single block of every direction.
-    #[error("no file has room for one block of {block_bytes} bytes (the largest has {largest_bytes}); lower bs= or raise size=")]
+    #[error(
+        "no file has room for one block of {block_bytes} bytes (the largest has {largest_bytes}); lower bs= or raise size="
+    )]
     NoRoom {
         /// Smallest block that must fit.
         block_bytes: u64,

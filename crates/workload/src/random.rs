@@ -138,7 +138,12 @@ mod tests {
 
     #[test]
     fn roles_and_numbers_have_seeds_of_their_own() {
-        let seeds = [derive(1, Role::Offset, 0), derive(1, Role::Offset, 1), derive(1, Role::Size, 0), derive(2, Role::Offset, 0)];
+        let seeds = [
+            derive(1, Role::Offset, 0),
+            derive(1, Role::Offset, 1),
+            derive(1, Role::Size, 0),
+            derive(2, Role::Offset, 0),
+        ];
         for (index, seed) in seeds.iter().enumerate() {
             assert!(!seeds[..index].contains(seed));
         }

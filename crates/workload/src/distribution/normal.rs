@@ -21,7 +21,9 @@ impl Normal {
     /// The center is a fraction of the range.
     pub(crate) fn new(count: u64, deviation_percent: f64, center: f64) -> Result<Normal, String> {
         if !(deviation_percent.is_finite() && deviation_percent >= 0.0) {
-            return Err(format!("normal wants a deviation in percent of the range, such as 10, not {deviation_percent}"));
+            return Err(format!(
+                "normal wants a deviation in percent of the range, such as 10, not {deviation_percent}"
+            ));
         }
         let range = count as f64;
         // A center of 1 is the last block, not the one after it.
@@ -85,7 +87,9 @@ mod tests {
     #[test]
     fn stays_within_the_range_whatever_the_parameters() {
         let mut generator = Generator::new(5);
-        for (count, percent, center) in [(1, 0.0, 1.0), (10, 0.0, 0.5), (10, 1e12, 0.0), (3, 100.0, 1.0), (1 << 50, 50.0, 1.0)] {
+        for (count, percent, center) in
+            [(1, 0.0, 1.0), (10, 0.0, 0.5), (10, 1e12, 0.0), (3, 100.0, 1.0), (1 << 50, 50.0, 1.0)]
+        {
             let mut normal = Normal::new(count, percent, center).expect("good parameters");
             assert!((0..1000).all(|_| normal.draw(&mut generator) < count));
         }

@@ -109,7 +109,10 @@ mod tests {
         let near = |observed: u32, probability: f64, what: &str| {
             let expected = probability * f64::from(draws);
             let allowed = 4.5 * (expected * (1.0 - probability)).max(1.0).sqrt() + 1.0;
-            assert!((f64::from(observed) - expected).abs() <= allowed, "{what} of {count}^{theta}: {observed}, not {expected}");
+            assert!(
+                (f64::from(observed) - expected).abs() <= allowed,
+                "{what} of {count}^{theta}: {observed}, not {expected}"
+            );
         };
         for (index, observed) in seen.iter().enumerate().take(count.min(20) as usize) {
             near(*observed, ((index + 1) as f64).powf(-theta) / sum, &format!("rank {index}"));
@@ -137,7 +140,8 @@ mod tests {
         let count = 1_u64 << 29;
         let zipf = Zipf::new(count, 0.9).expect("good parameters");
         let mut generator = Generator::new(3);
-        let mut tail: Vec<u64> = (0..1_000_000).map(|_| zipf.rank(&mut generator)).filter(|rank| rank % 2 == 1).collect();
+        let mut tail: Vec<u64> =
+            (0..1_000_000).map(|_| zipf.rank(&mut generator)).filter(|rank| rank % 2 == 1).collect();
         tail.retain(|rank| *rank > count / 2);
         let drawn = tail.len();
         tail.sort_unstable();

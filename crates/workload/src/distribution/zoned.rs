@@ -110,7 +110,8 @@ mod tests {
     fn zones_get_their_shares() {
         let domain = Domain { count: 10_000, step_bytes: 4096 };
         let manual = [share(60.0, 10.0, 0), share(30.0, 20.0, 0), share(8.0, 30.0, 0), share(2.0, 40.0, 0)];
-        let observed = shares_between(&Zoned::relative(domain, &manual).expect("good zones"), &[1000, 3000, 6000, 10_000]);
+        let observed =
+            shares_between(&Zoned::relative(domain, &manual).expect("good zones"), &[1000, 3000, 6000, 10_000]);
         for (got, expected) in observed.iter().zip([60.0, 30.0, 8.0, 2.0]) {
             assert!((got - expected).abs() < 0.7, "{observed:?}");
         }
@@ -123,7 +124,8 @@ mod tests {
     #[test]
     fn tiny_and_senseless_zones() {
         let domain = Domain { count: 3, step_bytes: 4096 };
-        let tiny = Zoned::absolute(domain, &[share(50.0, 0.0, 1), share(50.0, 0.0, 1), share(0.0, 0.0, 1)]).expect("good");
+        let tiny =
+            Zoned::absolute(domain, &[share(50.0, 0.0, 1), share(50.0, 0.0, 1), share(0.0, 0.0, 1)]).expect("good");
         assert!(shares_between(&tiny, &[3])[0] > 99.0);
         for bad in [vec![], vec![share(0.0, 50.0, 0)], vec![share(f64::NAN, 1.0, 0)], vec![share(1.0, -1.0, 0)]] {
             assert!(Zoned::relative(domain, &bad).is_err(), "{bad:?}");
