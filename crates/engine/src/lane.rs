@@ -58,6 +58,15 @@ pub trait Lane {
     /// Whether `submit` performs the operation before it returns.
     const SYNCHRONOUS: bool;
 
+    /// Whether `flush_and_reap` submits and waits in one system call. The loop then stamps *submitted* just
+    /// before that call, because there is no moment between the two.
+    const FUSES: bool = false;
+
+    /// What the user should know of how the lane was opened (features the kernel lacks, limits met).
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Takes one operation. It need not be visible to the device before `flush`.
     fn submit(&mut self, op: &Op) -> Submission;
 

@@ -37,6 +37,7 @@ impl Engine for Null {
             trims: true,
             syncs: true,
             direct: true,
+            extends_files: true,
         },
     };
 

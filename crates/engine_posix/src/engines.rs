@@ -11,6 +11,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     trims: true,
     syncs: true,
     direct: true,
+    extends_files: true,
 };
 
 /// What the engines say in common; the rest is filled in for each.

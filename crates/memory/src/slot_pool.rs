@@ -1,4 +1,6 @@
 //! A pool of equal, page-aligned slots, one for each operation that may be in flight.
+//!
+//! Unsafe because it maps memory itself and hands out pointers into it that the kernel writes through.
 
 use std::io;
 use std::ptr::NonNull;
