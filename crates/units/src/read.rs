@@ -101,11 +101,7 @@ fn time_factor(suffix: &str, bare_ns: u64) -> Result<i128, UnitError> {
 }
 
 /// Sign, digits, fraction and suffix of `text`, multiplied out.
-fn scaled(
-    text: &str,
-    unit: &'static str,
-    factor: impl Fn(&str) -> Result<i128, UnitError>,
-) -> Result<i128, UnitError> {
+fn scaled(text: &str, unit: &'static str, factor: impl Fn(&str) -> Result<i128, UnitError>) -> Result<i128, UnitError> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Err(UnitError::Empty);
@@ -201,7 +197,8 @@ mod tests {
 
     #[test]
     fn nonsense_sizes_are_refused() {
-        for text in ["", " ", "k", "8q", "8kk", "8kbb", "8bi", "4 k", "1.", ".5k", "1.9", "-1", "0x", "1.5.2k", "0x1.5"] {
+        for text in ["", " ", "k", "8q", "8kk", "8kbb", "8bi", "4 k", "1.", ".5k", "1.9", "-1", "0x", "1.5.2k", "0x1.5"]
+        {
             assert!(parse_bytes(text, KbBase::K1024).is_err(), "{text}");
         }
         assert_eq!(parse_bytes("16384p", KbBase::K1024), Err(UnitError::Overflow("16384p".into())));
