@@ -57,6 +57,7 @@ impl Engine for Mmap {
             trims: true,
             syncs: true,
             direct: true,
+            extends_files: false,
         },
     };
 

@@ -38,6 +38,7 @@ impl Engine for PosixAio {
             trims: true,
             syncs: true,
             direct: true,
+            extends_files: true,
         },
     };
 
