@@ -82,6 +82,12 @@ pub trait Lane {
         self.flush()?;
         self.reap(wait, out)
     }
+
+    /// What the user should know of how the lane was opened, e.g. which faster way the kernel refused and
+    /// why; whole sentences for the warnings of the recording. Cold.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// The answer to `submit`.
