@@ -36,7 +36,8 @@ fn seconds_left(plan: &WorkerPlan, now: &WorkerProgress) -> Option<f64> {
     let by_time = limits.runtime_ns.map(|runtime_ns| (runtime_ns as f64 / 1e9 - measured).max(0.0));
     let total = limits.io_bytes.saturating_mul(limits.loops) as f64;
     let done = now.bytes.iter().sum::<u64>() as f64;
-    let by_size = (!limits.time_based && done > 0.0 && measured > 0.5).then(|| (total - done).max(0.0) * measured / done);
+    let by_size =
+        (!limits.time_based && done > 0.0 && measured > 0.5).then(|| (total - done).max(0.0) * measured / done);
     let own = match (by_time, by_size) {
         (Some(time), Some(size)) => time.min(size),
         (time, size) => time.or(size)?,

@@ -67,8 +67,7 @@ const MOST_BYTES: u64 = 64 << 20;
 fn read_input(name: &str) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     let mut bytes = Vec::new();
-    let mut source: Box<dyn Read> =
-        if name == "-" { Box::new(std::io::stdin()) } else { Box::new(File::open(name)?) };
+    let mut source: Box<dyn Read> = if name == "-" { Box::new(std::io::stdin()) } else { Box::new(File::open(name)?) };
     source.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(std::io::Error::other("larger than 64 MiB: this is not a job file"));
@@ -109,10 +108,7 @@ pub(crate) fn check_safety(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Resu
 }
 
 /// Plan to recording.
-pub(crate) fn run(
-    plan: &Plan,
-    observer: &mut dyn Observer,
-) -> Result<(Recording, Vec<Option<File>>), Failure> {
+pub(crate) fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<(Recording, Vec<Option<File>>), Failure> {
     iolab_process::count_signals();
     let (clock, unfit) = Clock::best();
     let host = iolab_observe::System::live().host_facts(clock.name(), std::env::args().collect());

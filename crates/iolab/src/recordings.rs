@@ -42,6 +42,7 @@ fn folder() -> Result<PathBuf> {
 
 fn file_name(recording: &Recording) -> String {
     let first = recording.plan.workers.first().map_or("run", |worker| worker.job.as_str());
-    let safe: String = first.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).take(40).collect();
+    let safe: String =
+        first.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).take(40).collect();
     format!("{safe}-{}.iolab", recording.started_unix_ns / 1_000_000)
 }

@@ -161,9 +161,10 @@ fn snapshot_of(plan: &Plan, progress: &Progress, before: Option<&Progress>) -> S
     };
     let rate = |pick: fn(&iolab_runner::WorkerProgress) -> [u64; 3]| {
         [0, 1, 2].map(|index| {
-            let used = plan.workers.iter().any(|worker| {
-                worker.workload.pattern.directions.iter().any(|direction| direction.index() == index)
-            });
+            let used = plan
+                .workers
+                .iter()
+                .any(|worker| worker.workload.pattern.directions.iter().any(|direction| direction.index() == index));
             let since = before.map_or(0, |before| sum(before, pick, index));
             let amount = sum(progress, pick, index).saturating_sub(since);
             (used && seconds > 0.0).then(|| (amount as f64 / seconds) as u64)

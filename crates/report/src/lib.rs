@@ -8,6 +8,7 @@
 
 pub mod aggregate;
 mod calendar;
+pub mod columns;
 mod errno;
 pub mod json;
 pub mod logs;
