@@ -46,7 +46,8 @@ mod tests {
             assert!(ranks.iter().all(|rank| *rank < count));
             for depth in 1..=3 {
                 let (blocks, accesses) = (h.powi(depth) * count as f64, (1.0 - h).powi(depth));
-                let share = ranks.iter().filter(|rank| (**rank as f64) + 0.5 < blocks).count() as f64 / f64::from(draws);
+                let share =
+                    ranks.iter().filter(|rank| (**rank as f64) + 0.5 < blocks).count() as f64 / f64::from(draws);
                 assert!((share - accesses).abs() < 0.008, "{count} {h} {depth}: {share}, not {accesses}");
             }
         }
