@@ -33,7 +33,7 @@ impl Surroundings for Here {
     }
 
     fn cpus(&self) -> u64 {
-        u64::from(self.system.cpus_online())
+        self.system.cpus_online().len() as u64
     }
 
     fn page_bytes(&self) -> u64 {
