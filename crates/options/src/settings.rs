@@ -96,6 +96,14 @@ getters! {
     sizes -> PerDirection<Option<u64>>: Value::Sizes(sizes) => *sizes;
     /// A [`Value::SizeRanges`], bytes.
     size_ranges -> PerDirection<Option<(u64, u64)>>: Value::SizeRanges(ranges) => *ranges;
+    /// A [`Value::SizeRange`], bytes.
+    size_range -> (u64, u64): Value::SizeRange(range) => *range;
+    /// A [`Value::Times`], nanoseconds.
+    times_ns -> PerDirection<Option<u64>>: Value::Times(times) => *times;
+    /// A [`Value::TimeRange`], nanoseconds.
+    time_range_ns -> (u64, u64): Value::TimeRange(range) => *range;
+    /// A [`Value::Pattern`]: word, `:N` count, `:Nk` bytes.
+    pattern -> (&str, Option<u32>, i64): Value::Pattern { word, every, skip_bytes } => (word.as_str(), *every, *skip_bytes);
     /// A [`Value::Splits`].
     splits -> &PerDirection<Option<Vec<crate::BlockSplit>>>: Value::Splits(splits) => splits;
     /// A [`Value::Time`], nanoseconds.

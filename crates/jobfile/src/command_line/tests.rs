@@ -1,0 +1,1 @@
+//! Command lines, good and bad.

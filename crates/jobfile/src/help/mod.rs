@@ -1,0 +1,1 @@
+//! Help made from the tables.

@@ -1,0 +1,1 @@
+//! Whole job files and command lines.
