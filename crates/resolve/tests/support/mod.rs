@@ -89,7 +89,7 @@ pub(crate) static ENGINES: [&EngineDescription; 7] = [&PSYNC, &MMAP, &LIBAIO, &U
 pub(crate) fn request(jobs: &JobSet) -> Request<'_> {
     Request {
         jobs,
-        options: text::options(),
+        options: iolab_jobfile::OPTIONS,
         engines: &ENGINES,
         machine: &Lab,
         mode: Mode::Iolab,
