@@ -4,11 +4,12 @@
 //! finite arguments; the logarithm wants a positive normal number. Both are series (Abramowitz and Stegun,
 //! "Handbook of Mathematical Functions", 4.1.27 and 4.2.1) after reduction of the argument.
 
-use std::f64::consts::{LN_2, LOG2_E, SQRT_2};
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
 /// The upper bits of ln 2, so that a small multiple of it is exact.
 const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+const ROOT_OF_HALF: u64 = FRAC_1_SQRT_2.to_bits();
 /// Adding and subtracting this rounds to a whole number, which then stands in the low bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
@@ -16,10 +17,10 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 #[inline]
 pub(crate) fn ln(x: f64) -> f64 {
     let bits = x.to_bits();
-    let mantissa = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 0x3ff0_0000_0000_0000);
-    let large = mantissa > SQRT_2;
-    let mantissa = if large { mantissa * 0.5 } else { mantissa };
-    let exponent = ((bits >> 52) as i64 - 1023 + i64::from(large)) as f64;
+    // Counting exponents from the root of one half instead of 1 brings the mantissa near 1 without a branch.
+    let exponent = bits.wrapping_sub(ROOT_OF_HALF) as i64 >> 52;
+    let mantissa = f64::from_bits(bits.wrapping_sub((exponent as u64) << 52));
+    let exponent = exponent as f64;
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let z = s * s;
     // 2 (s + s^3/3 + s^5/5 + …), summed in pairs so that the processor can overlap them.

@@ -77,8 +77,10 @@ impl Directions for MixedDirections {
 /// Independent draws. Reads get their percentage; writes and trims, where both occur, halve the rest.
 #[derive(Debug)]
 pub(crate) struct Dice {
-    first: Direction,
-    others: [Direction; 2],
+    /// A miss takes the first, a hit the second: an index costs less than a branch nobody can predict.
+    faces: [Direction; 2],
+    /// Takes half of the misses.
+    third: Option<Direction>,
     chance: Chance,
     generator: Generator,
 }
@@ -87,11 +89,10 @@ impl Dice {
     fn new(read_percent: u32, used: &[Direction], seed: u64) -> Dice {
         let first = used.first().copied().unwrap_or(Direction::Read);
         let second = used.get(1).copied().unwrap_or(first);
-        let third = used.get(2).copied().unwrap_or(second);
         let percent = if first == Direction::Read { read_percent } else { 50 };
         Dice {
-            first,
-            others: [second, third],
+            faces: [second, first],
+            third: used.get(2).copied(),
             chance: Chance::percent(percent),
             generator: Generator::new(derive(seed, Role::Direction, 0)),
         }
@@ -99,9 +100,11 @@ impl Dice {
 
     #[inline]
     fn next(&mut self) -> Direction {
-        let [second, third] = self.others;
-        let other = if second != third && self.generator.next() >> 63 == 1 { third } else { second };
-        if self.generator.chance(self.chance) { self.first } else { other }
+        let hit = self.generator.chance(self.chance);
+        match self.third {
+            Some(third) if !hit && self.generator.next() >> 63 == 1 => third,
+            _ => self.faces[usize::from(hit)],
+        }
     }
 }
 

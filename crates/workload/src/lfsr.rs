@@ -2,7 +2,8 @@
 //!
 //! Each step multiplies the state by x modulo a primitive polynomial over GF(2), so that a register of n bits runs
 //! through all 2^n - 1 states other than 0 (Golomb, "Shift Register Sequences", 1967; Lidl and Niederreiter,
-//! "Finite Fields", section 8.1). States past the number of blocks are passed over. The seed chooses where to begin;
+//! "Finite Fields", section 8.1). A state is the block's number; block 0, which is no state, comes last. States past
+//! the number of blocks are passed over. The seed chooses where to begin;
 //! the order around the circle is fixed, which is the weakness of this generator and the price of its speed.
 
 use crate::permutation::Walk;
@@ -99,7 +100,7 @@ impl ShiftRegisterWalk {
 impl Walk for ShiftRegisterWalk {
     fn new(count: u64, seed: u64) -> ShiftRegisterWalk {
         // Offsets end below 2^63, so that the widest register always suffices.
-        let width = (u64::BITS - count.leading_zeros()).clamp(NARROWEST, WIDEST);
+        let width = (u64::BITS - count.saturating_sub(1).leading_zeros()).clamp(NARROWEST, WIDEST);
         let mask = (1 << width) - 1;
         ShiftRegisterWalk {
             state: 1 + mix(seed) % mask,
@@ -117,10 +118,13 @@ impl Walk for ShiftRegisterWalk {
             return None;
         }
         self.left -= 1;
+        if self.left == 0 {
+            return Some(0);
+        }
         loop {
             self.step();
-            if self.state <= self.count {
-                return Some(self.state - 1);
+            if self.state < self.count {
+                return Some(self.state);
             }
         }
     }

@@ -102,14 +102,10 @@ impl Ranking {
             Order::Scattered(permutation) => permutation.image_below(rank, self.count),
             Order::Around(center) => {
                 let away = rank.div_ceil(2);
-                if rank % 2 == 1 {
-                    let block = center + away;
-                    if block < self.count { block } else { block - self.count }
-                } else if away <= *center {
-                    center - away
-                } else {
-                    center + self.count - away
-                }
+                // To the left is the long way round to the right: a selection, where a branch would be a coin's toss.
+                let step = if rank % 2 == 1 { away } else { self.count - away };
+                let block = center + step;
+                if block < self.count { block } else { block - self.count }
             }
         }
     }
