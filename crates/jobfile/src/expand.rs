@@ -19,15 +19,15 @@ pub(crate) fn expand(raw: &str, surroundings: &dyn Surroundings) -> Expanded {
     let mut unset = Vec::new();
     let mut text = variables(raw, surroundings, &mut unset);
     let mut keywords = false;
-    let facts: [(&str, fn(&dyn Surroundings) -> u64); 3] = [
-        ("$ncpus", |machine| machine.cpus()),
-        ("$pagesize", |machine| machine.page_bytes()),
-        ("$mb_memory", |machine| machine.memory_mib()),
-    ];
-    for (keyword, fact) in facts {
-        if text.contains(keyword) {
-            text = text.replace(keyword, &fact(surroundings).to_string());
-            keywords = true;
+    if text.contains('$') {
+        let facts = [
+            ("$ncpus", surroundings.cpus()),
+            ("$pagesize", surroundings.page_bytes()),
+            ("$mb_memory", surroundings.memory_mib()),
+        ];
+        for (keyword, fact) in facts {
+            keywords |= text.contains(keyword);
+            text = text.replace(keyword, &fact.to_string());
         }
     }
     Expanded { text, keywords, unset }

@@ -121,14 +121,14 @@ pub enum Kind {
         /// Unit of a bare number.
         unit: TimeUnit,
     },
-    /// One size or a range `min-max` of sizes → `Value::SizeRange`, bytes.
+    /// One size or a range `min-max` of sizes → `Value::SizeRanges`, the same for every direction.
     SizeRange,
-    /// Up to three times for read, write, trim → `Value::Times` (nanoseconds).
+    /// Up to three times for read, write, trim → `Value::Time` if all are equal, else `Value::Times` (nanoseconds).
     Times {
         /// Unit of a bare number.
         unit: TimeUnit,
     },
-    /// One time or a range `min-max` of times → `Value::TimeRange` (nanoseconds).
+    /// One time → `Value::Time`, or a range `min-max` of times → `Value::TimeRange` (nanoseconds).
     TimeRange {
         /// Unit of a bare number.
         unit: TimeUnit,

@@ -29,7 +29,7 @@ pub(crate) fn enghelp(topic: &str) -> Result<String, Failure> {
     }
     let entry = engine.options.iter().find(|entry| entry.answers_to(option));
     let entry = entry.ok_or_else(|| Failure::mistake(format!("iolab: engine {name} has no option {option}")))?;
-    Ok(iolab_jobfile::help::option_help(entry))
+    Ok(iolab_jobfile::help::describe(entry))
 }
 
 fn find(name: &str) -> Result<&'static EngineDescription, Failure> {

@@ -8,14 +8,14 @@ use crate::{engine_registry, output};
 pub(crate) fn main(term: &str) -> Result<u8, Failure> {
     let mut texts = Vec::new();
     if let Some(entry) = iolab_jobfile::find_option(term) {
-        texts.push(help::option_help(entry));
+        texts.push(help::describe(entry));
     }
     if let Some(column) = iolab_report::columns::find(term) {
         texts.push(iolab_report::columns::text(column));
     }
     for engine in engine_registry::descriptions() {
         if let Some(entry) = engine.options.iter().find(|entry| entry.answers_to(term)) {
-            texts.push(format!("Option of engine {}:\n{}", engine.name, help::option_help(entry)));
+            texts.push(format!("Option of engine {}:\n{}", engine.name, help::describe(entry)));
         }
     }
     if texts.is_empty() {
@@ -28,10 +28,9 @@ pub(crate) fn main(term: &str) -> Result<u8, Failure> {
 /// The answer to `--cmdhelp[=OPTION|all]`.
 pub(crate) fn cmdhelp(topic: &str) -> Result<String, Failure> {
     if topic == "all" {
-        return Ok(help::all_options());
+        return Ok(help::cmdhelp_all());
     }
-    let entry = iolab_jobfile::find_option(topic).ok_or_else(|| Failure::mistake(unknown(topic)))?;
-    Ok(help::option_help(entry))
+    help::cmdhelp(topic).ok_or_else(|| Failure::mistake(unknown(topic)))
 }
 
 fn unknown(term: &str) -> String {

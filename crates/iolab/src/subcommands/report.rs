@@ -11,7 +11,7 @@ use crate::output::{self, Format};
 use crate::recordings;
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
-    let version = TerseVersion::from_number(arguments.terse_version)
+    let version = TerseVersion::from_number(u64::from(arguments.terse_version))
         .ok_or_else(|| Failure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
     let formats = arguments.output_format.iter().map(|word| {
         let unknown = || Failure::mistake(format!("iolab: unknown format {word}: normal, terse, json or json+"));

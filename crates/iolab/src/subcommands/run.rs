@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iolab_jobfile::help;
 use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunOptions};
 use iolab_plan::Plan;
 use iolab_recording::{Outcome, Recording};
@@ -99,7 +100,7 @@ pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure
 pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> {
     unsupported(run)?;
     if run.help {
-        output::print(&iolab_jobfile::help::usage("iolab run"))?;
+        output::print(&help::usage("iolab run"))?;
     } else if run.version {
         output::print(&format!("iolab {}\n", env!("CARGO_PKG_VERSION")))?;
     } else if let Some(topic) = &run.cmdhelp {
@@ -138,9 +139,7 @@ pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Opt
         return Err(Failure::mistake("warnings are fatal (--warnings-fatal)"));
     }
     if run.showcmd {
-        for job in &planned.jobs.jobs {
-            output::print(&(command_line::to_command_line(job) + "\n"))?;
-        }
+        output::print(&help::showcmd("fio", &planned.jobs))?;
     }
     Ok((run.showcmd || run.parse_only).then_some(0))
 }
@@ -187,7 +186,7 @@ fn exit_code(recording: &Recording) -> u8 {
 
 fn formats(run: &RunOptions) -> Result<Vec<Format>, Failure> {
     let number = run.terse_version.unwrap_or(3);
-    let version = TerseVersion::from_number(number)
+    let version = TerseVersion::from_number(u64::from(number))
         .ok_or_else(|| Failure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
     let mut formats: Vec<Format> = run
         .output_formats

@@ -65,14 +65,13 @@ impl Names {
         if let Some(exact) = self.exact(name) {
             return Ok(exact);
         }
-        let mut candidates = self.beginning_with(name);
-        match candidates.len() {
-            1 => return Ok(candidates.pop_first().map_or_else(|| unreachable_meaning(name), |(_, meaning)| meaning)),
-            0 => {}
-            _ => {
-                let names: Vec<String> = candidates.keys().take(8).map(|name| format!("--{name}")).collect();
-                return Err((format!("`--{name}` is ambiguous"), Some(format!("it could be {}", names.join(", ")))));
-            }
+        let candidates = self.beginning_with(name);
+        if candidates.len() > 1 {
+            let names: Vec<String> = candidates.keys().take(8).map(|name| format!("--{name}")).collect();
+            return Err((format!("`--{name}` is ambiguous"), Some(format!("it could be {}", names.join(", ")))));
+        }
+        if let Some(only) = candidates.into_values().next() {
+            return Ok(only);
         }
         // An option of an engine that a job file may name.
         if !engine_owners(name, surroundings).is_empty() {
@@ -109,8 +108,4 @@ impl Names {
 
 fn job_meaning(entry: &'static OptionEntry) -> Meaning {
     Meaning::Job { name: entry.name.to_owned(), needs_value: !takes_no_value(&entry.kind) }
-}
-
-fn unreachable_meaning(name: &str) -> Meaning {
-    Meaning::Job { name: name.to_owned(), needs_value: false }
 }

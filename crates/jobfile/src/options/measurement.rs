@@ -246,7 +246,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         status: Status::NotYet,
         accepts: &[("iops:0.3%", "iops:0.3%"), ("bw_slope:5", "bw_slope:5")],
         rejects: &["iops", "rate:1%", "iops:x"],
-        ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "steadystate_duration",

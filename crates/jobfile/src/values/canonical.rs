@@ -13,13 +13,10 @@ pub fn canonical(value: &Value) -> String {
         Value::Size(bytes) => format_bytes(*bytes),
         Value::SizeSpec(spec) => size_spec(*spec),
         Value::Sizes(each) => triple(each, |bytes| format_bytes(*bytes)),
-        Value::SizeRange((min, max)) if min == max => format_bytes(*min),
-        Value::SizeRange(range) => size_range(range),
         Value::SizeRanges(each) => triple(each, size_range),
         Value::Splits(each) => triple(each, |splits| joined(splits, ':', split)),
         Value::Time(ns) => format_ns(*ns),
         Value::Times(each) => triple(each, |ns| format_ns(*ns)),
-        Value::TimeRange((min, max)) if min == max => format_ns(*min),
         Value::TimeRange((min, max)) => format!("{}-{}", format_ns(*min), format_ns(*max)),
         Value::Pattern { word, every, skip_bytes } => pattern(word, *every, *skip_bytes),
         Value::Floats(numbers) => joined(numbers, ':', f64::to_string),
@@ -55,6 +52,10 @@ fn size_spec(spec: SizeSpec) -> String {
 }
 
 fn size_range((min, max): &(u64, u64)) -> String {
+    // A single size given for a range reads back as one wherever it was accepted as one.
+    if min == max {
+        return format_bytes(*min);
+    }
     format!("{}-{}", format_bytes(*min), format_bytes(*max))
 }
 

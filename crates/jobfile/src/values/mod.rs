@@ -17,11 +17,12 @@ mod piece;
 mod splits;
 mod words;
 
-use iolab_options::{Kind, Value};
+use iolab_options::{Kind, TimeUnit, Value};
 use iolab_units::KbBase;
 
 pub use canonical::canonical;
 pub use errno::errno_by_name;
+pub(crate) use pattern::PATTERNS;
 pub(crate) use piece::Piece;
 
 /// Why a value was refused, and which part of its text.
@@ -80,13 +81,13 @@ fn by_kind(kind: &Kind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, V
         Kind::Size => Ok(Value::Size(numbers::bytes(whole, rules)?)),
         Kind::SizeOrPercent => numbers::size_spec(whole, rules).map(Value::SizeSpec),
         Kind::Sizes => numbers::triple(whole, |part| numbers::bytes(part, rules)).map(Value::Sizes),
-        Kind::SizeRange => numbers::size_range(whole, rules, true).map(Value::SizeRange),
+        Kind::SizeRange => numbers::size_range(whole, rules, true).map(|range| Value::SizeRanges([Some(range); 3])),
         Kind::SizeRanges => {
             numbers::triple(whole, |part| numbers::size_range(part, rules, false)).map(Value::SizeRanges)
         }
         Kind::Time { unit } => Ok(Value::Time(numbers::time(whole, *unit, rules)?)),
-        Kind::Times { unit } => numbers::triple(whole, |part| numbers::time(part, *unit, rules)).map(Value::Times),
-        Kind::TimeRange { unit } => numbers::time_range(whole, *unit, rules).map(Value::TimeRange),
+        Kind::Times { unit } => times(whole, *unit, rules),
+        Kind::TimeRange { unit } => time_range(whole, *unit, rules),
         Kind::Splits => splits::splits(whole, rules).map(Value::Splits),
         Kind::Floats { most, min, max } => numbers::floats(whole, *most, (*min, *max)).map(Value::Floats),
         Kind::Distribution => distribution::distributions(whole, rules).map(Value::Distributions),
@@ -100,6 +101,19 @@ fn by_kind(kind: &Kind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, V
         Kind::BufferMemory => checked::buffer_memory(whole),
         Kind::NumaMemory => checked::numa_memory(whole),
     }
+}
+
+fn times(whole: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Result<Value, ValueError> {
+    let each = numbers::triple(whole, |part| numbers::time(part, unit, rules))?;
+    Ok(match each {
+        [Some(read), Some(write), Some(trim)] if read == write && write == trim => Value::Time(read),
+        _ => Value::Times(each),
+    })
+}
+
+fn time_range(whole: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Result<Value, ValueError> {
+    let (min, max) = numbers::time_range(whole, unit, rules)?;
+    Ok(if min == max { Value::Time(min) } else { Value::TimeRange((min, max)) })
 }
 
 #[cfg(test)]
