@@ -4,6 +4,7 @@
 //! A file gets a hole: `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the file system passes on to the device
 //! as it is mounted to (`discard`). What is read from a trimmed range afterwards is zeroes in a file; on a device
 //! it is whatever the device says.
+//! Unsafe because the descriptor is a number that the runner keeps open, and the ioctl reads a range by pointer.
 
 use std::os::fd::RawFd;
 
