@@ -99,6 +99,9 @@ impl LibaioLane {
     #[cold]
     #[inline(never)]
     fn submit_control(&mut self, op: &Op) -> Submission {
+        if op.slot as usize >= self.iocbs.len() {
+            return Submission::Refused(libc::EFAULT);
+        }
         let file = self.files[op.file as usize];
         let opcode = match op.kind {
             OpKind::Sync => command::FSYNC,
