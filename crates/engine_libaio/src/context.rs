@@ -52,11 +52,13 @@ impl Context {
     #[inline]
     pub(crate) fn get_events(&self, at_least: usize, events: &mut [IoEvent], timeout_ns: u64) -> i32 {
         let (least, most) = (at_least as libc::c_long, events.len() as libc::c_long);
-        let timeout = libc::timespec {
-            tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (timeout_ns % 1_000_000_000) as libc::c_long,
-        };
-        let limit: *const libc::timespec = if timeout_ns == u64::MAX { std::ptr::null() } else { &raw const timeout };
+        let mut timeout = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut limit: *const libc::timespec = std::ptr::null();
+        if timeout_ns != u64::MAX {
+            timeout.tv_sec = (timeout_ns / 1_000_000_000) as libc::time_t;
+            timeout.tv_nsec = (timeout_ns % 1_000_000_000) as libc::c_long;
+            limit = &raw const timeout;
+        }
         let first = events.as_mut_ptr();
         // SAFETY: the kernel writes at most `most` events to the slice and reads the timeout; both live through it.
         let result = unsafe { libc::syscall(libc::SYS_io_getevents, self.id, least, most, first, limit) };

@@ -11,6 +11,9 @@ use crate::abi::{self, IoEvent, Iocb, command};
 use crate::context::Context;
 use crate::plain;
 
+/// How often a submission that the kernel has no memory for is offered again before its first operation fails.
+const PATIENCE: usize = 10_000;
+
 /// A lane on one AIO context.
 #[derive(Debug)]
 pub struct LibaioLane {
@@ -142,12 +145,13 @@ impl LibaioLane {
     /// Hands flushed operations to the kernel until it has them all or has no room.
     #[inline]
     fn submit_queue(&mut self) -> Result<(), LaneError> {
+        let mut patience = PATIENCE;
         while self.queued_from < self.flushed_to {
             let taken = self.context.submit(&self.queue[self.queued_from..self.flushed_to]);
             if taken > 0 {
                 self.queued_from += taken as usize;
                 self.in_kernel += taken as usize;
-            } else if !self.submit_failed(-taken)? {
+            } else if !self.submit_failed(-taken, &mut patience)? {
                 return Ok(());
             }
         }
@@ -161,11 +165,17 @@ impl LibaioLane {
     /// The kernel took nothing: whether to offer the queue again now.
     #[cold]
     #[inline(never)]
-    fn submit_failed(&mut self, errno: i32) -> Result<bool, LaneError> {
+    fn submit_failed(&mut self, errno: i32, patience: &mut usize) -> Result<bool, LaneError> {
         match errno {
             libc::EINTR => return Ok(true),
             // No room: completions make some, and the next flush or reap offers the rest.
             0 | libc::EAGAIN if self.in_kernel > 0 => return Ok(false),
+            // Nothing in flight can make room: the kernel is short of memory for a moment.
+            0 | libc::EAGAIN if *patience > 0 => {
+                *patience -= 1;
+                std::thread::yield_now();
+                return Ok(true);
+            }
             0 | libc::ENOSYS => return Err(LaneError { call: "io_submit", errno }),
             _ => {}
         }

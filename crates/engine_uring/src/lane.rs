@@ -14,6 +14,8 @@ use crate::plain;
 
 /// How often a lane with a submission thread looks for completions before it sleeps for them.
 const SPINS: usize = 2000;
+/// How often a submission that the kernel has no memory for is offered again before the lane gives up.
+const PATIENCE: usize = 10_000;
 
 /// A lane on one ring, for the thread that opened it.
 #[derive(Debug)]
@@ -235,6 +237,7 @@ impl UringLane {
     #[inline(never)]
     fn enter_again(&mut self, first: i32, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
         let forever = timeout_ns == u64::MAX;
+        let mut patience = PATIENCE;
         let mut result = first;
         loop {
             match -result {
@@ -257,6 +260,11 @@ impl UringLane {
                     if waited < 0 && waited != -libc::EINTR {
                         return Err(LaneError { call: "io_uring_enter", errno: -waited });
                     }
+                }
+                // Nothing in flight can make room: the kernel is short of memory for a moment.
+                libc::EAGAIN | libc::EBUSY if patience > 0 => {
+                    patience -= 1;
+                    std::thread::yield_now();
                 }
                 errno => return Err(LaneError { call: "io_uring_enter", errno }),
             }
