@@ -3,6 +3,7 @@
 //! Fit only when CPUID says the counter is invariant (leaf 8000_0007h, EDX bit 8; Intel SDM vol. 3, 19.17.1) and
 //! two calibrations against `CLOCK_MONOTONIC` agree. `rdtsc` is used without a fence: it may be reordered by
 //! some tens of cycles, which is below what a stamp is used for here.
+//! Unsafe because `rdtsc` and the kernel clock it is compared with are intrinsics and C calls.
 
 /// Why the TSC is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]

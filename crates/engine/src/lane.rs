@@ -62,11 +62,6 @@ pub trait Lane {
     /// before that call, because there is no moment between the two.
     const FUSES: bool = false;
 
-    /// What the user should know of how the lane was opened (features the kernel lacks, limits met).
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// Takes one operation. It need not be visible to the device before `flush`.
     fn submit(&mut self, op: &Op) -> Submission;
 
@@ -81,6 +76,12 @@ pub trait Lane {
     fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
         self.flush()?;
         self.reap(wait, out)
+    }
+
+    /// What the user should know of how the lane was opened, e.g. which faster way the kernel refused and
+    /// why; whole sentences for the warnings of the recording. Cold.
+    fn notes(&self) -> &[String] {
+        &[]
     }
 }
 

@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -92,13 +92,38 @@ pub fn logical_block_bytes(path: &Path) -> io::Result<u32> {
     Ok(rustix::fs::ioctl_blksszget(&file)?)
 }
 
-/// Bytes an ordinary user may still write to the file system of `path` (statvfs(3), `f_bavail`).
+/// Bytes an ordinary user may still write to the file system of `path`, or of its nearest folder that exists
+/// (statvfs(3), `f_bavail`).
 ///
 /// # Errors
-/// Whatever statvfs(3) says; `path` must exist.
+/// Whatever statvfs(3) says of that folder.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
-    let facts = rustix::fs::statvfs(path)?;
+    let given = path.ancestors().filter(|ancestor| !ancestor.as_os_str().is_empty());
+    let nearest = given.filter(|ancestor| ancestor.exists()).map(Path::to_owned).next();
+    let facts = rustix::fs::statvfs(nearest.unwrap_or_else(|| PathBuf::from(".")))?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
+/// Every regular file below a folder, recursively, sorted. Symbolic links to files count, links to folders are not
+/// followed.
+///
+/// # Errors
+/// The first folder that cannot be read.
+pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if entry.path().is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Whether the file at `path` can be opened with `O_DIRECT`; for a folder, whether files in it could be; for a
@@ -172,9 +197,24 @@ mod tests {
     }
 
     #[test]
-    fn free_space_needs_a_path_that_exists() {
-        assert!(free_bytes(Path::new("/")).is_ok());
-        assert!(free_bytes(Path::new("/proc/none/such")).is_err());
+    fn free_space_is_that_of_the_nearest_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path(), &folder.path().join("a/b/c"), Path::new("relative"), Path::new("/proc/none/such")] {
+            assert!(free_bytes(path).is_ok(), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn files_are_found_below_and_links_to_folders_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("a/b")).unwrap();
+        fs::write(at("z"), "").unwrap();
+        fs::write(at("a/b/c"), "").unwrap();
+        std::os::unix::fs::symlink(folder.path(), at("a/loop")).unwrap();
+        std::os::unix::fs::symlink(at("z"), at("link")).unwrap();
+        assert_eq!(files_below(folder.path()).unwrap(), [at("a/b/c"), at("link"), at("z")]);
+        assert!(files_below(&at("none")).is_err());
     }
 
     #[test]

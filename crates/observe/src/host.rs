@@ -25,24 +25,34 @@ impl System {
             hostname: uname.nodename().to_string_lossy().into_owned(),
             kernel: uname.release().to_string_lossy().into_owned(),
             cpu_model: self.cpu_model().unwrap_or_else(|| uname.machine().to_string_lossy().into_owned()),
-            cpus: self.cpus_online(),
+            cpus: u32::try_from(self.cpus_online().len()).unwrap_or(u32::MAX),
             memory_bytes: self.memory_bytes(),
             clock: clock.to_owned(),
             command_line,
         }
     }
 
-    /// CPUs online, at least 1.
-    pub fn cpus_online(&self) -> u32 {
-        let text = self.read("sys/devices/system/cpu/online").unwrap_or_default();
-        count_list(&text).max(1)
+    /// Numbers of the CPUs online, ascending; CPU 0 when the kernel does not say.
+    pub fn cpus_online(&self) -> Vec<usize> {
+        let cpus = parse_list(&self.read("sys/devices/system/cpu/online").unwrap_or_default());
+        if cpus.is_empty() { vec![0] } else { cpus }
     }
 
     /// Memory, bytes; 0 if unknown.
     pub fn memory_bytes(&self) -> u64 {
-        let text = self.read("proc/meminfo").unwrap_or_default();
-        let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-        total.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
+        self.meminfo_bytes("MemTotal:").unwrap_or(0)
+    }
+
+    /// Size of a huge page unless another is asked for, bytes; 2 MiB when the kernel does not say.
+    pub fn huge_page_bytes(&self) -> u64 {
+        self.meminfo_bytes("Hugepagesize:").unwrap_or(2 << 20)
+    }
+
+    /// A line of `/proc/meminfo`, which counts in KiB whatever it prints (proc_meminfo(5)).
+    fn meminfo_bytes(&self, name: &str) -> Option<u64> {
+        let text = self.read("proc/meminfo")?;
+        let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+        rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
     }
 
     /// `model name` of the first CPU; some architectures have none.
@@ -53,14 +63,16 @@ impl System {
     }
 }
 
-/// How many numbers a kernel list such as `0-3,8` names; parts that are no numbers count nothing.
-fn count_list(text: &str) -> u32 {
-    let count_part = |part: &str| -> Option<u32> {
+/// Most numbers taken from one list: more CPUs than any kernel is built for.
+const LONGEST_LIST: usize = 1 << 16;
+
+/// The numbers of a kernel list such as `0-3,8`; parts that are no numbers name none.
+fn parse_list(text: &str) -> Vec<usize> {
+    let part = |part: &str| -> Option<std::ops::RangeInclusive<usize>> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        Some(last.checked_sub(first)? + 1)
+        Some(first.parse().ok()?..=last.parse().ok()?)
     };
-    text.trim().split(',').filter_map(count_part).sum()
+    text.trim().split(',').filter_map(part).flatten().take(LONGEST_LIST).collect()
 }
 
 #[cfg(test)]
@@ -70,9 +82,17 @@ mod tests {
 
     #[test]
     fn kernel_lists() {
-        for (text, expected) in [("0", 1), ("0-3\n", 4), ("0-1,4,6-7", 5), ("", 0), ("x,3", 1), ("5-2", 0)] {
-            assert_eq!(count_list(text), expected, "{text}");
+        for (text, expected) in [
+            ("0", vec![0]),
+            ("0-3\n", vec![0, 1, 2, 3]),
+            ("0-1,4,6-7", vec![0, 1, 4, 6, 7]),
+            ("", vec![]),
+            ("x,3", vec![3]),
+            ("5-2", vec![]),
+        ] {
+            assert_eq!(parse_list(text), expected, "{text}");
         }
+        assert_eq!(parse_list("0-99999999999").len(), LONGEST_LIST);
     }
 
     #[test]
@@ -80,17 +100,19 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture
             .file("sys/devices/system/cpu/online", "0-7\n")
-            .file("proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
+            .file("proc/meminfo", "MemTotal:       2048 kB\nHugepagesize:  32 kB\n");
         fixture.file("proc/cpuinfo", "processor\t: 0\nmodel name\t: Quick CPU @ 3 GHz\n");
         let facts = fixture.system().host_facts("tsc", vec!["iolab".into()]);
         assert_eq!((facts.cpus, facts.memory_bytes), (8, 2 << 20));
+        assert_eq!(fixture.system().huge_page_bytes(), 32 << 10);
         assert_eq!((facts.cpu_model.as_str(), facts.clock.as_str()), ("Quick CPU @ 3 GHz", "tsc"));
     }
 
     #[test]
     fn facts_of_an_empty_machine_are_modest() {
         let fixture = Fixture::new();
-        assert_eq!((fixture.system().cpus_online(), fixture.system().memory_bytes()), (1, 0));
+        let system = fixture.system();
+        assert_eq!((system.cpus_online(), system.memory_bytes(), system.huge_page_bytes()), (vec![0], 0, 2 << 20));
         assert!(!fixture.system().host_facts("", vec![]).cpu_model.is_empty());
     }
 

@@ -17,7 +17,9 @@ mod system;
 
 pub use block_tree::{BlockDevice, DeviceNumber};
 pub use device_sampler::DeviceSampler;
-pub use file_facts::{DirectIo, FileFacts, FileKind, direct_io_at, file_facts, free_bytes, logical_block_bytes};
+pub use file_facts::{
+    DirectIo, FileFacts, FileKind, direct_io_at, file_facts, files_below, free_bytes, logical_block_bytes,
+};
 pub use hazard::{Hazard, WriteTarget};
 pub use host::{locked_memory_limit, page_bytes};
 pub use layout_mark::{LayoutMark, MARK_NAME, is_fio_generated_name, layout_mark, mark_layout};

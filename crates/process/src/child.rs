@@ -1,4 +1,6 @@
 //! Forking and collecting children.
+//!
+//! Unsafe because fork leaves the child with one thread and whatever the others had locked.
 
 use std::io;
 

@@ -1,4 +1,6 @@
 //! Waiting for a word of shared memory to change, across processes (futex(2)).
+//!
+//! Unsafe because futex(2) has no wrapper: the address of the word is passed to the kernel as it is.
 
 use std::sync::atomic::AtomicU32;
 

@@ -7,6 +7,7 @@
 mod child;
 mod futex;
 mod placement;
+mod signals;
 mod usage;
 
 pub use child::{ChildEnd, Fork, exit_now, fork, kill, reap_child};
@@ -15,4 +16,5 @@ pub use placement::{
     cpus_allowed, lock_memory, name_thread, raise_open_files_limit, set_cpus, set_identity, set_io_priority, set_nice,
     set_numa_memory, set_write_life_hint, sharpen_timers,
 };
+pub use signals::{INTERRUPTS, REPORTS_ASKED, count_signals};
 pub use usage::{Usage, thread_id, thread_usage};

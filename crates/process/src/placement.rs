@@ -1,4 +1,6 @@
 //! CPUs, priorities, identity, memory policy and limits of the calling thread.
+//!
+//! Unsafe because these are C calls that read masks and names through pointers.
 
 use std::io;
 

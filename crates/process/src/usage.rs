@@ -1,4 +1,6 @@
 //! CPU time, switches and faults of the calling thread (getrusage(2), RUSAGE_THREAD).
+//!
+//! Unsafe because getrusage(2) fills a C structure.
 
 /// What the thread has used since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

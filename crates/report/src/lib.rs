@@ -1,13 +1,14 @@
 //! Reports: pure functions from a [`iolab_recording::Recording`] to text.
 //!
-//! One file or folder per format: [`normal`], [`json`], [`terse`], [`logs`], [`status`], [`summary`]. All of
-//! them read the same figures from [`aggregate`], so formats cannot drift apart. fio's formats are reproduced
+//! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`], [`status`] and
+//! [`mod@summary`]. All of them read the same figures from [`aggregate`], so formats cannot drift apart. fio's formats are reproduced
 //! in layout, keys, order and units; where fio's own figures are known to mislead (extremes of groups,
 //! percentiles above the maximum, shares that add to more than 100 %) the layout stays and the figure is right.
 //! Nothing here does I/O, reads a clock, the locale or the environment: what depends on them is passed in.
 
 pub mod aggregate;
 mod calendar;
+pub mod columns;
 mod errno;
 pub mod json;
 pub mod logs;

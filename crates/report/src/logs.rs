@@ -1,7 +1,8 @@
 //! fio's log files: lines of latency, bandwidth, IOPS and histogram logs, and how the files are called.
 //!
-//! Columns of a line: time (ms), value, [largest value of the window,] direction (0 read, 1 write, 2 trim),
-//! bytes, [offset,] priority[, issue time (ns)]. Values are ns, KiB/s or IOPS. Writing files is the caller's.
+//! Columns of a line: time (ms), value, direction (0 read, 1 write, 2 trim), bytes, priority. When asked for, the
+//! largest value of the window follows the value, the offset the bytes, and the issue time (ns) comes last.
+//! Values are ns, KiB/s or IOPS. Writing files is the caller's.
 
 use std::fmt::Write;
 

@@ -85,22 +85,19 @@ pub(crate) fn scaled(value: u64, figures: u32, binary: bool, unit: Unit) -> Stri
     const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
     let (step, prefixes) = if binary { (1024, BINARY) } else { (1000, DECIMAL) };
     let limit = 10_u128.pow(figures);
-    let mut whole = u128::from(value) * if unit == Unit::BitsPerSecond { 8 } else { 1 };
-    let (mut rest, mut prefix) = (0, 0);
+    let value = u128::from(value) * if unit == Unit::BitsPerSecond { 8 } else { 1 };
+    let (mut whole, mut divisor, mut prefix) = (value, 1_u128, 0);
     while whole >= limit && prefix + 1 < prefixes.len() {
-        (rest, whole) = (whole % step, whole / step);
+        divisor *= step;
+        whole = value / divisor;
         prefix += 1;
     }
     let digits = whole.to_string().len();
-    let room = (figures as usize).saturating_sub(digits + 1);
-    let suffix = unit.suffix();
-    let prefix_text = prefixes[prefix];
-    if prefix == 0 || room == 0 {
-        let rounded = whole + u128::from(rest * 2 >= step);
-        return format!("{rounded}{prefix_text}{suffix}");
-    }
-    let number = whole as f64 + rest as f64 / step as f64;
-    format!("{number:.room$}{prefix_text}{suffix}")
+    let room = if prefix == 0 { 0 } else { (figures as usize).saturating_sub(digits + 1) };
+    let number = value as f64 / divisor as f64;
+    // Without a fraction the whole part is rounded half up.
+    let number = if room == 0 { (number + 0.5).floor() } else { number };
+    format!("{number:.room$}{}{}", prefixes[prefix], unit.suffix())
 }
 
 /// `count` per second over `runtime_ns`; 0 for no time.
@@ -138,6 +135,7 @@ mod tests {
             (4096, 4, true, Unit::Bytes, "4096B"),
             (16_384, 4, true, Unit::Bytes, "16.0KiB"),
             (88_326_144, 4, true, Unit::Bytes, "84.2MiB"),
+            (42_650_802, 4, false, Unit::BytesPerSecond, "42.7MB/s"),
             (0, 4, true, Unit::BytesPerSecond, "0B/s"),
         ] {
             assert_eq!(scaled(value, figures, binary, unit), expected, "{value}");

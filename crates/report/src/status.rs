@@ -14,7 +14,8 @@ pub struct Snapshot {
     /// Files open.
     pub open_files: u32,
     /// One letter per worker, in plan order: fio's state letters (`P` not yet started, `R` sequential reads, `r`
-    /// random reads, `W`, `w`, `M`, `m`, `D`, `d`, `F` waiting for a sync, `E` ended, `_` collected, …).
+    /// random reads, `W`, `w`, `M`, `m`, `D`, `d`, `F` waiting for a sync, `E` ended, `_` collected, …). Empty in
+    /// the first seconds of a run, when rates mean nothing yet: then the line ends after the limits, as fio's does.
     pub states: String,
     /// Least and most IOPS asked for, if the load is paced by IOPS.
     pub iops_limits: Option<(u64, u64)>,
@@ -45,6 +46,9 @@ pub fn status_line(snapshot: &Snapshot) -> String {
     }
     if let Some((least, most)) = snapshot.iops_limits {
         line += &format!(", {least}-{most} IOPS");
+    }
+    if snapshot.states.is_empty() {
+        return line;
     }
     let percent = snapshot.percent.map_or("-.-%".to_owned(), |percent| format!("{percent:3.1}%"));
     line += &format!(": [{}][{percent}]", states_text(&snapshot.states));
@@ -129,6 +133,12 @@ mod tests {
             status_line(&mixed),
             "Jobs: 3 (f=6), 0-2300 IOPS: [m(2),_(1),r(1)][-.-%][r=4096B/s,w=0B/s][r=1,w=0 IOPS][eta --]"
         );
+    }
+
+    #[test]
+    fn the_first_seconds_show_limits_only() {
+        let early = Snapshot { states: String::new(), byte_limits: Some((0, 1 << 20)), ..snapshot() };
+        assert_eq!(status_line(&early), "Jobs: 1 (f=1), 0B/s-1024KiB/s");
     }
 
     #[test]

@@ -60,6 +60,15 @@ fn groups_are_sums() {
 }
 
 #[test]
+fn a_single_operation_has_a_rate() {
+    let mut recording = fixture::case("single");
+    let reads = &mut recording.workers[0].directions[0];
+    (reads.ios, reads.bytes, reads.runtime_ns) = (1, 4096, 0);
+    let direction = &figures(&recording).jobs[0].directions[0];
+    assert_eq!((direction.runtime_ms(), direction.bytes_per_second() as u64), (2001, 2046));
+}
+
+#[test]
 fn hidden_workers_do_not_appear() {
     let mut recording = fixture::case("clones");
     recording.plan.workers[2].measurement.stats = false;

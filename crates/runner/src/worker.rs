@@ -111,7 +111,7 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     };
     let lane = E::open(&request)
         .map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })?;
-    recording.notes.extend(lane.notes());
+    recording.notes.extend_from_slice(lane.notes());
     task.seat.set_state(State::Ready);
     if task.seat.wait_for_gate(GATE_RUN) != Order::None || !delay(task) {
         return Ok(Stop::Interrupt);

@@ -121,6 +121,10 @@ fn worker_total(directions: &[Direction], worker: &WorkerRecording) -> Direction
             add(&mut sum, own);
         }
     }
+    if sum.ios > 0 && sum.runtime_ns == 0 {
+        // A single operation has no first-to-last time: the worker's own keeps its rate finite and honest.
+        sum.runtime_ns = worker.runtime_ns;
+    }
     sum
 }
 

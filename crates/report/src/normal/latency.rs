@@ -59,7 +59,8 @@ pub(super) fn write_percentiles(text: &mut String, name: &str, histogram: &Spars
         .iter()
         .zip(&values)
         .map(|(percent, value)| {
-            let rounded_up = value.div_ceil(divisor);
+            // Rounded up as fio does, but never past the maximum that stands a few lines above.
+            let rounded_up = value.div_ceil(divisor).min(histogram.max / divisor);
             format!(" {percent:width$.decimals$}th=[{rounded_up:value_width$}]", width = decimals + 3)
         })
         .collect();
@@ -111,7 +112,7 @@ mod tests {
             "    lat percentiles (nsec):\n     |  20th=[   60],  40th=[   61],  60th=[   70],  80th=[   70],\n     | 100th=[   80]\n"
         );
         let mut text = String::new();
-        write_percentiles(&mut text, "clat", &histogram(&[53_504, 3_400_000]), &[5.0, 99.95]);
+        write_percentiles(&mut text, "clat", &histogram(&[53_504, 3_400_500]), &[5.0, 99.95]);
         assert_eq!(text, "    clat percentiles (usec):\n     |  5.00th=[   54], 99.95th=[ 3392]\n");
     }
 }
