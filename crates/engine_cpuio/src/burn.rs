@@ -4,8 +4,9 @@
 //! longer than asked.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use iolab_clock::Clock;
 use iolab_options::Settings;
 
 /// Numbers sorted in one round: a few tens of kilobytes, more than registers and less than a second-level cache.
@@ -30,11 +31,11 @@ impl Burner {
     }
 
     /// Works until `length` has passed, at least one round.
-    pub(crate) fn burn(&mut self, length: Duration) {
-        let start = Instant::now();
+    pub(crate) fn burn(&mut self, clock: &Clock, length: Duration) {
+        let end_ns = clock.now_ns().saturating_add(nanoseconds(length));
         loop {
             self.round();
-            if start.elapsed() >= length {
+            if clock.now_ns() >= end_ns {
                 return;
             }
         }
@@ -55,6 +56,11 @@ impl Burner {
     }
 }
 
+/// A duration as the clock counts; past five centuries it is for ever.
+pub(crate) fn nanoseconds(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// The next number of a xorshift sequence (Marsaglia 2003).
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
@@ -72,7 +78,7 @@ mod tests {
         let mut burner = Burner::Sort { numbers: vec![0; NUMBERS].into_boxed_slice(), state: 1 };
         let mut smallest = Vec::new();
         for _ in 0..3 {
-            burner.burn(Duration::ZERO);
+            burner.burn(&Clock::monotonic(), Duration::ZERO);
             let Burner::Sort { numbers, .. } = &burner else { panic!("another way of burning") };
             assert!(numbers.is_sorted() && numbers[0] != numbers[NUMBERS - 1]);
             smallest.push(numbers[0]);

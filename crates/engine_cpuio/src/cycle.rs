@@ -44,16 +44,14 @@ mod tests {
 
     #[test]
     fn burning_takes_its_share_of_the_cycle() {
-        let cases: &[(&[(&str, i64)], u64, u64)] = &[
-            (&[("cpuload", 100)], 50_000, 0),
-            (&[("cpuload", 50)], 50_000, 50_000),
-            (&[("cpuload", 20), ("cpuchunks", 1_000)], 1_000, 4_000),
-            (&[("cpuload", 1), ("cpuchunks", 10)], 10, 990),
-        ];
-        for &(options, burn_us, sleep_us) in cases {
+        let check = |options: &[(&str, i64)], burn_us, sleep_us| {
             let expected = Cycle { burn: Duration::from_micros(burn_us), sleep: Duration::from_micros(sleep_us) };
             assert_eq!(cycle(options).unwrap(), expected, "{options:?}");
-        }
+        };
+        check(&[("cpuload", 100)], 50_000, 0);
+        check(&[("cpuload", 50)], 50_000, 50_000);
+        check(&[("cpuload", 20), ("cpuchunks", 1_000)], 1_000, 4_000);
+        check(&[("cpuload", 1), ("cpuchunks", 10)], 10, 990);
     }
 
     #[test]

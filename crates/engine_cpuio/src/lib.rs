@@ -9,8 +9,8 @@
 //! is touched, and bandwidth and size mean nothing. Such a job is for `runtime`, or for ending when others do
 //! (`exit_on_io_done`): bytes are no measure of when it is done. Latency is the length of the cycle.
 //!
-//! This engine is the one that looks at a clock, for a burn has to end some time; it stamps no operation. A cycle is
-//! not cut short when the job is stopped.
+//! This engine is the one that looks at a clock, for a burn has to end some time; it stamps no operation. A signal
+//! cuts the sleep of a cycle short, not the burn.
 
 mod burn;
 mod cycle;
@@ -23,7 +23,9 @@ use iolab_engine::{
     OpenError, OpenRequest, Submission, Wait,
 };
 
-use burn::Burner;
+use iolab_clock::Clock;
+
+use burn::{Burner, nanoseconds};
 use cycle::Cycle;
 
 /// The engine `cpuio`.
@@ -33,6 +35,7 @@ pub struct Cpuio;
 /// The lane of [`Cpuio`].
 #[derive(Debug)]
 pub struct CpuioLane {
+    clock: Clock,
     cycle: Cycle,
     burner: Burner,
     finished: Finished,
@@ -62,6 +65,7 @@ impl Engine for Cpuio {
 
     fn open(request: &OpenRequest<'_>) -> Result<CpuioLane, OpenError> {
         Ok(CpuioLane {
+            clock: Clock::monotonic(),
             cycle: Cycle::from_options(request.options)?,
             burner: Burner::from_options(request.options, request.seed),
             finished: Finished::with_depth(request.depth),
@@ -80,9 +84,10 @@ impl Lane for CpuioLane {
             // EOPNOTSUPP, which the standard library does not name (errno(3)).
             return Submission::Refused(95);
         }
-        self.burner.burn(self.cycle.burn);
+        self.burner.burn(&self.clock, self.cycle.burn);
         if !self.cycle.sleep.is_zero() {
-            std::thread::sleep(self.cycle.sleep);
+            // A signal may end the sleep early: a job that is told to stop need not finish its cycle.
+            self.clock.sleep_until(self.clock.now_ns().saturating_add(nanoseconds(self.cycle.sleep)), 0);
         }
         self.finished.push(Completion { slot: u32::from(op.slot), result: op.length as i32 });
         Submission::Accepted
