@@ -33,7 +33,7 @@ impl Surroundings for Here {
     }
 
     fn cpus(&self) -> u64 {
-        self.system.cpus_online().len() as u64
+        u64::from(self.system.cpus_online())
     }
 
     fn page_bytes(&self) -> u64 {
@@ -89,10 +89,6 @@ impl Machine for Here {
 
     fn cpus_online(&self) -> Vec<usize> {
         iolab_process::cpus_allowed()
-    }
-
-    fn page_bytes(&self) -> u64 {
-        page_bytes()
     }
 
     fn huge_page_bytes(&self) -> u64 {
