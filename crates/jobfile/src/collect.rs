@@ -16,30 +16,6 @@ use crate::{Diagnostic, JobSection, JobSet, Severity, Surroundings};
 
 /// The engine of a job that names none, as in fio.
 const DEFAULT_ENGINE: &str = "psync";
-/// Engines asked when an unknown option may belong to another one, for the message.
-const KNOWN_ENGINES: &[&str] = &[
-    "io_uring",
-    "libaio",
-    "pvsync2",
-    "psync",
-    "sync",
-    "mmap",
-    "posixaio",
-    "null",
-    "cpuio",
-    "exec",
-    "nvme",
-    "logfs",
-    "io_uring_cmd",
-    "filecreate",
-    "falloc",
-    "splice",
-    "sg",
-    "spdk",
-    "net",
-    "rbd",
-];
-
 /// Options of globals in force.
 #[derive(Default, Clone)]
 struct Globals {
@@ -289,8 +265,8 @@ fn find_in(table: Option<&'static [OptionEntry]>, name: &str) -> Option<&'static
 
 /// Engines (at most three) that have an option of this name.
 pub(crate) fn engine_owners(name: &str, surroundings: &dyn Surroundings) -> Vec<&'static str> {
-    let owners = KNOWN_ENGINES.iter().filter(|engine| find_in(surroundings.engine_options(engine), name).is_some());
-    owners.copied().take(3).collect()
+    let has = |engine: &&str| find_in(surroundings.engine_options(engine), name).is_some();
+    surroundings.engine_names().into_iter().filter(has).take(3).collect()
 }
 
 /// Whether a bare name may stand for an option of this kind.

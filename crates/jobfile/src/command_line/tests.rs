@@ -45,6 +45,7 @@ fn every_form_of_an_option_means_the_same() {
 fn names_may_be_cut_short() {
     let set = jobs(&["--name=a", "--runt=5", "--status=10"], &[]);
     assert_eq!(set.jobs[0].settings.time_ns("runtime"), Some(5_000_000_000));
+    assert!(good(&["-h"]).run.help && good(&["-v"]).run.version);
     assert_eq!(good(&["--status=10"]).run.status_interval_ns, Some(10_000_000_000));
 }
 
