@@ -3,6 +3,7 @@
 //! As in fio, a line is a comment when `;` or `#` is its first visible character, and `;` or `#` ends the text of any
 //! other line. Unlike fio, a broken header, a missing include or a line outside any section is an error.
 
+use crate::collect::MOST_ERRORS;
 use crate::raw::{Assignment, Document, Scope, Section};
 use crate::{Diagnostic, Severity, Surroundings};
 
@@ -49,11 +50,18 @@ impl Reader<'_> {
 
     fn refuse(&mut self, source: usize, span: (usize, usize), reason: impl Into<String>, suggestion: Option<String>) {
         let reason = reason.into();
+        // Warnings stop at MOST_ERRORS, so there is always room for an error.
+        if self.diagnostics.len() >= 2 * MOST_ERRORS {
+            return;
+        }
         self.diagnostics.push(Diagnostic { severity: Severity::Error, source, span, reason, suggestion });
     }
 
     /// fio cuts values at `;` and `#` without a word, which has surprised many a command and path.
     fn warn_of_comment(&mut self, source: usize, span: (usize, usize)) {
+        if self.diagnostics.len() >= MOST_ERRORS {
+            return;
+        }
         let reason = "from here on the line is read as a comment".to_owned();
         let suggestion = Some("put a blank before it if that is meant".to_owned());
         self.diagnostics.push(Diagnostic { severity: Severity::Warning, source, span, reason, suggestion });

@@ -187,6 +187,7 @@ fn mistakes_are_refused_where_they_stand() {
         (&["--output-format=json,foo"], "json,foo", "not a report format", "json+"),
         (&["--eta=xx"], "xx", "xx", "auto"),
         (&["--debug=foo"], "foo", "foo", "process"),
+        (&["--eta-interval=1ms"], "1ms", "flood", ""),
         (&["--max-jobs=0"], "0", "not within", ""),
         (&["--terse-version=9"], "9", "not within", ""),
         (&["--status-interval=soon"], "soon", "not a number", ""),
@@ -205,6 +206,10 @@ fn values_are_checked_with_the_place_on_the_command_line() {
     let failure = crate::parse(&Request { command_line: Some(&line), files: &[] }, &Fixed).expect_err("8q");
     let (begin, end) = failure.diagnostics[0].span;
     assert_eq!((failure.diagnostics[0].source, &failure.sources[0].1[begin..end]), (0, "8q"));
+    let line = good(&["--name=a", "--bs", "4k, 8q"]);
+    let failure = crate::parse(&Request { command_line: Some(&line), files: &[] }, &Fixed).expect_err("8q");
+    let (begin, end) = failure.diagnostics[0].span;
+    assert_eq!(&failure.sources[0].1[begin..end], "'4k, 8q'");
 }
 
 #[test]
