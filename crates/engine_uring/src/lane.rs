@@ -1,0 +1,456 @@
+//! The hot half: one submission entry per slot, one `io_uring_enter` for submitting and waiting together.
+//!
+//! Guarantees: no allocation between open and drop; at most one system call per `flush_and_reap` while the
+//! kernel neither refuses nor is interrupted; dropping the lane gives up or awaits every operation, because
+//! the buffers are freed afterwards. A wait with a timeout that a signal interrupts returns early; one
+//! without goes on. Waiting is for what is in flight: with nothing in flight no wait sleeps.
+
+use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, Submission, TargetFile, Wait};
+
+use crate::abi::{self, Cqe, Sqe, enter, opcode, setup, sq_flag, sqe_flag};
+use crate::opening::Opened;
+use crate::options::Wishes;
+use crate::plain;
+
+/// How often a lane with a submission thread looks for completions before it sleeps for them.
+const SPINS: usize = 2000;
+/// How often a submission that the kernel has no memory for is offered again before the lane gives up.
+const PATIENCE: usize = 10_000;
+
+/// A lane on one ring, for the thread that opened it.
+#[derive(Debug)]
+pub struct UringLane {
+    ring: crate::ring::Ring,
+    /// Address of slot 0, the distance of slots, and how much of each may be used.
+    buffers: u64,
+    stride_bytes: u64,
+    slot_bytes: u64,
+    depth: usize,
+    /// Operations accepted and not handed out yet.
+    held: usize,
+    /// Offered to the kernel and not yet consumed by it.
+    unsubmitted: u32,
+    /// `IOSQE_*` flags of syncs and trims.
+    control_flags: u8,
+    /// First word of a read's and a write's entry: opcode, flags.
+    read_word: u64,
+    write_word: u64,
+    /// `RWF_*` flags of reads and writes, as an entry has them.
+    transfer_flags: u64,
+    /// What of a slot's number is the index of its registered buffer: all, or without registration nothing.
+    buffer_mask: u64,
+    /// Whether every transfer needs more than its plain entry: vectors, or now and then `IOSQE_ASYNC`.
+    is_special: bool,
+    /// For each file, its descriptor or registered index, as the first word of an entry has it.
+    file_words: Box<[u64]>,
+    files: Box<[PlainFile]>,
+    /// One for each slot where transfers are vectored, else empty.
+    vectors: Box<[libc::iovec]>,
+    is_vectored: bool,
+    fixed_buffers: bool,
+    force_async: u32,
+    until_async: u32,
+    poll_thread: bool,
+    poll_device: bool,
+    /// Cleared when the kernel turns out not to know the discard command.
+    discards_by_ring: bool,
+    /// Operations performed by plain calls, to be handed out; never more than `depth`.
+    done: Vec<Completion>,
+    setup_flags: u32,
+    notes: Vec<String>,
+}
+
+/// What plain system calls need of a file.
+#[derive(Debug, Clone, Copy)]
+struct PlainFile {
+    fd: i32,
+    is_block_device: bool,
+}
+
+impl UringLane {
+    pub(crate) fn new(opened: Opened, request: &iolab_engine::OpenRequest<'_>, wishes: &Wishes) -> UringLane {
+        let Opened { ring, setup_flags, fixed_buffers, fixed_files, notes } = opened;
+        let pool = &request.buffers;
+        let has_memory = pool.slots() >= request.depth;
+        let is_vectored = wishes.vectored && !fixed_buffers;
+        let (read, write) = match (fixed_buffers, is_vectored) {
+            (true, _) => (opcode::READ_FIXED, opcode::WRITE_FIXED),
+            (false, true) => (opcode::READV, opcode::WRITEV),
+            (false, false) => (opcode::READ, opcode::WRITE),
+        };
+        let flags = if fixed_files { sqe_flag::FIXED_FILE } else { 0 };
+        let mut rwf = 0;
+        rwf |= if wishes.nowait { abi::RWF_NOWAIT } else { 0 };
+        rwf |= if wishes.uncached { abi::RWF_DONTCACHE } else { 0 };
+        let word_of = |(index, file): (usize, &TargetFile)| {
+            let number = if fixed_files { index as u32 } else { file.fd as u32 };
+            u64::from(number) << abi::FILE_SHIFT
+        };
+        let plain = |file: &TargetFile| PlainFile { fd: file.fd, is_block_device: file.is_block_device };
+        let vectors = if is_vectored { request.depth } else { 0 };
+        let mut lane = UringLane {
+            ring,
+            buffers: if has_memory { pool.slot_ptr(0) as u64 } else { 0 },
+            stride_bytes: if has_memory { pool.stride_bytes() as u64 } else { 0 },
+            slot_bytes: if has_memory { pool.slot_bytes() as u64 } else { 0 },
+            depth: request.depth,
+            held: 0,
+            unsubmitted: 0,
+            control_flags: flags,
+            read_word: abi::word(read, flags),
+            write_word: abi::word(write, flags),
+            transfer_flags: abi::pair(0, rwf),
+            buffer_mask: if fixed_buffers { u64::MAX } else { 0 },
+            is_special: is_vectored || wishes.force_async > 0,
+            file_words: request.files.iter().enumerate().map(word_of).collect(),
+            files: request.files.iter().map(plain).collect(),
+            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; vectors].into(),
+            is_vectored,
+            fixed_buffers,
+            force_async: wishes.force_async,
+            until_async: wishes.force_async,
+            poll_thread: wishes.poll_thread,
+            poll_device: wishes.poll_device,
+            discards_by_ring: true,
+            done: Vec::with_capacity(request.depth),
+            setup_flags,
+            notes,
+        };
+        // What never changes in an entry is written once.
+        for slot in 0..request.depth as u16 {
+            *lane.ring.sqe(slot) = Sqe { user_data: u64::from(slot), ..Sqe::default() };
+        }
+        lane
+    }
+
+    /// Whether buffers are registered with the kernel.
+    pub fn has_fixed_buffers(&self) -> bool {
+        self.fixed_buffers
+    }
+
+    /// Whether completion work is deferred until the lane asks (`IORING_SETUP_DEFER_TASKRUN`).
+    pub fn defers_task_work(&self) -> bool {
+        self.setup_flags & setup::DEFER_TASKRUN != 0
+    }
+
+    /// A sync or a trim: everything that is not a transfer.
+    #[cold]
+    #[inline(never)]
+    fn submit_control(&mut self, op: &Op) -> Submission {
+        if op.slot as usize >= self.depth {
+            return Submission::Refused(libc::EFAULT);
+        }
+        let file = self.files[op.file as usize];
+        let length = u64::from(op.length);
+        let discards = op.kind == OpKind::Trim && file.is_block_device;
+        if self.poll_device || (discards && !self.discards_by_ring) {
+            let result = plain::perform(op.kind, file.fd, op.offset, length, file.is_block_device);
+            self.done.push(Completion { slot: u32::from(op.slot), result });
+            self.held += 1;
+            return Submission::Accepted;
+        }
+        let word = |opcode| abi::word(opcode, self.control_flags) | self.file_words[op.file as usize];
+        let base = Sqe { off: op.offset, user_data: u64::from(op.slot), ..Sqe::default() };
+        let entry = match op.kind {
+            OpKind::Sync => Sqe { word: word(opcode::FSYNC), off: 0, ..base },
+            OpKind::DataSync => {
+                Sqe { word: word(opcode::FSYNC), off: 0, length_and_flags: abi::pair(0, abi::FSYNC_DATASYNC), ..base }
+            }
+            OpKind::SyncFileRange => {
+                let length_and_flags = abi::pair(op.length, plain::SYNC_RANGE_FLAGS);
+                Sqe { word: word(opcode::SYNC_FILE_RANGE), length_and_flags, ..base }
+            }
+            OpKind::Trim if discards => {
+                let off = abi::pair(abi::BLOCK_DISCARD, 0);
+                Sqe { word: word(opcode::URING_CMD), off, addr: op.offset, addr3: length, ..base }
+            }
+            OpKind::Trim => {
+                let length_and_flags = abi::pair(plain::PUNCH_HOLE as u32, 0);
+                Sqe { word: word(opcode::FALLOCATE), addr: length, length_and_flags, ..base }
+            }
+            OpKind::Read | OpKind::Write => return Submission::Refused(libc::EINVAL),
+        };
+        *self.ring.sqe(op.slot) = entry;
+        self.queue(op.slot);
+        Submission::Accepted
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: u16) {
+        self.ring.queue(slot);
+        self.held += 1;
+    }
+
+    /// What priorities, vectors and forced workers change in an entry that is otherwise complete.
+    #[cold]
+    #[inline(never)]
+    fn specialise(&mut self, op: &Op) {
+        let mut extra = 0;
+        if op.priority != 0 {
+            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has them.
+            let class_and_level = u64::from(op.priority >> 3) << 13 | u64::from(op.priority & 7);
+            extra |= class_and_level << abi::PRIORITY_SHIFT;
+        }
+        if self.force_async > 0 {
+            self.until_async -= 1;
+            if self.until_async == 0 {
+                self.until_async = self.force_async;
+                extra |= u64::from(sqe_flag::ASYNC) << abi::FLAGS_SHIFT;
+            }
+        }
+        let flags = self.transfer_flags;
+        let entry = self.ring.sqe(op.slot);
+        entry.word |= extra;
+        if self.is_vectored {
+            let vector = &mut self.vectors[op.slot as usize];
+            *vector = libc::iovec { iov_base: entry.addr as *mut _, iov_len: op.length as usize };
+            entry.addr = (&raw const *vector) as u64;
+            entry.length_and_flags = abi::pair(1, 0) | flags;
+        }
+    }
+
+    /// Operations the kernel has or will have with the next enter.
+    #[inline]
+    fn flushed(&self) -> usize {
+        self.held - self.ring.unpublished() as usize - self.done.len()
+    }
+
+    #[inline]
+    fn offer(&mut self) {
+        let count = self.ring.publish();
+        self.unsubmitted += if self.poll_thread { 0 } else { count };
+    }
+
+    /// Submits what is offered and, with `GETEVENTS`, waits until `need` completions are in the ring.
+    #[inline]
+    fn enter_ring(&mut self, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
+        let result = self.ring.enter_for(self.unsubmitted, need as u32, timeout_ns, flags);
+        if result as u32 == self.unsubmitted && (self.ring.ready() >= need || timeout_ns != u64::MAX) {
+            self.unsubmitted = 0;
+            return Ok(());
+        }
+        self.enter_again(result, need, timeout_ns, flags)
+    }
+
+    /// The enter was refused, interrupted or consumed only a part: goes on as far as it can.
+    #[cold]
+    #[inline(never)]
+    fn enter_again(&mut self, first: i32, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
+        let forever = timeout_ns == u64::MAX;
+        let mut patience = PATIENCE;
+        let mut result = first;
+        loop {
+            match -result {
+                consumed if consumed <= 0 => {
+                    let progressed = result > 0 || self.unsubmitted == 0;
+                    self.unsubmitted -= result as u32;
+                    if self.unsubmitted == 0 && (!forever || self.ring.ready() >= need) {
+                        return Ok(());
+                    }
+                    if !progressed {
+                        return Err(LaneError { call: "io_uring_enter", errno: libc::EAGAIN });
+                    }
+                }
+                libc::EINTR if forever => {}
+                libc::EINTR | libc::ETIME => return Ok(()),
+                // No room for more now: completions make room, and the rest goes with a later enter.
+                libc::EAGAIN | libc::EBUSY if self.ring.ready() > 0 => return Ok(()),
+                libc::EAGAIN | libc::EBUSY if self.flushed() > self.unsubmitted as usize => {
+                    let waited = self.ring.enter(0, 1, enter::GETEVENTS);
+                    if waited < 0 && waited != -libc::EINTR {
+                        return Err(LaneError { call: "io_uring_enter", errno: -waited });
+                    }
+                }
+                // Nothing in flight can make room: the kernel is short of memory for a moment.
+                libc::EAGAIN | libc::EBUSY if patience > 0 => {
+                    patience -= 1;
+                    std::thread::yield_now();
+                }
+                errno => return Err(LaneError { call: "io_uring_enter", errno }),
+            }
+            result = self.ring.enter_for(self.unsubmitted, need as u32, timeout_ns, flags);
+        }
+    }
+
+    /// How many completions of the ring a wait is for, given what `out` has and can take.
+    #[inline]
+    fn needed(&self, wait: Wait, out: &Completions) -> usize {
+        let have = out.as_slice().len() + self.done.len();
+        wait.at_least.saturating_sub(have).min(out.room_left()).min(self.flushed())
+    }
+
+    /// Makes the kernel move completions into the ring until it has `need`.
+    #[inline]
+    fn await_ring(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
+        if self.poll_thread {
+            return self.await_thread(need, timeout_ns);
+        }
+        let ready = self.ring.ready();
+        if need > ready || self.unsubmitted > 0 {
+            let need = if self.poll_device && timeout_ns != u64::MAX { 0 } else { need };
+            return self.enter_ring(need, timeout_ns, enter::GETEVENTS);
+        }
+        // Nothing asks for a wait. Enter only if the kernel holds completions that an enter would bring.
+        let hidden = self.ring.flags() & (sq_flag::TASKRUN | sq_flag::CQ_OVERFLOW) != 0;
+        if ready == 0 && (hidden || (self.poll_device && self.flushed() > 0)) {
+            return self.enter_ring(0, 0, enter::GETEVENTS);
+        }
+        Ok(())
+    }
+
+    /// The same where a kernel thread submits: looks for a while before it sleeps.
+    #[inline(never)]
+    fn await_thread(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
+        if self.flushed() > 0 && self.ring.needs_wakeup() {
+            let woken = self.ring.enter(0, 0, enter::SQ_WAKEUP);
+            if woken < 0 && woken != -libc::EINTR {
+                return Err(LaneError { call: "io_uring_enter", errno: -woken });
+            }
+        }
+        if need == 0 && self.ring.flags() & sq_flag::CQ_OVERFLOW != 0 {
+            return self.enter_ring(0, 0, enter::GETEVENTS);
+        }
+        if timeout_ns > 0 {
+            for _ in 0..SPINS {
+                if self.ring.ready() >= need {
+                    return Ok(());
+                }
+                std::hint::spin_loop();
+            }
+        }
+        if self.ring.ready() < need {
+            self.enter_ring(need, timeout_ns, enter::GETEVENTS | enter::SQ_WAKEUP)?;
+        }
+        Ok(())
+    }
+
+    /// Hands out what is ready.
+    #[inline]
+    fn collect(&mut self, out: &mut Completions) -> usize {
+        let mut handed = 0;
+        if !self.done.is_empty() {
+            handed = self.collect_done(out);
+        }
+        let count = self.ring.ready().min(out.room_left());
+        for index in 0..count {
+            let cqe = self.ring.completion(index);
+            let result = if cqe.res < 0 { self.failed(cqe) } else { cqe.res };
+            out.push(Completion { slot: cqe.user_data as u32, result });
+        }
+        self.ring.take(count);
+        self.held -= count + handed;
+        count + handed
+    }
+
+    #[cold]
+    fn collect_done(&mut self, out: &mut Completions) -> usize {
+        let count = self.done.len().min(out.room_left());
+        self.done.drain(..count).for_each(|done| out.push(done));
+        count
+    }
+
+    /// A failed operation: a discard that the ring does not know is done by a plain call instead.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, cqe: Cqe) -> i32 {
+        let sqe = *self.ring.sqe(cqe.user_data as u16);
+        let unknown = matches!(-cqe.res, libc::EOPNOTSUPP | libc::EINVAL | libc::ENOTTY);
+        if sqe.opcode() != opcode::URING_CMD || !unknown {
+            return cqe.res;
+        }
+        let number = (sqe.word >> abi::FILE_SHIFT) as u32;
+        let registered = self.control_flags & sqe_flag::FIXED_FILE != 0;
+        let fd = if registered { self.files[number as usize].fd } else { number as i32 };
+        let result = plain::discard(fd, sqe.addr, sqe.addr3);
+        self.discards_by_ring &= result < 0;
+        result
+    }
+}
+
+impl Lane for UringLane {
+    const SYNCHRONOUS: bool = false;
+    const FUSES: bool = true;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        if self.held == self.depth {
+            return Submission::Full;
+        }
+        let word = match op.kind {
+            OpKind::Read => self.read_word,
+            OpKind::Write => self.write_word,
+            _ => return self.submit_control(op),
+        };
+        // The kernel would write past the slot: the buffers are this process's memory.
+        if u64::from(op.buffer_offset) + u64::from(op.length) > self.slot_bytes || op.slot as usize >= self.depth {
+            return Submission::Refused(libc::EFAULT);
+        }
+        let slot = u64::from(op.slot);
+        let file_word = self.file_words[op.file as usize];
+        let (flags, buffer_mask) = (self.transfer_flags, self.buffer_mask);
+        let address = self.buffers + slot * self.stride_bytes + u64::from(op.buffer_offset);
+        let entry = self.ring.sqe(op.slot);
+        entry.word = word | file_word;
+        entry.off = op.offset;
+        entry.addr = address;
+        entry.length_and_flags = abi::pair(op.length, 0) | flags;
+        entry.buffer = (slot & buffer_mask) << abi::BUFFER_SHIFT;
+        entry.addr3 = 0;
+        if self.is_special | (op.priority != 0) {
+            self.specialise(op);
+        }
+        self.queue(op.slot);
+        Submission::Accepted
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        self.offer();
+        if self.poll_thread {
+            return self.await_thread(0, 0);
+        }
+        if self.unsubmitted > 0 {
+            return self.enter_ring(0, 0, 0);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.await_ring(self.needed(wait, out), wait.timeout_ns)?;
+        Ok(self.collect(out))
+    }
+
+    #[inline]
+    fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        self.offer();
+        self.reap(wait, out)
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl Drop for UringLane {
+    fn drop(&mut self) {
+        let mut cancelled = false;
+        let mut left = self.flushed() - self.unsubmitted as usize;
+        while left > 0 {
+            let ready = self.ring.ready().min(left);
+            self.ring.take(ready);
+            left -= ready;
+            if left == 0 {
+                break;
+            }
+            if !cancelled {
+                self.ring.cancel_everything();
+                cancelled = true;
+            }
+            let result = self.ring.enter(0, left as u32, enter::GETEVENTS);
+            if result < 0 && result != -libc::EINTR {
+                break; // The ring is broken; closing it makes the kernel give up the rest.
+            }
+        }
+    }
+}
