@@ -292,8 +292,13 @@ fn quotes_advice(text: Option<&str>) -> Option<String> {
     quoted.then(|| "write the value without quotes".to_owned())
 }
 
+/// An option of this name of whichever engine has one.
+pub(crate) fn engine_option(name: &str, surroundings: &dyn Surroundings) -> Option<&'static OptionEntry> {
+    surroundings.engine_names().into_iter().find_map(|engine| find_in(surroundings.engine_options(engine), name))
+}
+
 /// Engines (at most three) that have an option of this name.
-pub(crate) fn engine_owners(name: &str, surroundings: &dyn Surroundings) -> Vec<&'static str> {
+fn engine_owners(name: &str, surroundings: &dyn Surroundings) -> Vec<&'static str> {
     let has = |engine: &&str| find_in(surroundings.engine_options(engine), name).is_some();
     surroundings.engine_names().into_iter().filter(has).take(3).collect()
 }

@@ -6,7 +6,7 @@ use iolab_options::OptionEntry;
 
 use super::arguments::{Arguments, Token};
 use super::{RUN_OPTIONS, RunOption};
-use crate::collect::{engine_owners, takes_no_value};
+use crate::collect::{engine_option, takes_no_value};
 use crate::options::OPTIONS;
 use crate::suggest::closest;
 use crate::{Surroundings, find_option};
@@ -74,8 +74,8 @@ impl Names {
             return Ok(only);
         }
         // An option of an engine that a job file may name.
-        if !engine_owners(name, surroundings).is_empty() {
-            return Ok(Meaning::Job { name: name.to_owned(), needs_value: false });
+        if let Some(entry) = engine_option(name, surroundings) {
+            return Ok(job_meaning(entry));
         }
         let known = RUN_OPTIONS.iter().map(|option| option.name).chain(OPTIONS.iter().map(|entry| entry.name));
         let near = closest(name, known);

@@ -157,7 +157,8 @@ fn engine_options_may_stand_anywhere() {
     }
     let set = jobs(&["--name=a", "--cmd_type", "nvme", "--ioengine=io_uring"], &[]);
     assert_eq!(set.jobs[0].engine_settings.text("cmd_type"), Some("nvme"));
-    let set = jobs(&["--hipri", "f.fio"], &["[a]\nioengine=io_uring\n"]);
+    let set = jobs(&["--cmd_type", "nvme", "--hipri", "f.fio"], &["[a]\nioengine=io_uring\n"]);
+    assert_eq!(set.jobs[0].engine_settings.text("cmd_type"), Some("nvme"));
     assert_eq!(set.jobs[0].engine_settings.flag("hipri"), Some(true));
 }
 
