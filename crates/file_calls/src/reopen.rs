@@ -2,6 +2,8 @@
 //!
 //! Shared writable mappings need a descriptor that may also read, and preallocation one that may write, whatever
 //! the job's direction made the runner open. Cold: for `open` of a lane only.
+//!
+//! Unsafe: `fcntl(2)` takes a raw descriptor.
 
 use std::fs::{File, OpenOptions};
 use std::io;

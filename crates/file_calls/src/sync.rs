@@ -2,6 +2,8 @@
 //!
 //! The first two make data durable as far as the device is honest; the third starts or awaits write-back of pages
 //! and promises no durability at all (its manual page says so, and so does this).
+//!
+//! Unsafe: the calls take raw descriptors.
 
 use std::os::fd::RawFd;
 
