@@ -4,6 +4,8 @@
 //! line in [`TARGETS`], a binary in `fuzz/fuzz_targets`, an entry in `fuzz/Cargo.toml`; the smoke test checks
 //! that they agree. [`CANARY`] has a bug on purpose: a fuzzer that does not find it is broken.
 
+use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
+use iolab_options::OptionEntry;
 use iolab_recording::{LogEntry, Recording};
 
 /// One target.
@@ -20,6 +22,25 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    Target {
+        name: "job_file",
+        seeds: &[
+            b"[global]\nioengine=psync\nsize=1g ; half of ${SIZE}\n[a]\nrw=randrw:8\nbs=4k,8k,\n[b]\nstonewall\nbssplit=4k/10:64k/\n",
+            b"[job]\ninclude other.fio\nrandom_distribution=zoned:50/5:30/15:20/\ncpus_allowed=0-3,8\nsize=(4*$ncpus)g\n",
+            b"--name=a\0--rw=read\0--bs=4k\0--name=b\0--rwmixread=70\0job.fio",
+        ],
+        words: &[
+            "[global]", "[", "]", "\n", "=", "${", "$ncpus", "include loop.fio", "(", ")", "%", ":", ",", "\0--", "0x",
+            "bssplit=", "random_distribution=zipf:", "percentile_list=", "buffer_pattern=", "rate=", "size=", "rw=",
+        ],
+        run: job_file,
+    },
+    Target {
+        name: "option_value",
+        seeds: &[b"bs\n4k-8k,16k,", b"runtime\n1m30s", b"size\n50%", b"buffer_pattern\n0xdead\"x\"-1", b"cpumask\n0xff"],
+        words: &["k", "kib", "ms", "%", "z", "(1+2*3)", "^", "/", ":", "-", "\"", "'", "0x", "size\n", "runtime\n"],
+        run: option_value,
+    },
     Target {
         name: "recording_reader",
         seeds: &[
@@ -52,6 +73,59 @@ pub const CANARY: Target = Target {
 pub fn run(name: &str, input: &[u8]) {
     for target in TARGETS.iter().chain([&CANARY]).filter(|target| target.name == name) {
         (target.run)(input);
+    }
+}
+
+/// A small fixed world for the job language.
+struct World;
+
+impl Surroundings for World {
+    fn include(&self, name: &str, _from: &str) -> Result<String, String> {
+        match name {
+            "other.fio" => Ok("bs=8k\n".to_owned()),
+            "loop.fio" => Ok("include loop.fio\n".to_owned()),
+            _ => Err("no such file".to_owned()),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "SIZE").then(|| "10g".to_owned())
+    }
+
+    fn cpus(&self) -> u64 {
+        4
+    }
+
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+
+    fn memory_mib(&self) -> u64 {
+        8192
+    }
+
+    fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
+        (engine == "psync").then_some(&[])
+    }
+}
+
+/// Job files and command lines are read, or refused with messages that can be shown.
+fn job_file(input: &[u8]) {
+    fuzz_entry(input, &World);
+}
+
+/// `name`, newline, value: the value is read by the kind of the option, or refused with a place inside it.
+fn option_value(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let Some((name, value)) = text.split_once('\n') else { return };
+    for entry in OPTIONS.iter().filter(|entry| entry.answers_to(name)) {
+        for bare_arithmetic in [false, true] {
+            let rules = NumberRules { bare_arithmetic, ..NumberRules::default() };
+            if let Err(error) = parse_value(&entry.kind, Some(value), rules) {
+                let (start, end) = error.range;
+                assert!(start <= end && end <= value.len(), "{name}={value}: error at {start}..{end}");
+            }
+        }
     }
 }
 

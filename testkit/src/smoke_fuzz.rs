@@ -54,7 +54,7 @@ impl Random {
 }
 
 /// Longest input tried, bytes.
-const LONGEST: usize = 1 << 16;
+const LONGEST: usize = 1 << 12;
 
 fn mutate(input: &mut Vec<u8>, seeds: &[&[u8]], words: &[&str], random: &mut Random) {
     let at = random.below(input.len() + 1);

@@ -23,7 +23,8 @@ const STEPS: [Step; 9] = [
         cargo(repository, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"], &[])
     }),
     ("rustdoc", |repository| {
-        cargo(repository, &["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings")])
+        let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
+        cargo(repository, &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
     }),
     ("docs", |repository| report(docs::check(repository)?)),
     ("deny", deny),

@@ -1,77 +1,107 @@
 //! `cargo xtask docs`: the pages that are generated from the program's own tables are up to date.
 //!
-//! The program prints a page with its hidden subcommand `internal-docs PAGE`; this file only compares or writes.
-//! It does not know what is in a page.
+//! The program writes them into a folder with its hidden subcommand `internal-docs FOLDER`; this file only compares
+//! that folder with `docs/reference`, or writes there. It does not know what is in a page.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::finding::Finding;
 use crate::repository::Repository;
 
-/// Page name for `internal-docs`, and where it is kept.
-const PAGES: [(&str, &str); 1] = [("options", "docs/reference/options.md")];
+/// Where generated pages are kept; nothing else may be there.
+const FOLDER: &str = "docs/reference";
 
-/// Findings for pages that differ from what the program prints.
+/// File names and texts.
+type Pages = BTreeMap<String, String>;
+
+/// Findings for pages that differ from what the program writes.
 pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     if !can_generate(repository) {
-        println!("docs: SKIP: the binary has no subcommand internal-docs yet");
+        println!("docs: SKIP: the binary has no subcommand internal-docs");
         return Ok(Vec::new());
     }
-    let mut findings = Vec::new();
-    for (page, path) in PAGES {
-        findings.extend(compare(path, repository.text(path), &generate(repository, page)?));
-    }
-    Ok(findings)
+    let folder = std::env::temp_dir().join(format!("iolab-docs-{}", std::process::id()));
+    let generated = generate(repository, &folder).and_then(|()| read(&folder));
+    // Only a temporary folder is at stake.
+    let _ = fs::remove_dir_all(&folder);
+    let kept = repository.files.iter().filter_map(|file| {
+        Some((file.path.strip_prefix(FOLDER)?.trim_start_matches('/').to_owned(), file.text.clone()))
+    });
+    Ok(compare(&kept.collect(), &generated?))
 }
 
 /// Writes all pages.
 pub(crate) fn write(repository: &Repository) -> Result<(), String> {
-    for (page, path) in PAGES {
-        let text = generate(repository, page)?;
-        let path = repository.root.join(path);
-        let folder = path.parent().unwrap_or(&repository.root);
-        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    }
-    Ok(())
+    generate(repository, &repository.root.join(FOLDER))
 }
 
 fn can_generate(repository: &Repository) -> bool {
-    let mut sources = repository.rust_files().filter(|file| file.path.starts_with("crates/iolab/src/"));
-    sources.any(|file| file.text.contains("internal-docs") || file.text.contains("InternalDocs"))
+    repository.has("crates/iolab/src/subcommands/internal_docs.rs")
 }
 
-fn generate(repository: &Repository, page: &str) -> Result<String, String> {
-    let arguments = ["run", "--quiet", "--package", "iolab", "--", "internal-docs", page];
-    let output = Command::new(env!("CARGO")).args(arguments).current_dir(&repository.root).output();
-    let output = output.map_err(|error| format!("cargo: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)));
+fn generate(repository: &Repository, folder: &Path) -> Result<(), String> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--package", "iolab", "--bin", "iolab", "--", "internal-docs"]).arg(folder);
+    let output = command.current_dir(&repository.root).output().map_err(|error| format!("cargo: {error}"))?;
+    if output.status.success() {
+        return Ok(());
     }
-    String::from_utf8(output.stdout).map_err(|error| format!("page {page}: {error}"))
+    Err(format!("iolab internal-docs: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Names the first line that differs.
-fn compare(path: &str, kept: Option<&str>, generated: &str) -> Option<Finding> {
-    let Some(kept) = kept else {
-        return Some(Finding::new(path, 0, "missing: run `cargo xtask docs --write`"));
-    };
-    if kept == generated {
-        return None;
+fn read(folder: &Path) -> Result<Pages, String> {
+    let at = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let mut pages = Pages::new();
+    for entry in fs::read_dir(folder).map_err(|error| at(folder, error))? {
+        let path: PathBuf = entry.map_err(|error| at(folder, error))?.path();
+        let text = fs::read_to_string(&path).map_err(|error| at(&path, error))?;
+        pages.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned(), text);
     }
-    let same = kept.lines().zip(generated.lines()).take_while(|(a, b)| a == b).count();
-    Some(Finding::new(path, same + 1, "out of date: run `cargo xtask docs --write`"))
+    Ok(pages)
+}
+
+fn compare(kept: &Pages, generated: &Pages) -> Vec<Finding> {
+    let at = |name: &String| format!("{FOLDER}/{name}");
+    let orphans = kept.keys().filter(|name| !generated.contains_key(*name));
+    let mut findings: Vec<Finding> =
+        orphans.map(|name| Finding::new(&at(name), 0, "generated by nothing: remove it or move it")).collect();
+    for (name, text) in generated {
+        match kept.get(name) {
+            None => findings.push(Finding::new(&at(name), 0, "missing: run `cargo xtask docs --write`")),
+            Some(old) if old != text => {
+                let same = old.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
+                findings.push(Finding::new(&at(name), same + 1, "out of date: run `cargo xtask docs --write`"));
+            }
+            Some(_) => {}
+        }
+    }
+    findings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn pages(pairs: &[(&str, &str)]) -> Pages {
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    }
+
     #[test]
     fn canary() {
-        assert_eq!(compare("a.md", Some("x\ny\n"), "x\ny\n"), None);
-        assert_eq!(compare("a.md", Some("x\ny\n"), "x\nz\n").unwrap().line, 2);
-        assert!(compare("a.md", None, "x").unwrap().what.starts_with("missing"));
+        let kept = pages(&[("a.md", "x\ny\n"), ("b.md", "same\n"), ("old.md", "")]);
+        let generated = pages(&[("a.md", "x\nz\n"), ("b.md", "same\n"), ("new.md", "n\n")]);
+        let found: Vec<String> = compare(&kept, &generated).iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "docs/reference/old.md: generated by nothing: remove it or move it",
+                "docs/reference/a.md:2: out of date: run `cargo xtask docs --write`",
+                "docs/reference/new.md: missing: run `cargo xtask docs --write`",
+            ]
+        );
+        assert_eq!(compare(&generated, &generated), []);
     }
 }

@@ -140,7 +140,7 @@ macro_rules! conformance_suite {
             // The setup and the engine may be named by paths of their own and need neither import.
             #[allow(unused_imports)]
             use super::*;
-            #[allow(unused_imports)]
+            #[allow(unused_imports)] // as above
             use $crate::conformance::{Setup, Value};
 
             $(#[test]

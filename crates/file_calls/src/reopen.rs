@@ -2,8 +2,7 @@
 //!
 //! Shared writable mappings need a descriptor that may also read, and preallocation one that may write, whatever
 //! the job's direction made the runner open. Cold: for `open` of a lane only.
-//!
-//! Unsafe: `fcntl(2)` takes a raw descriptor.
+//! Unsafe because it asks fcntl(2) about a descriptor that is a plain number.
 
 use std::fs::{File, OpenOptions};
 use std::io;

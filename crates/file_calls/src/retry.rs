@@ -1,6 +1,6 @@
 //! From the C convention (-1 and errno) to a result with the errno in it.
 //!
-//! Unsafe: its test sets the thread's own errno.
+//! Unsafe because errno is read through a pointer of the C library.
 
 use std::io;
 

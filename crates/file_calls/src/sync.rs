@@ -2,8 +2,7 @@
 //!
 //! The first two make data durable as far as the device is honest; the third starts or awaits write-back of pages
 //! and promises no durability at all (its manual page says so, and so does this).
-//!
-//! Unsafe: the calls take raw descriptors.
+//! Unsafe because the descriptor is a number that the runner keeps open.
 
 use std::os::fd::RawFd;
 

@@ -4,8 +4,7 @@
 //! A file gets a hole: `fallocate(2)` with `PUNCH_HOLE | KEEP_SIZE`, which the file system passes on to the device
 //! as it is mounted to (`discard`). What is read from a trimmed range afterwards is zeroes in a file; on a device
 //! it is whatever the device says.
-//!
-//! Unsafe: the calls take raw descriptors, and the ioctl the address of a range.
+//! Unsafe because the descriptor is a number that the runner keeps open, and the ioctl reads a range by pointer.
 
 use std::os::fd::RawFd;
 

@@ -93,6 +93,20 @@ pub enum Hazard {
 }
 
 impl Hazard {
+    /// The path asked about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Hazard::Mounted { path, .. }
+            | Hazard::Swap { path, .. }
+            | Hazard::Held { path, .. }
+            | Hazard::LoopBacking { path, .. }
+            | Hazard::Claimed { path }
+            | Hazard::Partitioned { path, .. }
+            | Hazard::ForeignFile { path, .. }
+            | Hazard::Unknown { path, .. } => path,
+        }
+    }
+
     /// Whether `allow_mounted_write=1` is the user's word for accepting it.
     pub fn is_about_a_device_in_use(&self) -> bool {
         !matches!(self, Hazard::ForeignFile { .. } | Hazard::Unknown { .. })

@@ -25,15 +25,20 @@ impl System {
             hostname: uname.nodename().to_string_lossy().into_owned(),
             kernel: uname.release().to_string_lossy().into_owned(),
             cpu_model: self.cpu_model().unwrap_or_else(|| uname.machine().to_string_lossy().into_owned()),
-            cpus: u32::try_from(self.cpus_online().len()).unwrap_or(u32::MAX),
+            cpus: self.cpus_online(),
             memory_bytes: self.memory_bytes(),
             clock: clock.to_owned(),
             command_line,
         }
     }
 
+    /// How many CPUs are online, at least 1.
+    pub fn cpus_online(&self) -> u32 {
+        u32::try_from(self.cpu_numbers().len()).unwrap_or(u32::MAX)
+    }
+
     /// Numbers of the CPUs online, ascending; CPU 0 when the kernel does not say.
-    pub fn cpus_online(&self) -> Vec<usize> {
+    pub fn cpu_numbers(&self) -> Vec<usize> {
         let cpus = parse_list(&self.read("sys/devices/system/cpu/online").unwrap_or_default());
         if cpus.is_empty() { vec![0] } else { cpus }
     }
@@ -112,7 +117,7 @@ mod tests {
     fn facts_of_an_empty_machine_are_modest() {
         let fixture = Fixture::new();
         let system = fixture.system();
-        assert_eq!((system.cpus_online(), system.memory_bytes(), system.huge_page_bytes()), (vec![0], 0, 2 << 20));
+        assert_eq!((system.cpu_numbers(), system.memory_bytes(), system.huge_page_bytes()), (vec![0], 0, 2 << 20));
         assert!(!fixture.system().host_facts("", vec![]).cpu_model.is_empty());
     }
 

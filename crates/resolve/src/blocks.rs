@@ -42,7 +42,7 @@ pub(crate) fn resolve(job: &Job<'_>, pattern: &Pattern) -> Blocks {
     let splits = job.splits("bssplit");
     let sizes = std::array::from_fn(|index| {
         if let Some(parts) = &splits[index] {
-            return split(job, parts);
+            return split(parts);
         }
         match ranges[index] {
             Some((min, max)) => range(job, min, max),
@@ -75,46 +75,26 @@ fn range(job: &Job<'_>, min: u64, max: u64) -> BlockSizes {
     if min == max { BlockSizes::Fixed(min) } else { BlockSizes::Range { min, max: max.max(min) } }
 }
 
-/// Gives each entry its percentage; entries without one share what is left.
-fn split(job: &Job<'_>, parts: &[BlockSplit]) -> BlockSizes {
-    let given: u32 =
-        parts.iter().map(|part| if let SplitShare::Percent(share) = part.share { u32::from(share) } else { 0 }).sum();
-    let open = parts.iter().filter(|part| part.share == SplitShare::Remainder).count() as u32;
-    if given > 100 {
-        job.refuse_unless_fio(
-            "bssplit",
-            format!("the percentages of bssplit add up to {given}"),
-            "make them add up to 100",
-        );
-    }
-    let mut left = 100u32.saturating_sub(given);
-    if open == 0 && left > 0 {
-        let reason = format!("the percentages of bssplit add up to {given}; the last size takes the rest");
-        job.refuse_unless_fio("bssplit", reason, "make them add up to 100, or leave one percentage out");
-    }
-    let mut open_left = open;
-    let mut budget = 100u32;
+/// Gives each entry its percentage; entries without one share what is left, the last of them the odd percents.
+/// The parser has made sure that this adds up to 100.
+fn split(parts: &[BlockSplit]) -> BlockSizes {
+    let given = |part: &BlockSplit| if let SplitShare::Percent(share) = part.share { u32::from(share) } else { 0 };
+    let mut left = 100u32.saturating_sub(parts.iter().map(given).sum());
+    let mut open = parts.iter().filter(|part| part.share == SplitShare::Remainder).count() as u32;
     let mut shares = Vec::with_capacity(parts.len());
     for part in parts {
         let share = match part.share {
             SplitShare::Percent(share) => u32::from(share),
             SplitShare::Remainder => {
-                let share = left / open_left;
+                let share = left / open;
                 left -= share;
-                open_left -= 1;
+                open -= 1;
                 share
             }
-        }
-        .min(budget);
-        budget -= share;
+        };
         if share > 0 {
             shares.push((part.bytes, share));
         }
-    }
-    match (shares.last_mut(), parts.last()) {
-        (Some(last), Some(part)) if budget > 0 && last.0 == part.bytes => last.1 += budget,
-        (_, Some(part)) if budget > 0 => shares.push((part.bytes, budget)),
-        _ => {}
     }
     if let [(bytes, _)] = shares[..] { BlockSizes::Fixed(bytes) } else { BlockSizes::Split(shares) }
 }

@@ -52,11 +52,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> BufferPlan {
 }
 
 fn percent(job: &Job<'_>, name: &'static str) -> Option<u32> {
-    let percent = job.count(name)?;
-    if percent > 100 {
-        job.error(name, format!("{name}={percent} is more than 100"), "");
-    }
-    Some(percent.min(100))
+    job.count(name).map(|percent| percent.min(100))
 }
 
 fn slot_bytes(workload: &WorkloadPlan) -> u64 {
@@ -79,30 +75,17 @@ fn working_set(job: &Job<'_>, dedupe: u32) -> Option<u32> {
     (working_set && dedupe > 0).then_some(share)
 }
 
-/// `mem=`, with fio's rule that a mapped file is shared for `mmapshared` and `mmaphuge`.
+/// `mem=`, checked by the parser, with fio's rule that a mapped file is shared for `mmapshared` and `mmaphuge`.
 fn memory(job: &Job<'_>) -> BufferMemory {
     let page_bytes = job.bytes("hugepage-size").unwrap_or_else(|| job.request.machine.huge_page_bytes());
     let (kind, path) = job.word_and_suffix("mem").unwrap_or(("malloc".into(), None));
     let path = path.filter(|path| !path.is_empty());
-    if path.is_some() && !kind.starts_with("mmap") {
-        job.error("mem", format!("mem={kind} takes no file"), "files go with mmap, mmapshared and mmaphuge");
-    }
     match (kind.as_str(), path) {
-        ("malloc" | "mmap", None) => BufferMemory::Anonymous,
         ("shm" | "mmapshared", None) => BufferMemory::Shared,
         ("shmhuge" | "mmaphuge", None) => BufferMemory::Huge { page_bytes },
         (kind @ ("mmap" | "mmapshared" | "mmaphuge"), Some(path)) => {
             BufferMemory::File { path, shared: kind != "mmap" }
         }
-        (other, _) => {
-            if !matches!(other, "malloc" | "shm" | "shmhuge") {
-                job.error(
-                    "mem",
-                    format!("mem={other} is not a kind of memory known here"),
-                    "malloc, shm, shmhuge, mmap, mmapshared or mmaphuge",
-                );
-            }
-            BufferMemory::Anonymous
-        }
+        _ => BufferMemory::Anonymous,
     }
 }

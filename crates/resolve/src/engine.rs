@@ -1,13 +1,13 @@
 //! Which engine a section names, its own options with their defaults, and what it cannot do.
 
 use iolab_engine::EngineDescription;
-use iolab_jobfile::{JobSection, Severity};
-use iolab_options::{Direction, Kind, OptionEntry, Setting, Settings, TimeUnit, Value};
+use iolab_jobfile::{JobSection, NumberRules, Severity, parse_value};
+use iolab_options::{Direction, OptionEntry, Setting, Settings, Value};
 use iolab_plan::EnginePlan;
 
 use crate::findings::Findings;
 use crate::job::Job;
-use crate::{Reads, Request, numbers};
+use crate::{Reads, Request};
 
 /// fio's engine when the job names none.
 const DEFAULT_ENGINE: &str = "psync";
@@ -48,33 +48,10 @@ pub(crate) fn resolve(job: &Job<'_>) -> EnginePlan {
     EnginePlan { name: job.engine.name.to_owned(), options }
 }
 
-/// The value that an entry's default text stands for; `None` where it has none or is of a composite kind.
+/// The value that an entry's default text stands for; `None` where it has none.
 fn default_value(entry: &OptionEntry) -> Option<Value> {
-    let text = entry.default;
-    if text.is_empty() {
-        return None;
-    }
-    match entry.kind {
-        Kind::Text => Some(Value::Text(text.to_owned())),
-        Kind::Switch | Kind::Bool => numbers::integer(text).map(|number| Value::Flag(number != 0)),
-        Kind::Integer { .. } => {
-            numbers::integer(text).or_else(|| numbers::size(text).map(|size| size as i64)).map(Value::Integer)
-        }
-        Kind::Size => numbers::size(text).map(Value::Size),
-        Kind::Time { unit } => {
-            let unit_ns = match unit {
-                TimeUnit::Seconds => 1_000_000_000,
-                TimeUnit::Milliseconds => 1_000_000,
-                TimeUnit::Microseconds => 1_000,
-            };
-            numbers::time_ns(text, unit_ns).map(Value::Time)
-        }
-        Kind::Choice(choices) => {
-            let choice = choices.iter().find(|choice| choice.name == text || choice.aliases.contains(&text));
-            choice.map(|choice| Value::Choice(choice.name.to_owned()))
-        }
-        _ => None,
-    }
+    let text = Some(entry.default).filter(|text| !text.is_empty())?;
+    parse_value(&entry.kind, Some(text), NumberRules::default()).ok()
 }
 
 /// Refuses what the engine cannot do.
@@ -89,7 +66,10 @@ pub(crate) fn check(job: &Job<'_>, directions: &[Direction], direct: bool) {
         );
     }
     if direct && !can.direct {
-        let at = if job.has("direct") { "direct" } else { "buffered" };
+        let at = ["direct", "buffered", "atomic"].into_iter().find(|name| job.has(name)).unwrap_or("direct");
         job.error(at, format!("engine {name} cannot do direct I/O"), "leave out direct=1, or choose another engine");
+    }
+    if direct && job.on("bs_unaligned") {
+        job.warn("bs_unaligned", "devices refuse direct I/O of unaligned sizes", "leave out bs_unaligned or direct=1");
     }
 }

@@ -1,8 +1,8 @@
 //! Which errors end a worker, and whom it takes along.
 
+use iolab_jobfile::errno_by_name;
 use iolab_plan::{ErrorKind, ErrorPlan, ExitScope};
 
-use crate::errno;
 use crate::job::Job;
 
 /// Resolves what happens on errors.
@@ -19,7 +19,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> ErrorPlan {
         exit_all: job.on("exitall"),
         exit_all_on_error: job.on("exitall_on_error"),
         exit_scope,
-        max_latency_ns: job.triple_ns("max_latency", 1_000).map(|limit| limit.unwrap_or(0)),
+        max_latency_ns: job.triple_ns("max_latency").map(|limit| limit.unwrap_or(0)),
     }
 }
 
@@ -35,27 +35,12 @@ fn continue_on(job: &Job<'_>) -> Vec<ErrorKind> {
     }
 }
 
-/// `READS[,WRITES[,VERIFY]]`, each a `:`-separated list of names or numbers.
+/// `READS[,WRITES[,VERIFY]]`, each a `:`-separated list of names or numbers, checked by the parser.
 fn ignore(job: &Job<'_>) -> [Vec<i32>; 3] {
-    let mut lists = [Vec::new(), Vec::new(), Vec::new()];
-    let Some(text) = job.text("ignore_error") else { return lists };
-    for (index, part) in text.split(',').enumerate() {
-        let Some(list) = lists.get_mut(index) else {
-            job.error(
-                "ignore_error",
-                "ignore_error has lists for reads, writes and verification only",
-                "for example EIO,ENOSPC:EIO",
-            );
-            break;
-        };
-        for word in part.split(':').map(str::trim).filter(|word| !word.is_empty()) {
-            match errno::number(word) {
-                Some(number) => list.push(number),
-                None => {
-                    job.error("ignore_error", format!("{word} is not an error number or name"), "for example EIO or 5")
-                }
-            }
-        }
-    }
-    lists
+    let text = job.text("ignore_error").unwrap_or_default();
+    let mut parts = text.split(',');
+    std::array::from_fn(|_| {
+        let words = parts.next().unwrap_or_default().split(':').map(str::trim);
+        words.filter_map(|word| word.parse().ok().or_else(|| errno_by_name(word))).collect()
+    })
 }

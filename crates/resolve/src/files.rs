@@ -116,8 +116,8 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     let nrfiles = job.count("nrfiles");
     let files = nrfiles.unwrap_or(1);
     let format = job.text("filename_format").unwrap_or_default();
-    if files == 0 || files > MOST_FILES {
-        job.error("nrfiles", format!("nrfiles={files} is outside 1 to {MOST_FILES}"), "");
+    if files > MOST_FILES {
+        job.error("nrfiles", format!("nrfiles={files} is more than {MOST_FILES}"), "");
     }
     if let Some(below) = job.text("opendir") {
         return opened_directory(job, &below);

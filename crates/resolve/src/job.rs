@@ -10,7 +10,7 @@ use iolab_options::{BlockSplit, Distribution, PerDirection, Setting, SizeSpec, V
 
 use crate::directions::inherit;
 use crate::findings::{Findings, Place};
-use crate::{Mode, Reads, Request, numbers};
+use crate::{Mode, Reads, Request};
 
 /// The phrase by which tests recognise a reader that expects another kind than the table gives.
 pub(crate) const WRONG_KIND: &str = "holds a value of an unexpected kind";
@@ -58,7 +58,6 @@ impl<'a> Job<'a> {
     pub(crate) fn flag(&self, name: &'static str) -> Option<bool> {
         self.convert(name, |value| match value {
             Value::Flag(on) => Some(*on),
-            Value::Integer(number) => Some(*number != 0),
             _ => None,
         })
     }
@@ -72,11 +71,8 @@ impl<'a> Job<'a> {
     pub(crate) fn integer(&self, name: &'static str) -> Option<i64> {
         self.convert(name, |value| match value {
             Value::Integer(number) => Some(*number),
-            Value::Integers([Some(number), ..]) => Some(*number),
-            Value::Size(bytes) => i64::try_from(*bytes).ok(),
-            Value::SizeSpec(SizeSpec::Bytes(bytes)) => i64::try_from(*bytes).ok(),
-            Value::Flag(on) => Some(i64::from(*on)),
-            Value::Text(text) | Value::Choice(text) => numbers::integer(text),
+            // Choices such as `kb_base=1024` are words that are numbers.
+            Value::Choice(word) => word.parse().ok(),
             _ => None,
         })
     }
@@ -90,9 +86,7 @@ impl<'a> Job<'a> {
     pub(crate) fn bytes(&self, name: &'static str) -> Option<u64> {
         self.convert(name, |value| match value {
             Value::Size(bytes) | Value::SizeSpec(SizeSpec::Bytes(bytes)) => Some(*bytes),
-            Value::Sizes([Some(bytes), ..]) => Some(*bytes),
             Value::Integer(number) => u64::try_from(*number).ok(),
-            Value::Text(text) => numbers::size(text),
             _ => None,
         })
     }
@@ -102,7 +96,6 @@ impl<'a> Job<'a> {
         let spec = self.convert(name, |value| match value {
             Value::SizeSpec(spec) => Some(*spec),
             Value::Size(bytes) => Some(SizeSpec::Bytes(*bytes)),
-            Value::Integer(number) => u64::try_from(*number).ok().map(SizeSpec::Bytes),
             _ => None,
         })?;
         if let SizeSpec::Zones(zones) = spec {
@@ -121,43 +114,28 @@ impl<'a> Job<'a> {
         self.convert(name, |value| match value {
             Value::SizeRanges([Some(range), ..]) => Some(*range),
             Value::Size(bytes) | Value::SizeSpec(SizeSpec::Bytes(bytes)) => Some((*bytes, *bytes)),
-            Value::Sizes([Some(bytes), ..]) => Some((*bytes, *bytes)),
-            Value::Integer(number) => u64::try_from(*number).ok().map(|bytes| (bytes, bytes)),
-            Value::Text(text) => numbers::range(text, numbers::size),
             _ => None,
         })
     }
 
-    /// A time, ns; whole numbers count in `unit_ns`.
-    pub(crate) fn time_ns(&self, name: &'static str, unit_ns: u64) -> Option<u64> {
-        self.convert(name, |value| match value {
-            Value::Time(ns) => Some(*ns),
-            Value::Integer(number) => u64::try_from(*number).ok()?.checked_mul(unit_ns),
-            Value::Text(text) => numbers::time_ns(text, unit_ns),
-            _ => None,
-        })
+    /// A time, ns.
+    pub(crate) fn time_ns(&self, name: &'static str) -> Option<u64> {
+        self.convert(name, |value| if let Value::Time(ns) = value { Some(*ns) } else { None })
     }
 
     /// Two times, ns; a single time is both.
-    pub(crate) fn time_range_ns(&self, name: &'static str, unit_ns: u64) -> Option<(u64, u64)> {
-        let one = |text: &str| numbers::time_ns(text, unit_ns);
-        if let Some(range) = numbers::range(self.written(name), one).filter(|range| range.0 != range.1) {
-            return Some(range);
-        }
+    pub(crate) fn time_range_ns(&self, name: &'static str) -> Option<(u64, u64)> {
         self.convert(name, |value| match value {
+            Value::TimeRange(range) => Some(*range),
             Value::Time(ns) => Some((*ns, *ns)),
-            Value::Integer(number) => u64::try_from(*number).ok()?.checked_mul(unit_ns).map(|ns| (ns, ns)),
-            Value::Text(text) => numbers::range(text, one),
             _ => None,
         })
     }
 
-    /// A word or free text; numbers and flags as their digits.
+    /// A word or free text.
     pub(crate) fn word(&self, name: &'static str) -> Option<String> {
         self.convert(name, |value| match value {
             Value::Choice(text) | Value::Text(text) => Some(text.clone()),
-            Value::Integer(number) => Some(number.to_string()),
-            Value::Flag(on) => Some(u8::from(*on).to_string()),
             _ => None,
         })
     }
@@ -184,19 +162,19 @@ impl<'a> Job<'a> {
                 Some(numbers.map(|number| number.and_then(|number| u64::try_from(number).ok())))
             }
             Value::Sizes(sizes) => Some(*sizes),
-            Value::Integer(number) => Some([u64::try_from(*number).ok(), None, None]),
-            Value::Size(bytes) => Some([Some(*bytes), None, None]),
             _ => None,
         });
         inherit(given.unwrap_or([None; 3]), self.written(name))
     }
 
-    /// Times for read, write, trim, ns; whole numbers count in `unit_ns`.
-    pub(crate) fn triple_ns(&self, name: &'static str, unit_ns: u64) -> PerDirection<Option<u64>> {
-        match self.setting(name).map(|setting| &setting.value) {
-            Some(Value::Time(ns)) => [Some(*ns); 3],
-            _ => self.triple(name).map(|value| value.map(|number| number.saturating_mul(unit_ns))),
-        }
+    /// Times for read, write, trim, ns; gaps filled.
+    pub(crate) fn triple_ns(&self, name: &'static str) -> PerDirection<Option<u64>> {
+        let given = self.convert(name, |value| match value {
+            Value::Times(times) => Some(*times),
+            Value::Time(ns) => Some([Some(*ns), None, None]),
+            _ => None,
+        });
+        inherit(given.unwrap_or([None; 3]), self.written(name))
     }
 
     /// Ranges for read, write, trim; gaps filled.
@@ -237,8 +215,6 @@ impl<'a> Job<'a> {
     pub(crate) fn cpus(&self, name: &'static str) -> Option<Vec<usize>> {
         self.convert(name, |value| match value {
             Value::Cpus(cpus) => Some(cpus.clone()),
-            Value::Integer(mask) => Some((0..63).filter(|cpu| mask >> cpu & 1 == 1).collect()),
-            Value::Text(text) => numbers::list(text),
             _ => None,
         })
     }
@@ -255,7 +231,6 @@ impl<'a> Job<'a> {
     pub(crate) fn pattern(&self, name: &'static str) -> Option<(String, Option<u32>, i64)> {
         self.convert(name, |value| match value {
             Value::Pattern { word, every, skip_bytes } => Some((word.clone(), *every, *skip_bytes)),
-            Value::Choice(word) | Value::Text(word) => Some((word.clone(), None, 0)),
             _ => None,
         })
     }

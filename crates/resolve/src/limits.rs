@@ -6,11 +6,9 @@ use crate::job::Job;
 use crate::seeds::{Purpose, between, derive};
 use crate::sizes::Extents;
 
-const SECOND_NS: u64 = 1_000_000_000;
-
 /// Resolves times, loops and amounts.
 pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
-    let runtime = job.request.overrides.runtime_ns.or(job.time_ns("runtime", SECOND_NS)).filter(|ns| *ns > 0);
+    let runtime = job.request.overrides.runtime_ns.or(job.time_ns("runtime")).filter(|ns| *ns > 0);
     let mut time_based = job.on("time_based");
     if time_based && runtime.is_none() {
         job.refuse_unless_fio("time_based", "time_based needs a runtime to say when to stop", "for example runtime=60");
@@ -23,7 +21,7 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
     let io_count = job.integer("number_ios").filter(|count| *count > 0).map(|count| count as u64);
     LimitPlan {
         start_delay_ns: start_delay(job),
-        ramp_ns: job.time_ns("ramp_time", SECOND_NS).unwrap_or(0),
+        ramp_ns: job.time_ns("ramp_time").unwrap_or(0),
         runtime_ns: runtime,
         time_based,
         loops,
@@ -34,7 +32,7 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
 
 /// `startdelay`; of a range, each worker draws its own.
 fn start_delay(job: &Job<'_>) -> u64 {
-    match job.time_range_ns("startdelay", SECOND_NS) {
+    match job.time_range_ns("startdelay") {
         Some((low, high)) if low > high => {
             job.error("startdelay", "the range ends before it begins", "give the shorter delay first");
             0

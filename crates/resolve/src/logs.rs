@@ -6,8 +6,6 @@ use iolab_plan::{HistogramLogPlan, LogPlan, LogWindow};
 
 use crate::job::Job;
 
-const MS_NS: u64 = 1_000_000;
-
 /// Resolves the logs a worker writes.
 pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
     LogPlan {
@@ -15,7 +13,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
         bandwidth: prefix(job, "write_bw_log", job_name),
         iops: prefix(job, "write_iops_log", job_name),
         histogram: histogram(job, job_name),
-        window_ns: job.time_ns("log_avg_msec", MS_NS).unwrap_or(0),
+        window_ns: job.time_ns("log_avg_msec").unwrap_or(0),
         window_value: match job.word("log_window_value").as_deref() {
             Some("max" | "1") => LogWindow::Maximum,
             Some("both") => LogWindow::Both,
@@ -24,7 +22,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
         offset: job.on("log_offset"),
         priority: job.on("log_prio"),
         issue_time: job.on("log_issue_time"),
-        unix_epoch: job.on("log_unix_epoch") | job.on("log_alternate_epoch"),
+        unix_epoch: job.on("log_alternate_epoch"),
         per_job: job.flag("per_job_logs").unwrap_or(true),
     }
 }
@@ -32,8 +30,7 @@ pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
 /// The prefix given, or for a bare `write_..._log` the job's name.
 fn prefix(job: &Job<'_>, name: &'static str, job_name: &str) -> Option<String> {
     let word = job.word(name)?;
-    let prefix =
-        if word.is_empty() || (word == "1" && job.written(name).is_empty()) { job_name.to_owned() } else { word };
+    let prefix = if word.is_empty() { job_name.to_owned() } else { word };
     match &job.request.overrides.aux_path {
         Some(directory) if !Path::new(&prefix).is_absolute() => Some(format!("{directory}/{prefix}")),
         _ => Some(prefix),
@@ -43,11 +40,8 @@ fn prefix(job: &Job<'_>, name: &'static str, job_name: &str) -> Option<String> {
 /// As in fio, the log stays empty unless `log_hist_msec` gives an interval.
 fn histogram(job: &Job<'_>, job_name: &str) -> Option<HistogramLogPlan> {
     let prefix = prefix(job, "write_hist_log", job_name);
-    let interval_ns = job.time_ns("log_hist_msec", MS_NS).unwrap_or(0);
+    let interval_ns = job.time_ns("log_hist_msec").unwrap_or(0);
     let coarseness = job.count("log_hist_coarseness").unwrap_or(0);
-    if coarseness > 6 {
-        job.error("log_hist_coarseness", format!("log_hist_coarseness={coarseness} is more than 6"), "");
-    }
     let prefix = prefix?;
     if interval_ns == 0 {
         job.warn(

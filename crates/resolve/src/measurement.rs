@@ -8,9 +8,6 @@ use crate::job::Job;
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
-/// Most percentiles of a list, as in fio.
-const MOST_PERCENTILES: usize = 20;
-
 /// Longest and shortest recorded interval, ms.
 const INTERVAL_MS: (u64, u64) = (10, 1000);
 
@@ -24,8 +21,8 @@ pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
     let clat = !disabled("disable_clat");
     let lat = !disabled("disable_lat");
     let bandwidth = !disabled("disable_bw_measurement");
-    let [bandwidth_window_ms, iops_window_ms] =
-        ["bwavgtime", "iopsavgtime"].map(|name| job.time_ns(name, 1_000_000).map_or(500, |ns| (ns / 1_000_000).max(1)));
+    let bandwidth_window_ms = window_ms(job, "bwavgtime", "write_bw_log");
+    let iops_window_ms = window_ms(job, "iopsavgtime", "write_iops_log");
     let interval_ms = bandwidth_window_ms.min(iops_window_ms).clamp(INTERVAL_MS.0, INTERVAL_MS.1);
     MeasurementPlan {
         stats: job.flag("stats").unwrap_or(true),
@@ -42,19 +39,20 @@ pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
         clock: clock(job),
         kb_base: job.count("kb_base").unwrap_or(1024),
         unit_base: job.count("unit_base").unwrap_or(0),
-        significant_figures: figures(job),
+        significant_figures: job.count("significant_figures").unwrap_or(4).clamp(1, 10),
     }
+}
+
+/// An averaging window, no longer than that of the log of the same thing.
+fn window_ms(job: &Job<'_>, name: &'static str, log: &'static str) -> u64 {
+    let asked_ms = job.time_ns(name).map_or(500, |ns| ns / 1_000_000);
+    let log_ms = job.time_ns("log_avg_msec").map_or(0, |ns| ns / 1_000_000);
+    if job.has(log) && log_ms > 0 { asked_ms.min(log_ms).max(1) } else { asked_ms.max(1) }
 }
 
 /// Percentiles of a latency need that latency to be measured.
 fn percentiles(job: &Job<'_>, slat: bool, clat: bool, lat: bool) -> PercentilePlan {
     let mut list = job.floats("percentile_list").map_or(PERCENTILES.to_vec(), <[f64]>::to_vec);
-    if list.iter().any(|percent| !(0.0..=100.0).contains(percent)) {
-        job.error("percentile_list", "a percentile lies between 0 and 100", "for example 50:99:99.9");
-    }
-    if list.len() > MOST_PERCENTILES {
-        job.error("percentile_list", format!("at most {MOST_PERCENTILES} percentiles are reported"), "leave some out");
-    }
     list.sort_by(f64::total_cmp);
     let wanted = |name, measured: bool, default: bool| {
         let asked = job.flag(name);
@@ -86,12 +84,4 @@ fn clock(job: &Job<'_>) -> ClockChoice {
         Some("gettimeofday") => ClockChoice::Gettimeofday,
         _ => ClockChoice::Best,
     }
-}
-
-fn figures(job: &Job<'_>) -> u32 {
-    let figures = job.count("significant_figures").unwrap_or(4);
-    if !(1..=10).contains(&figures) {
-        job.error("significant_figures", format!("significant_figures={figures} is outside 1 to 10"), "");
-    }
-    figures.clamp(1, 10)
 }

@@ -36,7 +36,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         rate_min_bytes: min_bytes,
         rate_min_iops: min_iops,
         process,
-        cycle_ms: job.time_ns("rate_cycle", 1_000_000).map_or(1000, |ns| (ns / 1_000_000).max(1)),
+        cycle_ms: job.time_ns("rate_cycle").map_or(1000, |ns| (ns / 1_000_000).max(1)),
         ignore_think_time: job.on("rate_ignore_thinktime"),
         think: think(job),
         seed: derive(job, Purpose::Pacing),
@@ -52,11 +52,11 @@ pub(crate) fn process(job: &Job<'_>) -> RateProcess {
 }
 
 fn think(job: &Job<'_>) -> Option<ThinkPlan> {
-    let pause_ns = job.time_ns("thinktime", 1_000).unwrap_or(0);
-    let spin_ns = job.time_ns("thinktime_spin", 1_000).unwrap_or(0);
+    let pause_ns = job.time_ns("thinktime").unwrap_or(0);
+    let spin_ns = job.time_ns("thinktime_spin").unwrap_or(0);
     let blocks = job.count("thinktime_blocks").unwrap_or(1).max(1);
     let issue = job.word("thinktime_blocks_type").as_deref() == Some("issue");
-    let io_time_ns = job.time_ns("thinktime_iotime", 1_000_000_000).unwrap_or(0);
+    let io_time_ns = job.time_ns("thinktime_iotime").unwrap_or(0);
     if pause_ns == 0 {
         for name in ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"] {
             if job.has(name) {

@@ -3,14 +3,14 @@
 use iolab_options::Direction;
 use iolab_plan::{Pattern, Sequencer};
 
-use crate::Mode;
 use crate::job::Job;
 
 /// The pattern, fio's `read` unless told.
 pub(crate) fn resolve(job: &Job<'_>) -> Pattern {
     let (word, every, skip_bytes) = job.pattern("rw").unwrap_or(("read".into(), None, 0));
     let (word, directions, random) = take_apart(job, &word);
-    let (every, skip_bytes) = if random { random_suffix(job, every, skip_bytes) } else { (1, skip(every, skip_bytes)) };
+    // Random patterns count operations; the parser refuses bytes there.
+    let (every, skip_bytes) = if random { (every.unwrap_or(1).max(1), 0) } else { (1, skip(every, skip_bytes)) };
     let sequencer = match job.word("rw_sequencer").as_deref() {
         Some("identical") => Sequencer::Identical,
         _ => Sequencer::Sequential,
@@ -62,24 +62,4 @@ fn take_apart(job: &Job<'_>, word: &str) -> (String, Vec<Direction>, bool) {
 /// In sequential patterns fio reads the suffix as bytes, with or without a unit.
 fn skip(every: Option<u32>, skip_bytes: i64) -> i64 {
     every.map_or(skip_bytes, i64::from)
-}
-
-/// In random patterns fio reads the suffix as a count and drops the unit.
-fn random_suffix(job: &Job<'_>, every: Option<u32>, skip_bytes: i64) -> (u32, i64) {
-    if skip_bytes == 0 {
-        return (every.unwrap_or(1).max(1), 0);
-    }
-    let suffix = job.written("rw").split_once(':').map_or("", |(_, suffix)| suffix);
-    let digits: String = suffix.chars().take_while(char::is_ascii_digit).collect();
-    let reason = format!("the suffix of a random pattern counts operations, and {suffix} is a number of bytes");
-    match (job.request.mode, digits.parse::<u32>()) {
-        (Mode::Fio, Ok(count)) => {
-            job.warn("rw", format!("{reason}; read as {count}"), "");
-            (count.max(1), 0)
-        }
-        _ => {
-            job.error("rw", reason, "for example rw=randread:8");
-            (1, 0)
-        }
-    }
 }

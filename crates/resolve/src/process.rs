@@ -1,9 +1,10 @@
 //! Thread or process, CPUs, priorities, identity.
 
+use iolab_jobfile::{NumberRules, parse_value};
+use iolab_options::{Kind, Value};
 use iolab_plan::{CpuPolicy, NumaPolicy, ProcessPlan};
 
 use crate::job::Job;
-use crate::numbers;
 
 /// Resolves what the worker runs as.
 pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
@@ -26,11 +27,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
 }
 
 fn nice(job: &Job<'_>) -> Option<i32> {
-    let nice = job.integer("nice")?;
-    if !(-20..=19).contains(&nice) {
-        job.error("nice", format!("nice={nice} is outside -20 to 19"), "");
-    }
-    (nice != 0).then_some(nice.clamp(-20, 19) as i32)
+    job.integer("nice").filter(|nice| *nice != 0).map(|nice| nice.clamp(-20, 19) as i32)
 }
 
 /// Class, level and hint; a level without a class means best effort, as in fio.
@@ -38,11 +35,6 @@ fn io_priority(job: &Job<'_>) -> Option<(u8, u8, u16)> {
     let class = job.integer("prioclass");
     let level = job.integer("prio");
     let hint = job.integer("priohint");
-    for (name, value, most) in [("prioclass", class, 3), ("prio", level, 7), ("priohint", hint, 1023)] {
-        if value.is_some_and(|value| !(0..=most).contains(&value)) {
-            job.error(name, format!("{name} is outside 0 to {most}"), "");
-        }
-    }
     if class.is_none() && level.is_none() && hint.is_none() {
         return None;
     }
@@ -80,34 +72,15 @@ fn cpus(job: &Job<'_>) -> (Option<Vec<usize>>, CpuPolicy) {
 }
 
 fn numa_nodes(job: &Job<'_>) -> Option<Vec<usize>> {
-    let text = job.text("numa_cpu_nodes").filter(|text| text.trim() != "all")?;
-    let nodes = numbers::list(&text);
-    if nodes.is_none() {
-        job.error("numa_cpu_nodes", format!("{text} is not a list of NUMA nodes"), "for example 0,2-3, or all");
-    }
-    nodes
+    job.cpus("numa_cpu_nodes")
 }
 
-/// `default`, `local`, `prefer:0`, `bind:0-1`, `interleave:0,1`.
+/// `default`, `local`, `prefer:0`, `bind:0-1`, `interleave:0,1`, checked by the parser.
 fn numa_memory(job: &Job<'_>) -> Option<NumaPolicy> {
     let (mode, nodes) = job.word_and_suffix("numa_mem_policy")?;
-    let needs_nodes = matches!(mode.as_str(), "prefer" | "bind" | "interleave");
-    if !needs_nodes && !matches!(mode.as_str(), "default" | "local") {
-        job.error(
-            "numa_mem_policy",
-            format!("{mode} is not a NUMA memory policy"),
-            "default, prefer, bind, interleave or local",
-        );
-    }
-    let nodes = match nodes.as_deref() {
-        Some("all") | None if mode != "bind" && mode != "prefer" => Some(Vec::new()),
-        text => text.and_then(numbers::list),
+    let nodes = match parse_value(&Kind::CpuList, Some(nodes.as_deref().unwrap_or_default()), NumberRules::default()) {
+        Ok(Value::Cpus(nodes)) => nodes,
+        _ => Vec::new(),
     };
-    if needs_nodes && nodes.is_none() {
-        job.error("numa_mem_policy", format!("{mode} needs NUMA nodes"), "for example bind:0-1");
-    }
-    if mode == "prefer" && nodes.as_ref().is_some_and(|nodes| nodes.len() != 1) {
-        job.error("numa_mem_policy", "prefer takes one NUMA node", "for example prefer:0");
-    }
-    Some(NumaPolicy { mode, nodes: nodes.unwrap_or_default() })
+    Some(NumaPolicy { mode, nodes })
 }

@@ -40,13 +40,6 @@ pub(crate) fn resolve(job: &Job<'_>) -> QueuePlan {
 
 fn asked(job: &Job<'_>) -> u32 {
     let depth = job.integer("iodepth").unwrap_or(1);
-    if depth < 1 {
-        job.error(
-            "iodepth",
-            format!("iodepth={depth}: at least one operation must be in flight"),
-            "for example iodepth=1",
-        );
-    }
     if depth > MAX_DEPTH {
         job.error(
             "iodepth",

@@ -38,7 +38,7 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
     engine::check(job, &pattern.directions, layout.direct);
     let targets = files::targets(job, &name, &layout);
     let extents = sizes::resolve(job, &pattern, &blocks, &layout, targets);
-    let workload = workload::resolve(job, pattern, blocks, extents.files.len());
+    let workload = workload::resolve(job, pattern, blocks, &extents.files);
     WorkerPlan {
         number: job.number,
         section: placement.index,

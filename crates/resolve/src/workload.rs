@@ -1,18 +1,24 @@
 //! Which operations the worker performs, in which mix and order.
 
 use iolab_options::{Direction, Distribution, PerDirection};
-use iolab_plan::{Pattern, RandomGenerator, RandomMap, StridePlan, SyncCadence, SyncFileRangePlan, WorkloadPlan};
+use iolab_plan::{
+    FilePlan, Pattern, RandomGenerator, RandomMap, StridePlan, SyncCadence, SyncFileRangePlan, WorkloadPlan,
+};
 
 use crate::blocks::Blocks;
 use crate::job::Job;
 use crate::seeds::{Purpose, derive};
 use crate::{distribution, pacing};
 
+/// Most blocks remembered by the random map: 4 GiB of bits.
+const MOST_MAPPED_BLOCKS: u64 = 1 << 35;
+
 /// Resolves the stream.
-pub(crate) fn resolve(job: &Job<'_>, pattern: Pattern, blocks: Blocks, files: usize) -> WorkloadPlan {
+pub(crate) fn resolve(job: &Job<'_>, pattern: Pattern, blocks: Blocks, files: &[FilePlan]) -> WorkloadPlan {
     let distributions = distribution::offsets(job, pattern.random);
     let generator = generator(job, &pattern, &blocks);
     let random_map = random_map(job, &pattern, &blocks, &distributions);
+    let random_map = affordable_map(job, &pattern, &blocks, files, random_map);
     WorkloadPlan {
         seed: derive(job, Purpose::Stream),
         buffer_seed: derive(job, Purpose::Buffers),
@@ -27,7 +33,7 @@ pub(crate) fn resolve(job: &Job<'_>, pattern: Pattern, blocks: Blocks, files: us
         distributions,
         random_map,
         generator,
-        file_service: distribution::files(job, files),
+        file_service: distribution::files(job, files.len()),
         sync: sync(job),
         stride: stride(job),
         pattern,
@@ -37,11 +43,6 @@ pub(crate) fn resolve(job: &Job<'_>, pattern: Pattern, blocks: Blocks, files: us
 /// `rwmixread` or 100 - `rwmixwrite`, whichever is given later.
 fn read_percent(job: &Job<'_>) -> u32 {
     let (read, write) = (job.count("rwmixread"), job.count("rwmixwrite"));
-    for (name, percent) in [("rwmixread", read), ("rwmixwrite", write)] {
-        if percent.is_some_and(|percent| percent > 100) {
-            job.error(name, format!("{name} is more than 100 percent"), "");
-        }
-    }
     let winner = job.later("rwmixread", "rwmixwrite");
     if let (Some(read), Some(write), Some(winner)) = (read, write, winner)
         && read + write != 100
@@ -60,13 +61,7 @@ fn read_percent(job: &Job<'_>) -> u32 {
 }
 
 fn random_percent(job: &Job<'_>) -> PerDirection<u32> {
-    job.triple("percentage_random").map(|percent| {
-        let percent = percent.unwrap_or(100);
-        if percent > 100 {
-            job.error("percentage_random", format!("percentage_random={percent} is more than 100"), "");
-        }
-        percent.min(100) as u32
-    })
+    job.triple("percentage_random").map(|percent| percent.map_or(100, |percent| percent.min(100) as u32))
 }
 
 /// Operations per second wanted of each direction, when a mix has a rate for each.
@@ -116,6 +111,22 @@ fn random_map(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks, spread: &PerDir
     if asked || (pattern.random && (skewed || own_alignment)) { RandomMap::Off } else { RandomMap::On }
 }
 
+/// A map costs one bit per block: beyond reason it is refused, or dropped if `softrandommap` allows.
+fn affordable_map(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks, files: &[FilePlan], map: RandomMap) -> RandomMap {
+    let soft = job.on("softrandommap");
+    let count = files.iter().map(|file| file.length_bytes / blocks.min().max(1)).fold(0u64, u64::saturating_add);
+    if map == RandomMap::Off || !pattern.random || count <= MOST_MAPPED_BLOCKS {
+        return map;
+    }
+    let reason = format!("a map of {count} blocks would take {} GiB of memory per worker", count >> 33);
+    if soft {
+        job.warn("softrandommap", format!("{reason}; blocks may repeat instead"), "");
+    } else {
+        job.error("rw", reason, "set norandommap, or softrandommap, or use larger blocks");
+    }
+    RandomMap::Off
+}
+
 fn sync(job: &Job<'_>) -> SyncCadence {
     SyncCadence {
         fsync_every: job.count("fsync").unwrap_or(0),
@@ -125,33 +136,17 @@ fn sync(job: &Job<'_>) -> SyncCadence {
     }
 }
 
-/// `wait_before,write,wait_after:8`; the bits are those of `sync_file_range(2)`.
+/// `wait_before,write,wait_after:8`, checked by the parser; the bits are those of `sync_file_range(2)`.
 fn file_range(job: &Job<'_>) -> Option<SyncFileRangePlan> {
     let text = job.text("sync_file_range")?;
-    let (words, every) = match text.rsplit_once(':') {
-        Some((words, every)) => (words, every.trim().parse::<u32>().ok()),
-        None => (text.as_str(), Some(1)),
+    let (words, every) = text.rsplit_once(':').unwrap_or((&text, "1"));
+    let bit = |word: &str| match word.trim() {
+        "wait_before" => 1,
+        "write" => 2,
+        _ => 4,
     };
-    let mut flags = 0;
-    for word in words.split([',', ':']) {
-        flags |= match word.trim() {
-            "wait_before" => 1,
-            "write" => 2,
-            "wait_after" => 4,
-            other => {
-                job.error(
-                    "sync_file_range",
-                    format!("{other} is not a kind of sync_file_range"),
-                    "wait_before, write, wait_after",
-                );
-                0
-            }
-        };
-    }
-    let Some(every) = every else {
-        job.error("sync_file_range", "sync_file_range does not end in a number of writes", "for example write:8");
-        return None;
-    };
+    let flags = words.split(',').map(bit).fold(0, |flags, bit| flags | bit);
+    let every = every.trim().parse::<u32>().unwrap_or(1);
     (every > 0).then_some(SyncFileRangePlan { flags, every })
 }
 
@@ -177,6 +172,11 @@ fn stride(job: &Job<'_>) -> Option<StridePlan> {
             None
         }
         Some("strided") => Some(StridePlan { range_bytes, zone_bytes, skip_bytes }),
+        Some("zbd") => {
+            let reason = "zonemode=zbd is not supported yet, and without it the job would write elsewhere";
+            job.error("zonemode", reason, "zonemode=strided works on any device");
+            None
+        }
         None | Some("none") if zone_bytes > 0 => {
             job.error("zonesize", "zonesize means nothing with zonemode=none", "add zonemode=strided");
             None

@@ -2,7 +2,9 @@
 
 mod support;
 
+use iolab_options::{Setting, Value};
 use iolab_plan::{BufferContent, BufferMemory, ClockChoice, LogWindow, UnifiedReporting};
+use iolab_resolve::resolve;
 use support::{refusals, resolved, section, worker};
 
 #[test]
@@ -15,11 +17,11 @@ fn buffer_contents() {
         ("scramble_buffers=0", Random, false, false, None, 0),
         ("zero_buffers", Zero, false, false, None, 0),
         ("zero_buffers scramble_buffers=1", Zero, false, true, None, 0),
-        ("buffer_pattern=abc", Pattern(b"abc".to_vec()), false, false, None, 0),
-        ("buffer_pattern=abc refill_buffers", Pattern(b"abc".to_vec()), false, false, None, 0),
+        ("buffer_pattern=\"abc\"", Pattern(b"abc".to_vec()), false, false, None, 0),
+        ("buffer_pattern=\"abc\" refill_buffers", Pattern(b"abc".to_vec()), false, false, None, 0),
         ("buffer_compress_percentage=50", Random, true, false, Some(50), 0),
         ("buffer_compress_percentage=100", Zero, false, false, None, 0),
-        ("buffer_compress_percentage=50 buffer_pattern=abc", Pattern(b"abc".to_vec()), true, false, Some(50), 0),
+        ("buffer_compress_percentage=50 buffer_pattern=\"abc\"", Pattern(b"abc".to_vec()), true, false, Some(50), 0),
         ("dedupe_percentage=30", Random, true, false, None, 30),
     ];
     for (options, content, refill, scramble, compress, dedupe) in cases {
@@ -53,7 +55,6 @@ fn buffer_memory() {
         assert_eq!(worker(&format!("size=2m {options}")).buffers.slot_bytes, bytes, "{options}");
     }
     assert!(refusals(&section("size=1m iomem_align=100"), |_| {})[0].reason.contains("power of two"));
-    assert!(refusals(&section("size=1m mem=cudamalloc"), |_| {})[0].reason.contains("cudamalloc"));
 }
 
 #[test]
@@ -80,14 +81,19 @@ fn what_is_measured() {
     let defaults = worker("size=1m").measurement;
     assert_eq!((defaults.bandwidth_window_ms, defaults.kb_base, defaults.significant_figures), (500, 1024, 4));
     assert_eq!(defaults.percentiles.list.len(), 17);
-    assert!(refusals(&section("size=1m percentile_list=101"), |_| {})[0].reason.contains("between 0 and 100"));
+    let windows = [("write_bw_log=b log_avg_msec=100", 100), ("log_avg_msec=100", 500), ("bwavgtime=50", 50)];
+    for (options, expected) in windows {
+        let found = worker(&format!("size=1m {options}")).measurement.bandwidth_window_ms;
+        assert_eq!(found, expected, "{options}");
+    }
 }
 
 #[test]
 fn logs() {
     let logs =
-        worker("size=1m write_lat_log write_bw_log=out/run log_avg_msec=500 log_window_value=both per_job_logs=0").logs;
-    assert_eq!((logs.latency.as_deref(), logs.bandwidth.as_deref()), (Some("job"), Some("out/run")));
+        worker("size=1m write_lat_log=lat write_bw_log=out/run log_avg_msec=500 log_window_value=both per_job_logs=0")
+            .logs;
+    assert_eq!((logs.latency.as_deref(), logs.bandwidth.as_deref()), (Some("lat"), Some("out/run")));
     assert_eq!((logs.iops, logs.window_ns, logs.window_value), (None, 500_000_000, LogWindow::Both));
     assert!(!logs.per_job);
     let histogram =
@@ -95,6 +101,16 @@ fn logs() {
     assert_eq!((histogram.prefix.as_str(), histogram.interval_ns, histogram.coarseness), ("h", 1_000_000_000, 3));
     let without = resolved(&section("size=1m write_hist_log=h"), |_| {});
     assert!(without.warnings[0].reason.contains("log_hist_msec"));
-    let aux = resolved(&section("size=1m write_iops_log"), |request| request.overrides.aux_path = Some("/aux".into()));
-    assert_eq!(aux.plan.workers[0].logs.iops.as_deref(), Some("/aux/job"));
+    let aux =
+        resolved(&section("size=1m write_iops_log=p"), |request| request.overrides.aux_path = Some("/aux".into()));
+    assert_eq!(aux.plan.workers[0].logs.iops.as_deref(), Some("/aux/p"));
+}
+
+#[test]
+fn a_bare_log_option_means_the_name_of_the_job() {
+    let mut jobs = support::jobs(&section("size=1m"));
+    let bare = Setting { value: Value::Text(String::new()), text: String::new(), source: 0, span: (0, 0) };
+    jobs.jobs[0].settings.set("write_lat_log", bare);
+    let plan = resolve(&support::request(&jobs)).expect("accepted").plan;
+    assert_eq!(plan.workers[0].logs.latency.as_deref(), Some("job"));
 }

@@ -4,7 +4,6 @@ mod support;
 
 use iolab_options::Distribution;
 use iolab_plan::{BlockSizes, FileServiceKind, RandomGenerator, RandomMap, Sequencer};
-use iolab_resolve::Mode;
 use support::{plan, refusals, resolved, section, worker};
 
 #[test]
@@ -29,15 +28,6 @@ fn patterns() {
     }
     assert_eq!(worker("size=1m rw=readwrite").workload.pattern.word, "rw");
     assert_eq!(worker("size=1m rw=randread:8 rw_sequencer=identical").workload.pattern.sequencer, Sequencer::Identical);
-}
-
-#[test]
-fn a_random_pattern_counts_its_suffix() {
-    let text = section("size=1m rw=randread:8k");
-    assert!(refusals(&text, |_| {})[0].reason.contains("counts operations"));
-    let as_fio = resolved(&text, |request| request.mode = Mode::Fio);
-    assert_eq!(as_fio.plan.workers[0].workload.pattern.every, 8);
-    assert_eq!(as_fio.warnings.len(), 1);
 }
 
 #[test]
@@ -81,19 +71,6 @@ fn block_sizes_inherit_and_the_finer_option_wins() {
 }
 
 #[test]
-fn split_percentages_must_add_up_unless_read_as_fio() {
-    for (split, expected) in [
-        ("4k/60:8k/60", BlockSizes::Split(vec![(4096, 60), (8192, 40)])),
-        ("4k/60:8k/20", BlockSizes::Split(vec![(4096, 60), (8192, 40)])),
-    ] {
-        let text = section(&format!("size=1m bssplit={split}"));
-        assert!(refusals(&text, |_| {})[0].reason.contains("add up to"), "{split}");
-        let as_fio = resolved(&text, |request| request.mode = Mode::Fio);
-        assert_eq!(as_fio.plan.workers[0].workload.block_sizes[0], expected, "{split}");
-    }
-}
-
-#[test]
 fn the_later_of_two_mix_options_counts() {
     let cases = [
         ("rw=randrw", 50),
@@ -131,6 +108,16 @@ fn alignment_and_the_random_map() {
     let zipf = worker("size=1m rw=randread random_distribution=zipf:1.2").workload.distributions;
     assert_eq!(zipf[0], Distribution::Zipf { theta: 1.2, center: None });
     assert_eq!(worker("size=1m random_generator=lfsr").workload.generator, RandomGenerator::Lfsr);
+}
+
+#[test]
+fn a_map_beyond_reason_is_refused_or_dropped() {
+    let huge = |more: &str| section(&format!("ioengine=null rw=randread size=1000t bs=512 {more}"));
+    assert!(refusals(&huge(""), |_| {})[0].reason.contains("GiB of memory"));
+    for more in ["norandommap", "softrandommap=1"] {
+        let plan = resolved(&huge(more), |_| {}).plan;
+        assert_eq!(plan.workers[0].workload.random_map, RandomMap::Off, "{more}");
+    }
 }
 
 #[test]
@@ -179,6 +166,7 @@ fn flushes_and_strides() {
     let stride =
         worker("size=1m zonemode=strided zonesize=4k zonerange=64k zoneskip=8k").workload.stride.expect("given");
     assert_eq!((stride.zone_bytes, stride.range_bytes, stride.skip_bytes), (4096, 65536, 8192));
+    assert!(refusals(&section("size=1m zonemode=zbd zonesize=1m"), |_| {})[0].reason.contains("not supported"));
     assert!(refusals(&section("size=1m zonemode=strided"), |_| {})[0].reason.contains("zonesize"));
     assert!(refusals(&section("size=1m zonesize=4096"), |_| {})[0].reason.contains("zonemode"));
 }

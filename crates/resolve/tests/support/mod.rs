@@ -44,9 +44,6 @@ impl Machine for Lab {
     fn cpus_online(&self) -> Vec<usize> {
         vec![0, 1, 2, 3]
     }
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
     fn huge_page_bytes(&self) -> u64 {
         2 << 20
     }
@@ -63,6 +60,7 @@ const SYNCHRONOUS: Capabilities = Capabilities {
     trims: true,
     syncs: false,
     direct: true,
+    extends_files: true,
 };
 
 static RING_OPTIONS: [OptionEntry; 3] = [
@@ -89,7 +87,7 @@ pub(crate) static ENGINES: [&EngineDescription; 7] = [&PSYNC, &MMAP, &LIBAIO, &U
 pub(crate) fn request(jobs: &JobSet) -> Request<'_> {
     Request {
         jobs,
-        options: text::options(),
+        options: iolab_jobfile::OPTIONS,
         engines: &ENGINES,
         machine: &Lab,
         mode: Mode::Iolab,
