@@ -57,7 +57,7 @@ fn cost(name: &str, plan: &WorkloadPlan, files: &[u64], ops: u64) {
     };
     let mut batch = OpBatch::new();
     let mut best = f64::INFINITY;
-    for _ in 0..3 {
+    for _ in 0..30 {
         stream.restart();
         let begun = Instant::now();
         let mut made = 0_u64;
@@ -178,7 +178,7 @@ fn buffers(rounds: u64) {
 }
 
 fn main() {
-    let ops = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100_000);
+    let ops = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_000);
     streams(ops);
     buffers(ops);
 }

@@ -35,7 +35,7 @@ impl Bitmap {
         for level in &mut self.levels {
             level.fill(0);
             if let Some(last) = level.last_mut()
-                && (bits % 64 != 0 || bits == 0)
+                && (!bits.is_multiple_of(64) || bits == 0)
             {
                 *last = u64::MAX << (bits % 64);
             }

@@ -60,7 +60,7 @@ impl Sampler {
     }
 
     /// The next block.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn draw(&mut self, generator: &mut Generator) -> u64 {
         match self {
             Sampler::Uniform(count) => generator.below(*count),
