@@ -115,6 +115,12 @@ fn streams(ops: u64) {
         &filled,
         ops,
     );
+    skewed(&random, ops);
+    rarer(&random, ops);
+}
+
+fn skewed(random: &WorkloadPlan, ops: u64) {
+    let one = [TEBIBYTE];
     let with = |distribution: Distribution| WorkloadPlan {
         distributions: [distribution.clone(), distribution.clone(), distribution],
         ..random.clone()
@@ -126,7 +132,6 @@ fn streams(ops: u64) {
     cost("normal 10", &with(Distribution::Normal { deviation_percent: 10.0, center: None }), &one, ops);
     let zone = |access_percent, size_percent| ZoneShare { access_percent, size_percent, size_bytes: 0 };
     cost("zoned", &with(Distribution::Zoned(vec![zone(60.0, 10.0), zone(30.0, 20.0), zone(10.0, 70.0)])), &one, ops);
-    rarer(&random, ops);
 }
 
 fn rarer(random: &WorkloadPlan, ops: u64) {

@@ -1,7 +1,8 @@
 //! Which blocks have been visited, where sizes vary: one bit per block and a tree of summaries above.
 //!
 //! A summary bit says that the 64 bits below it are all set, so that the next free block is found by looking at two
-//! words per level, however full the map is. Costs one bit per block plus 1/63. Bits past the end are set from the start.
+//! words per level, however full the map is. Costs one bit per block plus 1/63. Bits past the end are set from the
+//! start.
 
 /// A set of visited blocks.
 #[derive(Debug, Clone)]

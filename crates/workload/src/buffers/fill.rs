@@ -1,8 +1,8 @@
 //! Filling memory: fast random bytes, and patterns.
 //!
-//! The random bytes come from a counter multiplied with itself, 64 by 64 to 128 bits and folded, eight bytes a step. The steps
-//! do not depend on each other, so that the processor overlaps them. The construction is that of wyrand (Wang Yi,
-//! "wyhash", public domain); incompressible, not for cryptography.
+//! The random bytes come from a counter multiplied with itself, 64 by 64 to 128 bits and folded, eight bytes a
+//! step. The steps do not depend on each other, so that the processor overlaps them. The construction is that of
+//! wyrand (Wang Yi, "wyhash", public domain); incompressible, not for cryptography.
 
 use crate::random::mix;
 

@@ -1,8 +1,8 @@
 //! Where in its file an operation goes.
 //!
 //! A placement answers in two steps, because the size is drawn between them: `place` offers an offset and the room
-//! there, `commit` says what was taken of it. Offsets count from the start of the file's extent. Every offer has room for
-//! the direction's least size, and no offer reaches past the extent.
+//! there, `commit` says what was taken of it. Offsets count from the start of the file's extent. Every offer has
+//! room for the direction's least size, and no offer reaches past the extent.
 
 mod mapped;
 mod sequenced;
