@@ -57,7 +57,7 @@ fn cost(name: &str, plan: &WorkloadPlan, files: &[u64], ops: u64) {
     };
     let mut batch = OpBatch::new();
     let mut best = f64::INFINITY;
-    for _ in 0..3 {
+    for _ in 0..30 {
         stream.restart();
         let begun = Instant::now();
         let mut made = 0_u64;
@@ -115,6 +115,12 @@ fn streams(ops: u64) {
         &filled,
         ops,
     );
+    skewed(&random, ops);
+    rarer(&random, ops);
+}
+
+fn skewed(random: &WorkloadPlan, ops: u64) {
+    let one = [TEBIBYTE];
     let with = |distribution: Distribution| WorkloadPlan {
         distributions: [distribution.clone(), distribution.clone(), distribution],
         ..random.clone()
@@ -126,7 +132,6 @@ fn streams(ops: u64) {
     cost("normal 10", &with(Distribution::Normal { deviation_percent: 10.0, center: None }), &one, ops);
     let zone = |access_percent, size_percent| ZoneShare { access_percent, size_percent, size_bytes: 0 };
     cost("zoned", &with(Distribution::Zoned(vec![zone(60.0, 10.0), zone(30.0, 20.0), zone(10.0, 70.0)])), &one, ops);
-    rarer(&random, ops);
 }
 
 fn rarer(random: &WorkloadPlan, ops: u64) {
@@ -178,7 +183,7 @@ fn buffers(rounds: u64) {
 }
 
 fn main() {
-    let ops = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100_000);
+    let ops = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_000);
     streams(ops);
     buffers(ops);
 }
