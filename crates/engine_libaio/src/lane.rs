@@ -123,6 +123,25 @@ impl LibaioLane {
         Submission::Accepted
     }
 
+    /// What vectors and priorities change in an operation that is otherwise complete.
+    #[cold]
+    #[inline(never)]
+    fn specialise(&mut self, op: &Op) {
+        let iocb = &mut self.iocbs[op.slot as usize];
+        if op.priority != 0 {
+            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has them.
+            iocb.flags = abi::FLAG_IOPRIO;
+            iocb.priority = (i16::from(op.priority >> 3) << 13) | i16::from(op.priority & 7);
+        }
+        if self.is_vectored {
+            let vector = &mut self.vectors[op.slot as usize];
+            *vector = libc::iovec { iov_base: iocb.buffer as *mut _, iov_len: iocb.bytes as usize };
+            iocb.opcode = if op.kind == OpKind::Read { command::PREADV } else { command::PWRITEV };
+            iocb.buffer = (&raw const *vector) as u64;
+            iocb.bytes = 1;
+        }
+    }
+
     #[inline]
     fn enqueue(&mut self, slot: u16) {
         if self.queued_to == self.queue.len() {
@@ -253,50 +272,28 @@ impl Lane for LibaioLane {
         if self.held == self.queue.len() {
             return Submission::Full;
         }
-        let vectored = self.is_vectored;
         let opcode = match op.kind {
-            OpKind::Read => {
-                if vectored {
-                    command::PREADV
-                } else {
-                    command::PREAD
-                }
-            }
-            OpKind::Write => {
-                if vectored {
-                    command::PWRITEV
-                } else {
-                    command::PWRITE
-                }
-            }
+            OpKind::Read => command::PREAD,
+            OpKind::Write => command::PWRITE,
             _ => return self.submit_control(op),
         };
         // The kernel would write past the slot: the buffers are this process's memory.
-        if u64::from(op.buffer_offset) + u64::from(op.length) > self.slot_bytes || op.slot as usize >= self.queue.len()
+        if u64::from(op.buffer_offset) + u64::from(op.length) > self.slot_bytes || op.slot as usize >= self.iocbs.len()
         {
             return Submission::Refused(libc::EFAULT);
         }
         let slot = op.slot as usize;
-        let mut buffer = self.buffers + slot as u64 * self.stride_bytes + u64::from(op.buffer_offset);
-        let mut bytes = u64::from(op.length);
-        if vectored {
-            let vector = &mut self.vectors[slot];
-            *vector = libc::iovec { iov_base: buffer as *mut _, iov_len: bytes as usize };
-            (buffer, bytes) = ((&raw const *vector) as u64, 1);
-        }
+        let fd = self.files[op.file as usize].fd;
         let iocb = &mut self.iocbs[slot];
-        iocb.opcode = opcode;
-        iocb.fd = self.files[op.file as usize].fd as u32;
-        iocb.buffer = buffer;
-        iocb.bytes = bytes;
-        iocb.offset = op.offset as i64;
         iocb.rw_flags = self.rw_flags;
-        if op.priority == 0 {
-            iocb.flags = 0;
-        } else {
-            // Class in the upper three bits, level in the lower three, as ioprio_set(2) has them.
-            iocb.flags = abi::FLAG_IOPRIO;
-            iocb.priority = (i16::from(op.priority >> 3) << 13) | i16::from(op.priority & 7);
+        iocb.opcode = opcode;
+        iocb.fd = fd as u32;
+        iocb.buffer = self.buffers + slot as u64 * self.stride_bytes + u64::from(op.buffer_offset);
+        iocb.bytes = u64::from(op.length);
+        iocb.offset = op.offset as i64;
+        iocb.flags = 0;
+        if self.is_vectored | (op.priority != 0) {
+            self.specialise(op);
         }
         self.enqueue(op.slot);
         Submission::Accepted
