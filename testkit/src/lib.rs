@@ -1,1 +1,3 @@
-//! Placeholder header, replaced by the first commit.
+//! What tests of several crates share. Nothing that ships depends on it.
+
+pub mod smoke_fuzz;

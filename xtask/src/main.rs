@@ -1,2 +1,75 @@
-//! Placeholder header, replaced by the first commit.
-fn main() {}
+//! `cargo xtask`: the checks that keep the house in order, and nothing that ships.
+//!
+//! Each task is also what continuous integration runs, so a clean `cargo xtask ci` means a clean CI.
+//! `tidy` and `layers` are tests of this package as well, so that plain `cargo test` finds a violation.
+#![allow(clippy::print_stdout, clippy::print_stderr)] // a developer's tool: its findings go to the terminal
+
+mod ci;
+mod docs;
+mod finding;
+mod layers;
+mod readme;
+mod repository;
+mod rust_text;
+mod tidy;
+
+use std::process::ExitCode;
+
+use finding::Finding;
+use repository::Repository;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  tidy           file headers, sizes, names, words, unsafe islands, links
+  tidy --shrink  the same, after lowering the ceilings of xtask/ratchet.toml to what is there
+  sizes          files and functions that are worth a second look
+  layers         the order of the crates, and which of them may do I/O
+  docs           generated pages are up to date
+  docs --write   write them
+  readme         the README opens with its two commands
+  demo           the README's demo runs
+  ci             all of the above (except sizes), with fmt, clippy and rustdoc";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = Repository::here().and_then(|repository| run(&repository, &words));
+    match outcome {
+        Ok(findings) if findings.is_empty() => ExitCode::SUCCESS,
+        Ok(findings) => {
+            for finding in &findings {
+                eprintln!("{finding}");
+            }
+            eprintln!("{} findings", findings.len());
+            ExitCode::FAILURE
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> {
+    match words {
+        ["tidy"] => tidy::check(repository),
+        ["tidy", "--shrink"] => {
+            tidy::shrink(repository)?;
+            tidy::check(repository)
+        }
+        ["sizes"] => {
+            for line in tidy::worth_a_look(repository)? {
+                println!("{line}");
+            }
+            Ok(Vec::new())
+        }
+        ["layers"] => layers::check(repository),
+        ["docs"] => docs::check(repository),
+        ["docs", "--write"] => docs::write(repository).map(|()| Vec::new()),
+        ["readme"] => readme::check(repository),
+        ["demo"] => ci::demo(repository).map(|()| Vec::new()),
+        ["ci"] => ci::run(repository).map(|()| Vec::new()),
+        _ => Err(USAGE.to_owned()),
+    }
+}

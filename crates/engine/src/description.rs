@@ -34,6 +34,8 @@ pub struct Capabilities {
     pub syncs: bool,
     /// Whether `direct=1` is possible.
     pub direct: bool,
+    /// Whether writing beyond the end makes a file longer. Where not, files are laid out in full first.
+    pub extends_files: bool,
 }
 
 /// What an engine needs of the files of a job.

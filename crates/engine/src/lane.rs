@@ -58,6 +58,10 @@ pub trait Lane {
     /// Whether `submit` performs the operation before it returns.
     const SYNCHRONOUS: bool;
 
+    /// Whether `flush_and_reap` submits and waits in one system call. The loop then stamps *submitted* just
+    /// before that call, because there is no moment between the two.
+    const FUSES: bool = false;
+
     /// Takes one operation. It need not be visible to the device before `flush`.
     fn submit(&mut self, op: &Op) -> Submission;
 

@@ -7,10 +7,12 @@
 
 pub mod conformance;
 mod description;
+mod finished;
 mod lane;
 mod op;
 
 pub use description::{Capabilities, EngineDescription, FileUse};
+pub use finished::Finished;
 pub use iolab_memory::{PoolView, SlotPool};
 pub use lane::{Completions, Engine, Lane, LaneError, OpenError, OpenRequest, Submission, TargetFile, Wait};
 pub use op::{Completion, Op, OpKind};

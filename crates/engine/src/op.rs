@@ -61,7 +61,8 @@ pub struct Op {
     pub offset: u64,
     /// Bytes to move (or the length of the range, for trim and sync_file_range).
     pub length: u32,
-    /// Bytes of the slot already done.
+    /// Bytes of the slot already done. For `SyncFileRange`, which uses no buffer: the `SYNC_FILE_RANGE_*` bits
+    /// of `sync_file_range(2)`, 0 meaning all three (wait before, write, wait after).
     pub buffer_offset: u32,
     /// Index into [`crate::OpenRequest::files`].
     pub file: u32,

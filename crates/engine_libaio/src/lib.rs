@@ -41,6 +41,7 @@ impl Engine for Libaio {
             trims: true,
             syncs: true,
             direct: true,
+            extends_files: true,
         },
     };
 

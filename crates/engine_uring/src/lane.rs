@@ -183,6 +183,7 @@ impl UringLane {
 
 impl Lane for UringLane {
     const SYNCHRONOUS: bool = false;
+    const FUSES: bool = true;
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {

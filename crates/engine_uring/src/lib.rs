@@ -46,6 +46,7 @@ impl Engine for Uring {
             trims: true,
             syncs: true,
             direct: true,
+            extends_files: true,
         },
     };
 

@@ -70,35 +70,14 @@ impl SparseHistogram {
         self.count += other.count;
         self.sum += other.sum;
         self.sum_of_squares += other.sum_of_squares;
-        let mut merged = Vec::with_capacity(self.buckets.len() + other.buckets.len());
-        let (mut mine, mut theirs) = (self.buckets.iter().peekable(), other.buckets.iter().peekable());
-        loop {
-            let next = match (mine.peek(), theirs.peek()) {
-                (Some(a), Some(b)) if a.0 == b.0 => {
-                    let both = (a.0, a.1 + b.1);
-                    (mine.next(), theirs.next());
-                    both
-                }
-                (Some(a), Some(b)) if a.0 < b.0 => {
-                    let a = **a;
-                    mine.next();
-                    a
-                }
-                (_, Some(b)) => {
-                    let b = **b;
-                    theirs.next();
-                    b
-                }
-                (Some(a), None) => {
-                    let a = **a;
-                    mine.next();
-                    a
-                }
-                (None, None) => break,
-            };
-            merged.push(next);
-        }
-        self.buckets = merged;
+        let mut all = [self.buckets.as_slice(), other.buckets.as_slice()].concat();
+        all.sort_unstable_by_key(|bucket| bucket.0);
+        all.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            kept.1 += if same { later.1 } else { 0 };
+            same
+        });
+        self.buckets = all;
     }
 }
 
@@ -141,7 +120,7 @@ mod tests {
         let mut merged = odd.to_sparse();
         merged.merge(&even.to_sparse());
         let all = all.to_sparse();
-        assert_eq!((merged.count, merged.buckets, merged.sum), (all.count, all.buckets, all.sum));
+        assert_eq!((merged.count, &merged.buckets, merged.sum), (all.count, &all.buckets, all.sum));
         odd.merge(&even);
         assert_eq!(odd.to_sparse().buckets, all.buckets);
     }

@@ -1,4 +1,6 @@
 //! One mapping shared by the process that makes it and every process forked from it later.
+//!
+//! Unsafe because it maps memory and views it as values that other processes change at the same time.
 
 use std::io;
 use std::ptr::NonNull;

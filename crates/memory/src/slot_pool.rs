@@ -1,4 +1,6 @@
 //! A pool of equal, page-aligned slots, one for each operation that may be in flight.
+//!
+//! Unsafe because it maps memory itself and hands out pointers into it that the kernel writes through.
 
 use std::io;
 use std::ptr::NonNull;
@@ -68,6 +70,15 @@ impl PoolView {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         // In range: the mapping holds `slots` strides (wrapping_add needs no further proof).
         self.first.as_ptr().wrapping_add(slot * self.stride_bytes)
+    }
+
+    /// Address of the byte `offset` of `slot`, if `length` bytes from there lie within the slot; `None` otherwise.
+    ///
+    /// The pool must still be alive when the address is used.
+    #[inline]
+    pub fn range_ptr(&self, slot: usize, offset: usize, length: usize) -> Option<*mut u8> {
+        let fits = slot < self.slots && offset.checked_add(length).is_some_and(|end| end <= self.slot_bytes);
+        fits.then(|| self.slot_ptr(slot).wrapping_add(offset))
     }
 
     /// Usable bytes of each slot.
@@ -178,6 +189,18 @@ mod tests {
             assert!(pool.slot_mut(slot).iter().all(|&byte| byte == slot as u8 + 1));
             assert_eq!(pool.slot_mut(slot).len(), 5000);
         }
+    }
+
+    #[test]
+    fn a_range_lies_within_one_slot_or_is_none() {
+        let view = SlotPool::new(2, 5000, 0, &Backing::Anonymous).unwrap().view();
+        let second = view.slot_ptr(1);
+        assert_eq!(view.range_ptr(1, 0, 5000), Some(second));
+        assert_eq!(view.range_ptr(1, 1000, 4000), Some(second.wrapping_add(1000)));
+        for (slot, offset, length) in [(1, 1, 5000), (2, 0, 1), (0, usize::MAX, 2), (0, 5001, 0)] {
+            assert_eq!(view.range_ptr(slot, offset, length), None, "slot {slot}: {length} from {offset}");
+        }
+        assert_eq!(PoolView::EMPTY.range_ptr(0, 0, 0), None);
     }
 
     #[test]

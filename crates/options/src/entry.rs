@@ -1,7 +1,7 @@
 //! One row of an option table.
 
 /// One option: everything that help, docs, completions, the parser and the tests need to know of it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct OptionEntry {
     /// Canonical name, as in fio's manual.
     pub name: &'static str,
@@ -121,6 +121,18 @@ pub enum Kind {
         /// Unit of a bare number.
         unit: TimeUnit,
     },
+    /// One size or a range `min-max` of sizes → `Value::SizeRanges`, the same for every direction.
+    SizeRange,
+    /// Up to three times for read, write, trim → `Value::Time` if all are equal, else `Value::Times` (nanoseconds).
+    Times {
+        /// Unit of a bare number.
+        unit: TimeUnit,
+    },
+    /// One time → `Value::Time`, or a range `min-max` of times → `Value::TimeRange` (nanoseconds).
+    TimeRange {
+        /// Unit of a bare number.
+        unit: TimeUnit,
+    },
     /// One of the choices (name or alias) → `Value::Choice`.
     Choice(&'static [Choice]),
     /// `read`, `randrw`, … with an optional `:N` suffix → `Value::Pattern`.
@@ -144,6 +156,18 @@ pub enum Kind {
     BytePattern,
     /// `kind:period` pairs of `sync_file_range` → `Value::Text`, checked.
     SyncFileRange,
+    /// `roundrobin:8`, `zipf:1.2`, … of `file_service_type` → `Value::Text`, checked.
+    FileService,
+    /// `iops:0.3%`, `bw_slope:5`, … of `steadystate` → `Value::Text`, checked.
+    SteadyState,
+    /// `read:write:verify` lists of errno names or numbers → `Value::Text`, checked.
+    ErrorNumbers,
+    /// `bind:0-1`, `local`, … of `numa_mem_policy` → `Value::Text`, checked.
+    NumaMemory,
+    /// `malloc`, `mmaphuge:PATH`, … of `mem` → `Value::Text`, checked.
+    BufferMemory,
+    /// Comma list of words out of these → `Value::Text`, checked.
+    Words(&'static [&'static str]),
 }
 
 /// Unit of a bare number in a time option.

@@ -67,6 +67,24 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// A [`Value::Times`], nanoseconds; a single [`Value::Time`] holds for every direction.
+    pub fn times_ns(&self, name: &str) -> Option<PerDirection<Option<u64>>> {
+        match &self.map.get(name)?.value {
+            Value::Times(times) => Some(*times),
+            _ => self.time_ns(name).map(|ns| [Some(ns); 3]),
+        }
+    }
+
+    /// A [`Value::TimeRange`], nanoseconds; a single [`Value::Time`] is both ends.
+    pub fn time_range_ns(&self, name: &str) -> Option<(u64, u64)> {
+        match &self.map.get(name)?.value {
+            Value::TimeRange(range) => Some(*range),
+            _ => self.time_ns(name).map(|ns| (ns, ns)),
+        }
+    }
+}
+
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident -> $type:ty: $pattern:pat => $result:expr;)*) => {
         impl Settings {
@@ -96,6 +114,8 @@ getters! {
     sizes -> PerDirection<Option<u64>>: Value::Sizes(sizes) => *sizes;
     /// A [`Value::SizeRanges`], bytes.
     size_ranges -> PerDirection<Option<(u64, u64)>>: Value::SizeRanges(ranges) => *ranges;
+    /// A [`Value::Pattern`]: word, `:N` count, `:Nk` bytes.
+    pattern -> (&str, Option<u32>, i64): Value::Pattern { word, every, skip_bytes } => (word.as_str(), *every, *skip_bytes);
     /// A [`Value::Splits`].
     splits -> &PerDirection<Option<Vec<crate::BlockSplit>>>: Value::Splits(splits) => splits;
     /// A [`Value::Time`], nanoseconds.

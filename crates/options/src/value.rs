@@ -138,6 +138,10 @@ pub enum Value {
     Sizes(PerDirection<Option<u64>>),
     /// `(min, max)` bytes for read, write, trim; a direction the user left out is `None`.
     SizeRanges(PerDirection<Option<(u64, u64)>>),
+    /// Nanoseconds for read, write, trim; a direction the user left out is `None`.
+    Times(PerDirection<Option<u64>>),
+    /// `(min, max)` nanoseconds.
+    TimeRange((u64, u64)),
     /// Block splits for read, write, trim; a direction the user left out is `None`.
     Splits(PerDirection<Option<Vec<BlockSplit>>>),
     /// Nanoseconds.

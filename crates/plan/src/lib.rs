@@ -2,9 +2,10 @@
 //!
 //! This is the first of the two narrow waists (job → **plan** → run → recording → report). `resolve` makes
 //! it, `iolab plan` prints it, the runner obeys it and the recording carries it. Nothing here decides,
-//! reads a clock or does I/O.
+//! reads a clock or does I/O. [`describe`] renders it for people.
 
 mod buffers;
+mod describe;
 mod files;
 mod logs;
 mod pacing;
@@ -12,6 +13,7 @@ mod worker;
 mod workload;
 
 pub use buffers::{BufferContent, BufferMemory, BufferPlan};
+pub use describe::describe;
 pub use files::{FadviseHint, Fallocate, FilePlan, FileSync, LayoutPlan, WriteHint};
 pub use iolab_options::{Direction, Distribution, PerDirection, RateProcess, ZoneShare};
 pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};

@@ -111,7 +111,7 @@ pub struct MeasurementPlan {
     pub clock: ClockChoice,
     /// 1024: `KiB` first (the default); 1000.
     pub kb_base: u32,
-    /// 0: automatic, 1: bytes, 8: bits.
+    /// fio's `unit_base`: 0 automatic (bytes), 8 bytes, 1 bits.
     pub unit_base: u32,
     /// Significant figures in the normal report (1 to 10).
     pub significant_figures: u32,

@@ -36,7 +36,8 @@ pub struct WorkloadPlan {
     pub sync: SyncCadence,
     /// `zonemode=strided`.
     pub stride: Option<StridePlan>,
-    /// Reads, writes and trims when both rates are given: choose the direction that is due, not the dice.
+    /// Operations per second of reads, writes and trims, when a mix has a rate for each: choose the direction
+    /// that is due, not the dice.
     pub mix_by_rate: Option<PerDirection<u64>>,
     /// How rate-mixed arrivals are spread.
     pub mix_process: RateProcess,

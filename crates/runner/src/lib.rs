@@ -1,1 +1,35 @@
-//! Placeholder header, replaced by the crate's first commit.
+//! Runs a plan and returns its recording: lays out files, starts workers, supervises stages, collects results.
+//!
+//! `hot_loop.rs` is the measured path; everything else here is cold. The runner prints nothing and decides
+//! nothing that the plan does not say; what the user should see goes through [`Observer`].
+
+mod attributes;
+mod control;
+mod deliver;
+mod hot_loop;
+mod launch;
+mod layout;
+mod open_files;
+mod pacing;
+mod registry;
+mod run;
+mod slots;
+mod supervise;
+mod trouble;
+mod watch;
+mod worker;
+
+pub use control::State;
+pub use registry::EngineEntry;
+pub use run::{RunError, RunRequest, RunResult, run};
+pub use supervise::{Observer, Progress, WorkerProgress};
+
+use iolab_plan::WorkerPlan;
+
+/// The registry entry of a worker's engine.
+pub(crate) fn engine_of<'a>(engines: &'a [EngineEntry], worker: &WorkerPlan) -> Option<&'a EngineEntry> {
+    engines.iter().find(|engine| {
+        engine.description.name == worker.engine.name
+            || engine.description.aliases.contains(&worker.engine.name.as_str())
+    })
+}

@@ -53,6 +53,7 @@ impl<F: Flavour> Engine for Queue<F> {
             trims: false,
             syncs: true,
             direct: false,
+            extends_files: true,
         },
     };
 

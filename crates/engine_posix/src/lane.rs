@@ -1,0 +1,114 @@
+//! The lane that `sync`, `psync`, `pvsync` and `pvsync2` share: one operation, one call, inside `submit`.
+//!
+//! It owns nothing but numbers: descriptors and buffers belong to the runner. It allocates only when opened. Unsafe
+//! is left to the [`Transfer`]s; what they may rely on is the promise of [`Stretch`].
+
+use std::os::fd::RawFd;
+
+use iolab_engine::{
+    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
+};
+use iolab_file_calls::{FileTarget, perform};
+
+/// Where the bytes of one read or write are, in the file and in memory.
+///
+/// Only this crate makes one, and only after checking that `length` bytes from `address` lie within one slot.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch {
+    pub(crate) file: usize,
+    pub(crate) fd: RawFd,
+    pub(crate) address: *mut u8,
+    pub(crate) length: usize,
+    pub(crate) offset: u64,
+}
+
+impl Stretch {
+    /// The stretch as the one element of a vectored call.
+    #[inline]
+    pub(crate) fn as_iovec(&self) -> libc::iovec {
+        libc::iovec { iov_base: self.address.cast(), iov_len: self.length }
+    }
+}
+
+/// How bytes travel between a file and a slot: what the engines of this crate differ in.
+///
+/// Both verbs return the bytes moved, which may be fewer than asked for, or a negative errno.
+pub trait Transfer: Sized {
+    /// Reads the options and allocates what the verbs need.
+    fn open(request: &OpenRequest<'_>) -> Result<Self, OpenError>;
+
+    /// File to slot.
+    fn read(&mut self, stretch: &Stretch) -> i32;
+
+    /// Slot to file.
+    fn write(&mut self, stretch: &Stretch) -> i32;
+}
+
+/// A synchronous lane over one way of transferring.
+#[derive(Debug)]
+pub struct PosixLane<T> {
+    transfer: T,
+    files: Box<[FileTarget]>,
+    buffers: PoolView,
+    finished: Finished,
+}
+
+impl<T: Transfer> PosixLane<T> {
+    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<PosixLane<T>, OpenError> {
+        Ok(PosixLane {
+            transfer: T::open(request)?,
+            files: request.files.iter().map(FileTarget::from).collect(),
+            buffers: request.buffers,
+            finished: Finished::with_depth(request.depth),
+        })
+    }
+}
+
+/// Checks what `op` names. `Err` is the errno to refuse it with: `EBADF` for a file that the job has not,
+/// `EINVAL` for bytes outside its slot or an offset that is negative to the kernel (-1 means the current position
+/// to `preadv2(2)`, so it must not get there).
+#[inline]
+pub(crate) fn stretch_of(op: &Op, files: &[FileTarget], buffers: &PoolView) -> Result<Stretch, i32> {
+    let file = op.file as usize;
+    let fd = files.get(file).ok_or(libc::EBADF)?.fd;
+    let length = op.length as usize;
+    if i64::try_from(op.offset).is_err() {
+        return Err(libc::EINVAL);
+    }
+    let address = buffers.range_ptr(usize::from(op.slot), op.buffer_offset as usize, length).ok_or(libc::EINVAL)?;
+    Ok(Stretch { file, fd, address, length, offset: op.offset })
+}
+
+impl<T: Transfer> Lane for PosixLane<T> {
+    const SYNCHRONOUS: bool = true;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        if self.finished.is_full() {
+            return Submission::Full;
+        }
+        let result = match op.kind {
+            OpKind::Read | OpKind::Write => match stretch_of(op, &self.files, &self.buffers) {
+                Ok(stretch) if op.kind == OpKind::Read => self.transfer.read(&stretch),
+                Ok(stretch) => self.transfer.write(&stretch),
+                Err(errno) => return Submission::Refused(errno),
+            },
+            _ => match self.files.get(op.file as usize) {
+                Some(&target) => perform(target, op),
+                None => return Submission::Refused(libc::EBADF),
+            },
+        };
+        self.finished.push(Completion { slot: u32::from(op.slot), result });
+        Submission::Accepted
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, _wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        Ok(self.finished.drain_into(out))
+    }
+}

@@ -1,0 +1,132 @@
+//! `iolab`'s subcommands and their arguments.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory, Parser, Subcommand};
+
+use crate::exit::{self, MISTAKE};
+use crate::subcommands;
+
+/// A storage-I/O laboratory: runs fio's job files, measures honestly, keeps what it measured.
+#[derive(Debug, Parser)]
+#[command(name = "iolab", version, arg_required_else_help = true, disable_help_subcommand = true)]
+struct Iolab {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Run job files, or the job that fio-style options describe
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Run(JobArguments),
+    /// Show every resolved value of a job without running it
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Plan(JobArguments),
+    /// Render a saved recording again
+    Report(ReportArguments),
+    /// List the I/O engines, or describe one with its options
+    Engines {
+        /// Engine to describe
+        engine: Option<String>,
+    },
+    /// Explain an option or a column of a report
+    Explain {
+        /// `iodepth`, `clat`, `util`, …
+        term: String,
+    },
+    /// Compare psync, libaio and io_uring on a temporary file
+    Demo(DemoArguments),
+    /// Print a shell's completion script
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+    /// Write the generated reference pages into a folder
+    #[command(hide = true)]
+    InternalDocs {
+        /// Folder
+        folder: PathBuf,
+    },
+}
+
+/// Job files and fio-style options, taken apart by the job language.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JobArguments {
+    /// Job files and fio options: `job.fio`, `--name=x --rw=randread --bs=4k …`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
+    pub(crate) words: Vec<String>,
+}
+
+/// What to render, how, where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArguments {
+    /// Recording (`.iolab`)
+    pub(crate) recording: PathBuf,
+    /// `normal`, `terse`, `json`, `json+`; several with commas
+    #[arg(long, default_value = "normal", value_delimiter = ',')]
+    pub(crate) output_format: Vec<String>,
+    /// Version of the terse format, 2 to 5
+    #[arg(long, default_value_t = 3)]
+    pub(crate) terse_version: u32,
+    /// File instead of standard output
+    #[arg(short, long)]
+    pub(crate) output: Option<String>,
+}
+
+/// How the demonstration runs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArguments {
+    /// Folder for the temporary file; the current one unless told
+    #[arg(long)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Size of the temporary file, MiB
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) size_mib: u64,
+    /// Rounds; each runs every case once
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// Length of each case in each round, milliseconds
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(50..=600_000))]
+    pub(crate) milliseconds: u64,
+}
+
+/// Runs the subcommand that the arguments name.
+pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
+    let parsed = match Iolab::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let code = if error.use_stderr() { MISTAKE } else { 0 };
+            // Help or an error message that cannot be printed leaves only the exit code.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    exit::code(match parsed.action {
+        Action::Run(arguments) => subcommands::run::main(&arguments.words),
+        Action::Plan(arguments) => subcommands::plan::main(&arguments.words),
+        Action::Report(arguments) => subcommands::report::main(&arguments),
+        Action::Engines { engine } => subcommands::engines::main(engine.as_deref()),
+        Action::Explain { term } => subcommands::explain::main(&term),
+        Action::Demo(arguments) => subcommands::demo::main(&arguments),
+        Action::Completions { shell } => subcommands::completions::main(shell),
+        Action::Man => subcommands::man::main(),
+        Action::InternalDocs { folder } => subcommands::internal_docs::main(&folder),
+    })
+}
+
+/// The command tree, with the job options as options of `run` and `plan`, for completions and the manual page.
+pub(crate) fn command_tree() -> Command {
+    let mut tree = Iolab::command();
+    for name in ["run", "plan"] {
+        tree = tree.mut_subcommand(name, |command| {
+            iolab_jobfile::OPTIONS.iter().fold(command, |command, option| {
+                command.arg(clap::Arg::new(option.name).long(option.name).help(option.summary).value_name("VALUE"))
+            })
+        });
+    }
+    tree
+}

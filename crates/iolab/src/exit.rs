@@ -1,0 +1,50 @@
+//! Exit codes, and how a failure becomes one.
+
+use std::process::ExitCode;
+
+/// The user's mistake: bad option, bad job file, unreadable input.
+pub(crate) const MISTAKE: u8 = 2;
+/// Refused, because something would have been destroyed.
+pub(crate) const REFUSED: u8 = 3;
+/// A job, a device or the run itself failed.
+pub(crate) const FAILED: u8 = 1;
+/// The user ended the run.
+pub(crate) const INTERRUPTED: u8 = 128;
+
+/// A failure with its exit code. The message is whole: it needs no prefix but the program's name.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn mistake(message: impl Into<String>) -> Failure {
+        Failure { code: MISTAKE, message: message.into() }
+    }
+
+    pub(crate) fn refused(message: impl Into<String>) -> Failure {
+        Failure { code: REFUSED, message: message.into() }
+    }
+
+    pub(crate) fn failed(message: impl Into<String>) -> Failure {
+        Failure { code: FAILED, message: message.into() }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Failure {
+        Failure::failed(format!("iolab: {error:#}"))
+    }
+}
+
+/// Prints a failure and turns a result into the program's exit code.
+pub(crate) fn code(result: Result<u8, Failure>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("{}", failure.message.trim_end());
+            ExitCode::from(failure.code)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! fio's manners: its command line, its exit codes, nothing on standard error when all is well.
+
+use std::process::ExitCode;
+
+use iolab_jobfile::Severity;
+use iolab_jobfile::command_line;
+use iolab_recording::{Outcome, Recording};
+use iolab_resolve::Mode;
+
+use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
+use crate::subcommands::run;
+use crate::surroundings::Here;
+use crate::{output, pipeline};
+
+/// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of failed jobs;
+/// 128 after SIGINT or SIGTERM.
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    exit::code(attempt(words).map_err(|failure| Failure {
+        code: if failure.code == REFUSED { REFUSED } else { 1 },
+        message: failure.message.replace("iolab: ", "fio: "),
+    }))
+}
+
+fn attempt(words: &[String]) -> Result<u8, Failure> {
+    let command_line = command_line::parse(words, &Here::new()).map_err(|failure| {
+        Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, pipeline::use_color()))
+    })?;
+    if command_line.run.version {
+        output::print(&format!("{}\n", iolab_report::FIO_VERSION))?;
+        return Ok(0);
+    }
+    if command_line.run.help {
+        output::print(&iolab_jobfile::help::usage("fio"))?;
+        return Ok(0);
+    }
+    if let Some(code) = run::answer_questions(&command_line.run)? {
+        return Ok(code);
+    }
+    if command_line.files.is_empty() && !command_line.defines_jobs() {
+        eprintln!("No job(s) defined\n");
+        output::print(&iolab_jobfile::help::usage("fio"))?;
+        return Ok(1);
+    }
+    let planned = pipeline::plan(&command_line, Mode::Fio)?;
+    let warned = planned.warnings.iter().any(|warning| warning.severity == Severity::Warning);
+    if warned && command_line.run.warnings_fatal {
+        run::show_warnings(&planned);
+    }
+    if let Some(code) = run::without_running(&command_line.run, &planned)? {
+        return Ok(code);
+    }
+    let recording = run::execute(&planned.plan, &command_line.run, Mode::Fio)?;
+    run::show_outcomes(&recording, "fio");
+    Ok(exit_code(&recording))
+}
+
+fn exit_code(recording: &Recording) -> u8 {
+    if recording.interrupted {
+        return INTERRUPTED;
+    }
+    let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. });
+    recording.workers.iter().filter(|worker| failed(&worker.outcome)).count().min(255) as u8
+}

@@ -1,0 +1,31 @@
+//! The command line: everything that reads arguments and the environment, prints, and decides on exit codes.
+//!
+//! The data's way through the program is one line: job → plan → run → recording → report. [`pipeline`] is that
+//! line; the subcommands enter and leave it at different points. No other crate prints.
+#![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
+
+mod arguments;
+mod engine_registry;
+mod eta;
+mod exit;
+mod fio_mode;
+mod log_files;
+mod output;
+mod pipeline;
+mod recordings;
+mod safety;
+mod subcommands;
+mod surroundings;
+mod terminal;
+
+use std::process::ExitCode;
+
+/// `iolab …`.
+pub fn iolab_main(arguments: &[String]) -> ExitCode {
+    arguments::dispatch(arguments)
+}
+
+/// `fio …`.
+pub fn fio_main(arguments: &[String]) -> ExitCode {
+    fio_mode::main(arguments.get(1..).unwrap_or_default())
+}

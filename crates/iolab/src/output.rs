@@ -1,0 +1,121 @@
+//! Reports in the formats asked for, to the place asked for.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use iolab_plan::Plan;
+use iolab_recording::Recording;
+use iolab_report::{JsonStyle, Style, TerseVersion};
+
+/// One report format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Normal,
+    Terse(TerseVersion),
+    Json,
+    JsonPlus,
+}
+
+impl Format {
+    /// fio's word for it.
+    pub(crate) fn parse(word: &str, version: TerseVersion) -> Option<Format> {
+        match word {
+            "normal" => Some(Format::Normal),
+            "terse" | "minimal" => Some(Format::Terse(version)),
+            "json" => Some(Format::Json),
+            "json+" => Some(Format::JsonPlus),
+            _ => None,
+        }
+    }
+}
+
+/// Where reports go, and in which formats, in the order they are printed.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) formats: Vec<Format>,
+    destination: Option<(PathBuf, File)>,
+    /// Reports of a run in progress come first, so JSON becomes one array.
+    snapshots: bool,
+    documents: u32,
+}
+
+impl Output {
+    /// Opens the destination at once: a run whose report cannot be written should not begin.
+    pub(crate) fn open(formats: Vec<Format>, path: Option<&str>, snapshots: bool) -> Result<Output> {
+        let destination = match path {
+            None => None,
+            Some(path) => {
+                let file = OpenOptions::new().create(true).write(true).truncate(true).open(path);
+                Some((PathBuf::from(path), file.with_context(|| format!("opening {path} for the report"))?))
+            }
+        };
+        Ok(Output { formats, destination, snapshots, documents: 0 })
+    }
+
+    pub(crate) fn to_standard_output(&self) -> bool {
+        self.destination.is_none()
+    }
+
+    fn has_json(&self) -> bool {
+        self.formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus))
+    }
+
+    /// What precedes the run: fio's header lines, in the normal format.
+    pub(crate) fn begin(&mut self, plan: &Plan) -> Result<()> {
+        if self.formats.contains(&Format::Normal) {
+            self.write(&iolab_report::normal_header(plan))?;
+        }
+        if self.snapshots && self.has_json() { self.write("[\n") } else { Ok(()) }
+    }
+
+    /// One report; more of them may follow.
+    pub(crate) fn report(&mut self, recording: &Recording) -> Result<()> {
+        if self.documents > 0 && self.snapshots && self.has_json() {
+            self.write(",\n")?;
+        }
+        self.documents += 1;
+        for format in self.formats.clone() {
+            self.write(&render(recording, format, false))?;
+        }
+        Ok(())
+    }
+
+    /// The last report.
+    pub(crate) fn finish(&mut self, recording: &Recording) -> Result<()> {
+        self.report(recording)?;
+        if self.snapshots && self.has_json() { self.write("]\n") } else { Ok(()) }
+    }
+
+    pub(crate) fn write(&mut self, text: &str) -> Result<()> {
+        match &mut self.destination {
+            Some((path, file)) => {
+                file.write_all(text.as_bytes()).with_context(|| format!("writing the report to {}", path.display()))
+            }
+            None => print(text),
+        }
+    }
+}
+
+/// Data to standard output.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads us has read enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        answer => answer.context("writing to standard output"),
+    }
+}
+
+/// A report as text. `whole` includes what the normal format prints before a run.
+pub(crate) fn render(recording: &Recording, format: Format, whole: bool) -> String {
+    let utc_offset_seconds = 0;
+    match format {
+        Format::Normal if whole => iolab_report::normal(recording, &Style { utc_offset_seconds }),
+        Format::Normal => iolab_report::normal_body(recording, &Style { utc_offset_seconds }),
+        Format::Terse(version) => iolab_report::terse(recording, version),
+        Format::Json => iolab_report::json(recording, JsonStyle { plus: false, utc_offset_seconds }),
+        Format::JsonPlus => iolab_report::json(recording, JsonStyle { plus: true, utc_offset_seconds }),
+    }
+}

@@ -1,0 +1,131 @@
+//! The data's way: job → plan → run → recording.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use iolab_clock::Clock;
+use iolab_jobfile::command_line::{CommandLine, RunOptions};
+use iolab_jobfile::{Diagnostic, Input, JobSet, Severity};
+use iolab_plan::Plan;
+use iolab_recording::Recording;
+use iolab_resolve::{Mode, Overrides};
+use iolab_runner::{Observer, RunError, RunRequest};
+
+use crate::engine_registry::{self, ENGINES};
+use crate::exit::{FAILED, Failure};
+use crate::safety;
+use crate::surroundings::Here;
+
+/// A plan and what there is to say about it.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    pub(crate) jobs: JobSet,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Job files and command line to plan.
+pub(crate) fn plan(command_line: &CommandLine, mode: Mode) -> Result<Planned, Failure> {
+    let here = Here::new();
+    let jobs = parse(command_line, &here)?;
+    let descriptions = engine_registry::descriptions();
+    let request = iolab_resolve::Request {
+        jobs: &jobs,
+        options: iolab_jobfile::OPTIONS,
+        engines: &descriptions,
+        machine: &here,
+        mode,
+        overrides: overrides(&command_line.run),
+    };
+    match iolab_resolve::resolve(&request) {
+        Ok(resolved) => {
+            let warnings = jobs.warnings.iter().cloned().chain(resolved.warnings).collect();
+            Ok(Planned { plan: resolved.plan, jobs, warnings })
+        }
+        Err(findings) => {
+            let errors: Vec<Diagnostic> =
+                findings.into_iter().filter(|finding| finding.severity == Severity::Error).collect();
+            Err(Failure::mistake(iolab_jobfile::render(&errors, &jobs.sources, use_color())))
+        }
+    }
+}
+
+/// Job files and command line to job set.
+pub(crate) fn parse(command_line: &CommandLine, here: &Here) -> Result<JobSet, Failure> {
+    let mut inputs = Vec::new();
+    for name in &command_line.files {
+        let bytes = read_input(name).map_err(|error| Failure::mistake(format!("iolab: {name}: {error}")))?;
+        inputs.push(Input { name: name.clone(), bytes });
+    }
+    let request = iolab_jobfile::Request { command_line: Some(command_line), files: &inputs };
+    iolab_jobfile::parse(&request, here)
+        .map_err(|failure| Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, use_color())))
+}
+
+/// Job files are read whole; one larger than this is not a job file.
+const MOST_BYTES: u64 = 64 << 20;
+
+fn read_input(name: &str) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let mut source: Box<dyn Read> = if name == "-" { Box::new(std::io::stdin()) } else { Box::new(File::open(name)?) };
+    source.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(std::io::Error::other("larger than 64 MiB: this is not a job file"));
+    }
+    Ok(bytes)
+}
+
+fn overrides(run: &RunOptions) -> Overrides {
+    Overrides {
+        readonly: run.readonly,
+        sections: Vec::new(),
+        runtime_ns: None,
+        max_jobs: run.max_jobs,
+        aux_path: run.aux_path.clone(),
+        entropy: entropy(),
+    }
+}
+
+/// A seed nobody chose, for `randrepeat=0`.
+fn entropy() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// Whether messages are coloured (NO_COLOR, https://no-color.org).
+pub(crate) fn use_color() -> bool {
+    use std::io::IsTerminal;
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Refuses what would destroy something the user did not name.
+pub(crate) fn check_safety(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<Vec<String>, Failure> {
+    let verdict = safety::check(plan, mode, allowed);
+    if verdict.refusals.is_empty() {
+        return Ok(verdict.warnings);
+    }
+    Err(Failure::refused(format!("iolab: refused\n  {}", verdict.refusals.join("\n  "))))
+}
+
+/// Plan to recording.
+pub(crate) fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<(Recording, Vec<Option<File>>), Failure> {
+    iolab_process::count_signals();
+    let (clock, unfit) = Clock::best();
+    let host = iolab_observe::System::live().host_facts(clock.name(), std::env::args().collect());
+    let request = RunRequest {
+        plan,
+        engines: ENGINES,
+        host,
+        clock,
+        spool_folder: std::env::temp_dir(),
+        interrupts: &iolab_process::INTERRUPTS,
+        observer,
+    };
+    let result = iolab_runner::run(request).map_err(|error| match error {
+        RunError::Layout { errno, .. } => Failure { code: FAILED, message: format!("iolab: {error} (errno {errno})") },
+        other => Failure::failed(format!("iolab: {other}")),
+    })?;
+    let mut recording = result.recording;
+    recording.warnings.extend(unfit.map(|reason| format!("time stamps come from clock_gettime: {reason}")));
+    Ok((recording, result.spools))
+}

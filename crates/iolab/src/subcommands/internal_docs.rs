@@ -1,0 +1,35 @@
+//! Writes the reference pages that are generated from the tables: `docs/reference/`.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::engine_registry;
+use crate::exit::Failure;
+
+pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
+    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let pages = [
+        ("options.md", iolab_jobfile::help::reference_page()),
+        ("columns.md", iolab_report::columns::reference_page()),
+        ("engines.md", engines_page()),
+    ];
+    for (name, text) in pages {
+        std::fs::write(folder.join(name), text).with_context(|| format!("writing {name}"))?;
+    }
+    Ok(0)
+}
+
+fn engines_page() -> String {
+    let mut page = String::from("# I/O engines\n\nGenerated from the engines' own descriptions; do not edit.\n");
+    for engine in engine_registry::descriptions() {
+        page += &format!("\n## {}\n\n{}.\n\n{}\n", engine.name, engine.summary, engine.details);
+        if !engine.options.is_empty() {
+            page += "\n| option | default | meaning |\n| --- | --- | --- |\n";
+        }
+        for option in engine.options {
+            page += &format!("| `{}` | {} | {} |\n", option.name, option.default, option.summary);
+        }
+    }
+    page
+}

@@ -1,0 +1,11 @@
+//! One file per subcommand.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod engines;
+pub(crate) mod explain;
+pub(crate) mod internal_docs;
+pub(crate) mod man;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod run;

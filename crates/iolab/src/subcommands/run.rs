@@ -1,0 +1,230 @@
+//! `iolab run`: the whole way from job to report.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunOptions};
+use iolab_jobfile::help;
+use iolab_plan::Plan;
+use iolab_recording::{Outcome, Recording};
+use iolab_report::TerseVersion;
+use iolab_resolve::Mode;
+
+use crate::exit::{FAILED, Failure, INTERRUPTED};
+use crate::output::{Format, Output};
+use crate::pipeline::{self, Planned};
+use crate::surroundings::Here;
+use crate::terminal::{Display, StatusTo, Terminal};
+use crate::{log_files, output, recordings};
+
+pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
+    let command_line = take_apart(words)?;
+    if let Some(code) = answer_questions(&command_line.run)? {
+        return Ok(code);
+    }
+    something_to_run(&command_line)?;
+    let planned = pipeline::plan(&command_line, Mode::Iolab)?;
+    show_warnings(&planned);
+    if let Some(code) = without_running(&command_line.run, &planned)? {
+        return Ok(code);
+    }
+    let recording = execute(&planned.plan, &command_line.run, Mode::Iolab)?;
+    show_outcomes(&recording, "iolab");
+    Ok(exit_code(&recording))
+}
+
+/// Plan to report: the measured part and everything that must be kept of it.
+pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
+    let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
+    let name = if mode == Mode::Fio { "fio" } else { "iolab" };
+    for warning in pipeline::check_safety(plan, mode, &allowed)? {
+        eprintln!("{name}: warning: {warning}");
+    }
+    // Beyond this point the plan cannot change.
+    let output = RefCell::new(Output::open(formats(run)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
+    output.borrow_mut().begin(plan)?;
+    let display = display(run, mode, &output.borrow());
+    let mut show_snapshot = |recording: &Recording| {
+        // A report of the run so far that cannot be written does not end the run; the last one will say so.
+        let _ = output.borrow_mut().report(recording);
+    };
+    let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
+    let ran = pipeline::run(plan, &mut terminal);
+    terminal.finish();
+    let (recording, spools) = ran?;
+    // Beyond this point nothing is measured.
+    keep(&recording, &spools, run, mode)?;
+    output.into_inner().finish(&recording)?;
+    Ok(recording)
+}
+
+/// Saves the recording and the log files.
+fn keep(recording: &Recording, spools: &[Option<File>], run: &RunOptions, mode: Mode) -> Result<(), Failure> {
+    if mode == Mode::Iolab || run.record.is_some() {
+        match recordings::save(recording, run.record.as_deref().map(Path::new)) {
+            Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
+            Ok(_) => {}
+            // The figures are about to be printed: not being able to keep them is said, not died of.
+            Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    log_files::write(recording, spools)?;
+    if run.bandwidth_log {
+        log_files::write_aggregate(recording)?;
+    }
+    Ok(())
+}
+
+/// Takes fio-style arguments apart.
+pub(crate) fn take_apart(words: &[String]) -> Result<CommandLine, Failure> {
+    command_line::parse(words, &Here::new()).map_err(|failure| {
+        Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, pipeline::use_color()))
+    })
+}
+
+/// A job, somewhere, or a helpful word.
+pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure> {
+    if command_line.files.is_empty() && !command_line.defines_jobs() {
+        return Err(Failure::mistake(
+            "iolab: no job to run: name a job file, or describe a job: iolab run --name=try --rw=randread --size=64m",
+        ));
+    }
+    Ok(())
+}
+
+/// Options that ask for information instead of a run.
+pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> {
+    unsupported(run)?;
+    if run.help {
+        output::print(&help::usage("iolab run"))?;
+    } else if run.version {
+        output::print(&format!("iolab {}\n", env!("CARGO_PKG_VERSION")))?;
+    } else if let Some(topic) = &run.cmdhelp {
+        output::print(&super::explain::cmdhelp(topic)?)?;
+    } else if let Some(topic) = &run.enghelp {
+        output::print(&super::engines::enghelp(topic)?)?;
+    } else {
+        return Ok(None);
+    }
+    Ok(Some(0))
+}
+
+fn unsupported(run: &RunOptions) -> Result<(), Failure> {
+    let asked: [(&str, bool); 11] = [
+        ("server", run.server.is_some()),
+        ("client", !run.client.is_empty()),
+        ("remote-config", run.remote_config.is_some()),
+        ("daemonize", run.daemonize.is_some()),
+        ("trigger", run.trigger.is_some() || run.trigger_file.is_some() || run.trigger_timeout_ns.is_some()),
+        ("trigger-remote", run.trigger_remote.is_some()),
+        ("inflate-log", run.inflate_log.is_some()),
+        ("merge-blktrace-only", run.merge_blktrace_only),
+        ("crctest", run.crctest.is_some()),
+        ("memcpytest", run.memcpytest.is_some()),
+        ("cpuclock-test", run.cpuclock_test),
+    ];
+    match asked.iter().find(|(_, asked)| *asked) {
+        Some((name, _)) => Err(Failure::mistake(format!("--{name} is not supported yet"))),
+        None => Ok(()),
+    }
+}
+
+/// `--parse-only` and `--showcmd` end here.
+pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Option<u8>, Failure> {
+    if run.warnings_fatal && !planned.warnings.is_empty() {
+        return Err(Failure::mistake("warnings are fatal (--warnings-fatal)"));
+    }
+    if run.showcmd {
+        output::print(&help::showcmd("fio", &planned.jobs))?;
+    }
+    Ok((run.showcmd || run.parse_only).then_some(0))
+}
+
+/// Warnings of parsing and resolving, with their places.
+pub(crate) fn show_warnings(planned: &Planned) {
+    if !planned.warnings.is_empty() {
+        eprint!("{}", iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, pipeline::use_color()));
+    }
+}
+
+/// What each worker has to say that its figures do not.
+pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
+    for (plan, worker) in recording.plan.workers.iter().zip(&recording.workers) {
+        match &worker.outcome {
+            Outcome::Failed { errno, message } => eprintln!("{program}: {}: {message} (errno {errno})", plan.job),
+            Outcome::Crashed { message, .. } => eprintln!("{program}: {}: {message}", plan.job),
+            Outcome::NotRun if !recording.interrupted => {
+                eprintln!("{program}: {}: not run, because an earlier job ended the run", plan.job);
+            }
+            _ => {}
+        }
+        if program == "iolab" || !matches!(worker.outcome, Outcome::Finished) {
+            worker.notes.iter().for_each(|note| eprintln!("{program}: {}: {note}", plan.job));
+        }
+    }
+    if program == "iolab" {
+        recording.warnings.iter().filter(|warning| !recording.plan.warnings.contains(warning)).for_each(|warning| {
+            eprintln!("{program}: warning: {warning}");
+        });
+    }
+}
+
+fn exit_code(recording: &Recording) -> u8 {
+    let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. });
+    if recording.interrupted {
+        INTERRUPTED
+    } else if recording.workers.iter().any(|worker| failed(&worker.outcome)) {
+        FAILED
+    } else {
+        0
+    }
+}
+
+fn formats(run: &RunOptions) -> Result<Vec<Format>, Failure> {
+    let number = run.terse_version.unwrap_or(3);
+    let version = TerseVersion::from_number(u64::from(number))
+        .ok_or_else(|| Failure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
+    let mut formats: Vec<Format> = run
+        .output_formats
+        .iter()
+        .map(|format| match format {
+            OutputFormat::Normal => Format::Normal,
+            OutputFormat::Terse => Format::Terse(version),
+            OutputFormat::Json => Format::Json,
+            OutputFormat::JsonPlus => Format::JsonPlus,
+        })
+        .collect();
+    if run.minimal {
+        formats = vec![Format::Terse(version)];
+    }
+    if formats.is_empty() {
+        formats.push(Format::Normal);
+    }
+    if run.append_terse {
+        formats.push(Format::Terse(version));
+    }
+    Ok(formats)
+}
+
+fn display(run: &RunOptions, mode: Mode, output: &Output) -> Display {
+    let person_reads = !run.minimal && output.formats.contains(&Format::Normal);
+    let status = match (mode, run.eta) {
+        (_, EtaWhen::Never) => StatusTo::Nowhere,
+        (Mode::Iolab, EtaWhen::Always) => StatusTo::Stderr,
+        (Mode::Iolab, EtaWhen::Auto) if std::io::stderr().is_terminal() => StatusTo::Stderr,
+        (Mode::Fio, EtaWhen::Always) if person_reads || !output.to_standard_output() => StatusTo::Stdout,
+        (Mode::Fio, EtaWhen::Auto) if person_reads && std::io::stdout().is_terminal() => StatusTo::Stdout,
+        _ => StatusTo::Nowhere,
+    };
+    Display {
+        status,
+        every: Duration::from_nanos(run.eta_interval_ns.unwrap_or(1_000_000_000)),
+        new_line_every: run.eta_newline_ns.map(Duration::from_nanos),
+        snapshot_every: run.status_interval_ns.map(Duration::from_nanos),
+        snapshot_file: Some(std::env::temp_dir().join("fio-dump-status")),
+    }
+}

@@ -1,0 +1,144 @@
+//! fio's command line taken apart: options of the run, job options, job files.
+//!
+//! `--opt=value`, `-opt=value` and `--opt value` are the same; a name may be cut short as long as it stays
+//! unambiguous; `--name` begins a job, and job options before the first `--name` are global. Unlike fio, an engine's
+//! own option may stand before `--ioengine`. Nothing is opened and nothing printed here.
+
+mod arguments;
+mod names;
+mod quote;
+mod run_options;
+mod run_table;
+
+use crate::parse::Failure;
+use crate::raw::{Assignment, Document, Scope, Section};
+use crate::{Diagnostic, Severity, Surroundings};
+use arguments::{Arguments, Token, Written};
+use names::{Meaning, Names};
+
+pub(crate) use quote::quote;
+pub use run_options::{EtaWhen, IdleProfile, OutputFormat, RunOptions};
+pub use run_table::{Argument, RUN_OPTIONS, RunOption};
+
+/// The command line, taken apart.
+#[derive(Debug, Clone, Default)]
+pub struct CommandLine {
+    /// Options of the run as a whole.
+    pub run: RunOptions,
+    /// Job files, in order; `-` is standard input.
+    pub files: Vec<String>,
+    /// `("command line", its text)`: the source that places within it refer to.
+    pub source: (String, String),
+    /// Options that are understood and not built: an error each, for the caller to show unless it can do without.
+    pub unsupported: Vec<Diagnostic>,
+    /// Job options, in sections.
+    pub(crate) document: Document,
+}
+
+impl CommandLine {
+    /// Whether the command line itself defines a job (`--name`).
+    pub fn defines_jobs(&self) -> bool {
+        self.document.sections.iter().any(|section| section.scope == Scope::Job)
+    }
+}
+
+/// Takes the arguments (without the program's name) apart.
+///
+/// # Errors
+/// All mistakes found. The only source of the failure is the command line itself.
+pub fn parse(arguments: &[String], surroundings: &dyn Surroundings) -> Result<CommandLine, Failure> {
+    let arguments = Arguments::new(arguments);
+    let names = Names::new(&arguments, surroundings);
+    let mut builder = Builder { line: CommandLine::default(), errors: Vec::new() };
+    builder.line.source = ("command line".to_owned(), arguments.text.clone());
+    let mut at = 0;
+    while let Some(token) = arguments.token(at) {
+        at += 1;
+        match token {
+            Token::File(name) => builder.line.files.push(name),
+            Token::EndOfOptions => {
+                builder.line.files.extend(arguments.rest(at));
+                break;
+            }
+            Token::Option(mut written) => match names.meaning(&written.name, surroundings) {
+                Ok(meaning) => {
+                    if written.value.is_none() && meaning.needs_value() && arguments.add_next(&mut written, at) {
+                        at += 1;
+                    }
+                    builder.option(meaning, written);
+                }
+                Err((reason, suggestion)) => builder.refuse(written.name_span, reason, suggestion),
+            },
+        }
+    }
+    builder.finish()
+}
+
+struct Builder {
+    line: CommandLine,
+    errors: Vec<Diagnostic>,
+}
+
+impl Builder {
+    fn refuse(&mut self, span: (usize, usize), reason: String, suggestion: Option<String>) {
+        self.errors.push(Diagnostic { severity: Severity::Error, source: 0, span, reason, suggestion });
+    }
+
+    fn option(&mut self, meaning: Meaning, written: Written) {
+        match meaning {
+            Meaning::Run(option) => self.run_option(option, &written),
+            Meaning::Job { name, needs_value } => self.job_option(name, needs_value, written),
+        }
+    }
+
+    fn run_option(&mut self, option: &'static RunOption, written: &Written) {
+        let span = written.span();
+        match (option.argument, &written.value) {
+            (Argument::None, Some(_)) => {
+                return self.refuse(written.value_span, format!("--{} takes no value", option.name), None);
+            }
+            (Argument::Required, None) => {
+                return self.refuse(span, format!("--{} needs a value", option.name), None);
+            }
+            _ => {}
+        }
+        let value = written.value.as_deref().unwrap_or_default();
+        if let Err(error) = (option.apply)(&mut self.line.run, value) {
+            let place = if written.value.is_some() { written.value_span } else { span };
+            self.refuse(place, format!("--{}: {}", option.name, error.reason), error.suggestion);
+        }
+        if let Some(reason) = option.unsupported {
+            let (reason, severity) = (format!("--{} is not supported yet: {reason}", option.name), Severity::Error);
+            self.line.unsupported.push(Diagnostic { severity, source: 0, span, reason, suggestion: None });
+        }
+    }
+
+    fn job_option(&mut self, name: String, needs_value: bool, written: Written) {
+        if needs_value && written.value.is_none() {
+            return self.refuse(written.span(), format!("--{name} needs a value"), Some(format!("write `--{name}=…`")));
+        }
+        let sections = &mut self.line.document.sections;
+        if name == "name" {
+            let name = written.value.clone().unwrap_or_default();
+            let (scope, span) = (Scope::Job, written.span());
+            sections.push(Section { scope, name, source: 0, span, assignments: Vec::new() });
+        } else if sections.is_empty() {
+            let (scope, name, span) = (Scope::Global, "global".to_owned(), written.span());
+            sections.push(Section { scope, name, source: 0, span, assignments: Vec::new() });
+        }
+        if let Some(section) = sections.last_mut() {
+            let Written { value, name_span, value_span, .. } = written;
+            section.assignments.push(Assignment { name, value, source: 0, name_span, value_span });
+        }
+    }
+
+    fn finish(self) -> Result<CommandLine, Failure> {
+        if self.errors.is_empty() {
+            return Ok(self.line);
+        }
+        Err(Failure { sources: vec![self.line.source], diagnostics: self.errors })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Which option a (possibly shortened) name on the command line means.
+
+use std::collections::BTreeMap;
+
+use iolab_options::OptionEntry;
+
+use super::arguments::{Arguments, Token};
+use super::{RUN_OPTIONS, RunOption};
+use crate::collect::{engine_owners, takes_no_value};
+use crate::options::OPTIONS;
+use crate::suggest::closest;
+use crate::{Surroundings, find_option};
+
+/// What an option on the command line is.
+#[derive(Clone)]
+pub(super) enum Meaning {
+    /// An option of the run.
+    Run(&'static RunOption),
+    /// A job option or an engine's own.
+    Job {
+        /// Name in full.
+        name: String,
+        /// Whether it cannot stand alone.
+        needs_value: bool,
+    },
+}
+
+impl Meaning {
+    /// Whether the next argument is its value if it has none yet.
+    pub(super) fn needs_value(&self) -> bool {
+        match self {
+            Meaning::Run(option) => option.argument == super::Argument::Required,
+            Meaning::Job { needs_value, .. } => *needs_value,
+        }
+    }
+}
+
+/// All names that can be meant: of the run, of jobs, of the engines that the command line names.
+pub(super) struct Names {
+    engines: Vec<&'static [OptionEntry]>,
+}
+
+impl Names {
+    pub(super) fn new(arguments: &Arguments<'_>, surroundings: &dyn Surroundings) -> Names {
+        let mut engines = Vec::new();
+        for (at, token) in arguments.tokens() {
+            let Token::Option(written) = token else { continue };
+            if written.name == "ioengine" {
+                let engine = written.value.or_else(|| arguments.text_at(at + 1).map(str::to_owned)).unwrap_or_default();
+                engines.extend(surroundings.engine_options(&engine));
+            }
+        }
+        Names { engines }
+    }
+
+    /// The option meant by `name`.
+    ///
+    /// # Errors
+    /// Reason and suggestion, if none is or several could be.
+    pub(super) fn meaning(
+        &self,
+        name: &str,
+        surroundings: &dyn Surroundings,
+    ) -> Result<Meaning, (String, Option<String>)> {
+        if let Some(exact) = self.exact(name) {
+            return Ok(exact);
+        }
+        let candidates = self.beginning_with(name);
+        if candidates.len() > 1 {
+            let names: Vec<String> = candidates.keys().take(8).map(|name| format!("--{name}")).collect();
+            return Err((format!("`--{name}` is ambiguous"), Some(format!("it could be {}", names.join(", ")))));
+        }
+        if let Some(only) = candidates.into_values().next() {
+            return Ok(only);
+        }
+        // An option of an engine that a job file may name.
+        if !engine_owners(name, surroundings).is_empty() {
+            return Ok(Meaning::Job { name: name.to_owned(), needs_value: false });
+        }
+        let known = RUN_OPTIONS.iter().map(|option| option.name).chain(OPTIONS.iter().map(|entry| entry.name));
+        let near = closest(name, known);
+        Err((format!("`--{name}` is not an option"), near.map(|near| format!("did you mean `--{near}`?"))))
+    }
+
+    fn exact(&self, name: &str) -> Option<Meaning> {
+        let run = RUN_OPTIONS.iter().find(|option| option.name == name).map(Meaning::Run);
+        run.or_else(|| find_option(name).map(job_meaning)).or_else(|| {
+            let mut entries = self.engines.iter().flat_map(|table| table.iter());
+            entries.find(|entry| entry.answers_to(name)).map(job_meaning)
+        })
+    }
+
+    /// Options one of whose names begins like this, by full name.
+    fn beginning_with(&self, name: &str) -> BTreeMap<&'static str, Meaning> {
+        let mut found = BTreeMap::new();
+        for option in RUN_OPTIONS.iter().filter(|option| option.name.starts_with(name)) {
+            found.insert(option.name, Meaning::Run(option));
+        }
+        let entries = OPTIONS.iter().chain(self.engines.iter().flat_map(|table| table.iter()));
+        for entry in entries {
+            if entry.name.starts_with(name) || entry.aliases.iter().any(|alias| alias.starts_with(name)) {
+                found.entry(entry.name).or_insert_with(|| job_meaning(entry));
+            }
+        }
+        found
+    }
+}
+
+fn job_meaning(entry: &'static OptionEntry) -> Meaning {
+    Meaning::Job { name: entry.name.to_owned(), needs_value: !takes_no_value(&entry.kind) }
+}

@@ -1,0 +1,274 @@
+//! The table of run options: name, argument, help, and what each sets.
+
+use iolab_units::{KbBase, NS_PER_SECOND, parse_count, parse_ns};
+
+use super::{EtaWhen, IdleProfile, OutputFormat, RunOptions};
+use crate::ValueError;
+use crate::values::Piece;
+
+/// Whether an option takes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Argument {
+    /// Never.
+    None,
+    /// Behind `=` only.
+    Optional,
+    /// Behind `=`, or as the next argument.
+    Required,
+}
+
+/// One option of the run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOption {
+    /// Name without dashes.
+    pub name: &'static str,
+    /// Whether it takes a value.
+    pub argument: Argument,
+    /// What the value is called in help.
+    pub value_name: &'static str,
+    /// One line for help.
+    pub summary: &'static str,
+    /// Why it is not supported, if it is not.
+    pub unsupported: Option<&'static str>,
+    pub(super) apply: fn(&mut RunOptions, &str) -> Result<(), ValueError>,
+}
+
+const fn switch(
+    name: &'static str,
+    summary: &'static str,
+    apply: fn(&mut RunOptions, &str) -> Result<(), ValueError>,
+) -> RunOption {
+    RunOption { name, argument: Argument::None, value_name: "", summary, unsupported: None, apply }
+}
+
+const fn valued(
+    name: &'static str,
+    value_name: &'static str,
+    summary: &'static str,
+    apply: fn(&mut RunOptions, &str) -> Result<(), ValueError>,
+) -> RunOption {
+    RunOption { name, argument: Argument::Required, value_name, summary, unsupported: None, apply }
+}
+
+impl RunOption {
+    const fn optional(self) -> RunOption {
+        RunOption { argument: Argument::Optional, ..self }
+    }
+
+    const fn unsupported(self, reason: &'static str) -> RunOption {
+        RunOption { unsupported: Some(reason), ..self }
+    }
+}
+
+const NO_REMOTE: &str = "jobs run on this machine only";
+const NO_TRIGGER: &str = "there are no triggers";
+
+/// Every run option.
+pub static RUN_OPTIONS: &[RunOption] = &[
+    switch("help", "Print this page", |run, _| on(&mut run.help)),
+    switch("version", "Print the version", |run, _| on(&mut run.version)),
+    valued("output", "FILE", "Write the report to a file", |run, text| put(&mut run.output, text)),
+    valued("output-format", "LIST", "Report formats: normal, terse, json, json+", formats),
+    valued("terse-version", "N", "Version of the terse report, 2 to 5", |run, text| {
+        run.terse_version = u32::try_from(number(text, 2, 5)?).ok();
+        Ok(())
+    }),
+    switch("minimal", "Terse report", |run, _| on(&mut run.minimal)).optional(),
+    switch("append-terse", "Terse report after the normal one", |run, _| on(&mut run.append_terse)).optional(),
+    valued("eta", "WHEN", "Show the status line: always, never or auto", eta),
+    valued("eta-newline", "TIME", "Begin a new status line this often", |run, text| {
+        time(&mut run.eta_newline_ns, text)
+    }),
+    valued("eta-interval", "TIME", "Update the status line this often", |run, text| {
+        time(&mut run.eta_interval_ns, text)
+    }),
+    valued("status-interval", "TIME", "Print a full report this often", |run, text| {
+        time(&mut run.status_interval_ns, text)
+    }),
+    switch("readonly", "Refuse jobs that write", |run, _| on(&mut run.readonly)),
+    valued("section", "NAME", "Run only this section of the job files; may be repeated", |run, text| {
+        add(&mut run.section, text)
+    }),
+    switch("parse-only", "Check the jobs without running them", |run, _| on(&mut run.parse_only)),
+    switch("showcmd", "Print the jobs as a command line", |run, _| on(&mut run.showcmd)),
+    valued("cmdhelp", "OPTION", "Explain a job option, or list all", |run, text| {
+        put(&mut run.cmdhelp, if text.is_empty() { "all" } else { text })
+    })
+    .optional(),
+    valued("enghelp", "ENGINE[,OPTION]", "List the engines, or explain one or its option", |run, text| {
+        put(&mut run.enghelp, text)
+    })
+    .optional(),
+    valued("max-jobs", "N", "Most workers", |run, text| {
+        run.max_jobs = u32::try_from(number(text, 1, i64::from(u32::MAX))?).ok();
+        Ok(())
+    }),
+    valued("debug", "LIST", "Print what happens inside", debug),
+    switch("warnings-fatal", "Treat warnings as errors", |run, _| on(&mut run.warnings_fatal)),
+    valued("aux-path", "DIRECTORY", "Where state files go", |run, text| put(&mut run.aux_path, text)),
+    valued("alloc-size", "KIB", "Accepted for compatibility; memory is allocated as needed", |run, text| {
+        run.alloc_size_kib = u64::try_from(number(text, 0, i64::MAX)?).ok();
+        Ok(())
+    }),
+    switch("bandwidth-log", "Write aggregate bandwidth logs", |run, _| on(&mut run.bandwidth_log)),
+    valued("latency-log", "PREFIX", "Write aggregate latency logs", |run, text| put(&mut run.latency_log, text)),
+    valued("idle-prof", "WHAT", "Measure CPU idleness: system, percpu or calibrate", idle_profile)
+        .unsupported("idleness is not measured"),
+    valued("trigger-file", "FILE", "Run the trigger when this file appears", |run, text| {
+        put(&mut run.trigger_file, text)
+    })
+    .unsupported(NO_TRIGGER),
+    valued("trigger-timeout", "TIME", "Run the trigger after this time", |run, text| {
+        time(&mut run.trigger_timeout_ns, text)
+    })
+    .unsupported(NO_TRIGGER),
+    valued("trigger", "COMMAND", "Command of the trigger", |run, text| put(&mut run.trigger, text))
+        .unsupported(NO_TRIGGER),
+    valued("trigger-remote", "COMMAND", "Command of the trigger on servers", |run, text| {
+        put(&mut run.trigger_remote, text)
+    })
+    .unsupported(NO_TRIGGER),
+    valued("inflate-log", "FILE", "Print a compressed log", |run, text| put(&mut run.inflate_log, text))
+        .unsupported("logs are not compressed"),
+    switch("merge-blktrace-only", "Merge traces and end", |run, _| on(&mut run.merge_blktrace_only))
+        .unsupported("traces are not merged"),
+    valued("server", "ADDRESS", "Serve jobs to clients", |run, text| put(&mut run.server, text))
+        .optional()
+        .unsupported(NO_REMOTE),
+    valued("daemonize", "FILE", "Serve in the background", |run, text| put(&mut run.daemonize, text))
+        .unsupported(NO_REMOTE),
+    valued("client", "HOST", "Run the jobs on a server", |run, text| add(&mut run.client, text)).unsupported(NO_REMOTE),
+    valued("remote-config", "FILE", "Job file on the server", |run, text| put(&mut run.remote_config, text))
+        .unsupported(NO_REMOTE),
+    switch("cpuclock-test", "Test the processor's clock", |run, _| on(&mut run.cpuclock_test))
+        .unsupported("the clock is checked whenever it is used"),
+    valued("crctest", "TYPE", "Measure checksums", |run, text| put(&mut run.crctest, text))
+        .optional()
+        .unsupported("checksums are not measured"),
+    valued("memcpytest", "TYPE", "Measure copying of memory", |run, text| put(&mut run.memcpytest, text))
+        .optional()
+        .unsupported("copying is not measured"),
+    valued("allow-destroy", "TARGET", "Device that may be overwritten; may be repeated", |run, text| {
+        add(&mut run.allow_destroy, text)
+    }),
+    valued("record", "FILE", "Write the recording to a file", |run, text| put(&mut run.record, text)),
+];
+
+fn on(flag: &mut bool) -> Result<(), ValueError> {
+    *flag = true;
+    Ok(())
+}
+
+fn put(place: &mut Option<String>, text: &str) -> Result<(), ValueError> {
+    *place = Some(text.to_owned());
+    Ok(())
+}
+
+fn add(place: &mut Vec<String>, text: &str) -> Result<(), ValueError> {
+    if text.is_empty() {
+        return Err(Piece::whole(text).refuse("the value is empty"));
+    }
+    place.push(text.to_owned());
+    Ok(())
+}
+
+fn time(place: &mut Option<u64>, text: &str) -> Result<(), ValueError> {
+    let ns = parse_ns(text, NS_PER_SECOND).map_err(|error| Piece::whole(text).refuse(error.to_string()))?;
+    *place = Some(ns);
+    Ok(())
+}
+
+fn number(text: &str, min: i64, max: i64) -> Result<i64, ValueError> {
+    let piece = Piece::whole(text);
+    let number = parse_count(text, KbBase::K1024).map_err(|error| piece.refuse(error.to_string()))?;
+    if (min..=max).contains(&number) {
+        Ok(number)
+    } else {
+        Err(piece.refuse(format!("{number} is not within {min} to {max}")))
+    }
+}
+
+fn formats(run: &mut RunOptions, text: &str) -> Result<(), ValueError> {
+    for part in Piece::whole(text).split(',') {
+        let format = match part.text {
+            "normal" => OutputFormat::Normal,
+            "terse" | "minimal" => OutputFormat::Terse,
+            "json" => OutputFormat::Json,
+            "json+" => OutputFormat::JsonPlus,
+            other => {
+                let reason = format!("`{other}` is not a report format");
+                return Err(part.refuse_with(reason, "one of: normal, terse, json, json+"));
+            }
+        };
+        if !run.output_formats.contains(&format) {
+            run.output_formats.push(format);
+        }
+    }
+    Ok(())
+}
+
+fn eta(run: &mut RunOptions, text: &str) -> Result<(), ValueError> {
+    run.eta = match text {
+        "auto" => EtaWhen::Auto,
+        "always" => EtaWhen::Always,
+        "never" => EtaWhen::Never,
+        other => {
+            return Err(
+                Piece::whole(text).refuse_with(format!("`{other}` is no time to show it"), "always, never or auto")
+            );
+        }
+    };
+    Ok(())
+}
+
+fn idle_profile(run: &mut RunOptions, text: &str) -> Result<(), ValueError> {
+    run.idle_prof = Some(match text {
+        "system" => IdleProfile::System,
+        "percpu" => IdleProfile::PerCpu,
+        "calibrate" => IdleProfile::Calibrate,
+        other => {
+            return Err(
+                Piece::whole(text).refuse_with(format!("`{other}` is not known"), "system, percpu or calibrate")
+            );
+        }
+    });
+    Ok(())
+}
+
+/// Subjects of `--debug`; `job:N` limits it to one worker.
+const DEBUG: &[&str] = &[
+    "process",
+    "file",
+    "io",
+    "mem",
+    "blktrace",
+    "verify",
+    "random",
+    "parse",
+    "diskutil",
+    "job",
+    "mutex",
+    "profile",
+    "time",
+    "net",
+    "rate",
+    "compress",
+    "steadystate",
+    "helperthread",
+    "zbd",
+    "fdp",
+    "sprandom",
+    "all",
+];
+
+fn debug(run: &mut RunOptions, text: &str) -> Result<(), ValueError> {
+    for part in Piece::whole(text).split(',') {
+        let subject = part.text.split_once(':').map_or(part.text, |(subject, _)| subject);
+        if !DEBUG.contains(&subject) {
+            let reason = format!("`{}` is nothing that can be watched", part.text);
+            return Err(part.refuse_with(reason, format!("one of: {}", DEBUG.join(", "))));
+        }
+        run.debug.push(part.text.to_owned());
+    }
+    Ok(())
+}

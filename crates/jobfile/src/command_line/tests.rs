@@ -1,0 +1,216 @@
+//! Command lines, good and bad, alone and beside job files.
+
+use super::*;
+use crate::test_surroundings::Fixed;
+use crate::{Input, JobSet, Request};
+
+fn line(arguments: &[&str]) -> Result<CommandLine, Failure> {
+    let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    parse(&arguments, &Fixed)
+}
+
+fn good(arguments: &[&str]) -> CommandLine {
+    line(arguments).unwrap_or_else(|failure| panic!("{arguments:?}: {:?}", failure.diagnostics))
+}
+
+/// `(marked text, reason, suggestion)` of the first finding.
+fn refused(arguments: &[&str]) -> (String, String, String) {
+    let failure = line(arguments).expect_err("must be refused");
+    let finding = &failure.diagnostics[0];
+    let marked = failure.sources[0].1[finding.span.0..finding.span.1].to_owned();
+    (marked, finding.reason.clone(), finding.suggestion.clone().unwrap_or_default())
+}
+
+fn jobs(arguments: &[&str], files: &[&str]) -> JobSet {
+    let line = good(arguments);
+    let files: Vec<Input> =
+        files.iter().map(|text| Input { name: "f.fio".to_owned(), bytes: text.as_bytes().to_vec() }).collect();
+    crate::parse(&Request { command_line: Some(&line), files: &files }, &Fixed)
+        .unwrap_or_else(|failure| panic!("{:?}", failure.diagnostics))
+}
+
+#[test]
+fn every_form_of_an_option_means_the_same() {
+    for form in [&["--iodepth=8"][..], &["-iodepth=8"], &["--iodepth", "8"], &["-iodepth", "8"], &["--iodepth=(2*4)"]] {
+        let arguments: Vec<&str> = ["--name=a"].iter().chain(form).copied().collect();
+        assert_eq!(jobs(&arguments, &[]).jobs[0].settings.integer("iodepth"), Some(8), "{form:?}");
+    }
+    assert_eq!(
+        jobs(&["--name", "x", "--time_based", "--runtime", "5"], &[]).jobs[0].settings.flag("time_based"),
+        Some(true)
+    );
+}
+
+#[test]
+fn names_may_be_cut_short() {
+    let set = jobs(&["--name=a", "--runt=5", "--status=10"], &[]);
+    assert_eq!(set.jobs[0].settings.time_ns("runtime"), Some(5_000_000_000));
+    assert_eq!(good(&["--status=10"]).run.status_interval_ns, Some(10_000_000_000));
+}
+
+#[test]
+fn jobs_begin_at_name_and_globals_stand_before() {
+    let set = jobs(&["--bs=8k", "--name=a", "--iodepth=2", "--name=b", "--rw=write"], &[]);
+    let names: Vec<&str> = set.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(set.jobs[1].settings.sizes("bs"), Some([Some(8192); 3]));
+    assert_eq!(set.jobs[1].settings.integer("iodepth"), None);
+    assert_eq!(set.jobs[0].own.text("name"), Some("a"));
+    assert_eq!(
+        set.sources[0],
+        ("command line".to_owned(), "--bs=8k --name=a --iodepth=2 --name=b --rw=write".to_owned())
+    );
+}
+
+#[test]
+fn global_options_hold_for_the_first_file_and_do_not_override_it() {
+    let file = "[global]\niodepth=4\n[one]\nruntime=3\n[two]\n";
+    let set = jobs(&["--runtime=1", "x.fio", "--bs=8k"], &[file, "[three]\n"]);
+    let seconds: Vec<_> =
+        set.jobs.iter().map(|job| job.settings.time_ns("runtime").map(|ns| ns / 1_000_000_000)).collect();
+    assert_eq!(seconds, [Some(3), Some(1), None]);
+    assert_eq!(set.jobs[1].settings.sizes("bs"), Some([Some(8192); 3]));
+    assert_eq!(set.jobs[1].settings.integer("iodepth"), Some(4));
+    assert!(set.jobs[2].begins_file && !set.jobs[0].begins_file);
+}
+
+#[test]
+fn jobs_of_the_command_line_come_first_and_keep_their_options() {
+    let set = jobs(&["--size=1m", "f.fio", "--name=x", "--bs=8k"], &["[a]\n"]);
+    assert_eq!(set.jobs[0].name, "x");
+    assert_eq!((set.jobs[1].settings.has("bs"), set.jobs[1].settings.has("size")), (false, true));
+}
+
+#[test]
+fn run_options_are_typed() {
+    let line = good(&[
+        "--output=r.txt",
+        "--output-format=json+,terse",
+        "--terse-version=5",
+        "--minimal",
+        "--append-terse",
+        "--eta=never",
+        "--eta-newline=1500ms",
+        "--eta-interval=1",
+        "--status-interval",
+        "10",
+        "--readonly",
+        "--section=a",
+        "--section",
+        "b",
+        "--parse-only",
+        "--showcmd",
+        "--max-jobs=64",
+        "--debug=io,job:1",
+        "--warnings-fatal",
+        "--aux-path=/tmp",
+        "--alloc-size=16k",
+        "--bandwidth-log",
+        "--latency-log=l",
+        "--allow-destroy",
+        "/dev/x",
+        "--allow-destroy=/dev/y",
+        "--record=r.iolab",
+        "a.fio",
+        "-",
+        "--",
+        "--odd.fio",
+    ]);
+    let run = &line.run;
+    assert_eq!(run.output.as_deref(), Some("r.txt"));
+    assert_eq!(run.output_formats, [OutputFormat::JsonPlus, OutputFormat::Terse]);
+    assert_eq!((run.terse_version, run.max_jobs, run.alloc_size_kib), (Some(5), Some(64), Some(16384)));
+    assert_eq!((run.eta, run.eta_newline_ns), (EtaWhen::Never, Some(1_500_000_000)));
+    assert_eq!((run.eta_interval_ns, run.status_interval_ns), (Some(1_000_000_000), Some(10_000_000_000)));
+    assert!(run.minimal && run.append_terse && run.readonly && run.parse_only && run.showcmd && run.warnings_fatal);
+    assert_eq!((run.section.join("+"), run.debug.join("+")), ("a+b".to_owned(), "io+job:1".to_owned()));
+    assert_eq!(run.allow_destroy, ["/dev/x", "/dev/y"]);
+    assert_eq!(run.record.as_deref(), Some("r.iolab"));
+    assert_eq!(line.files, ["a.fio", "-", "--odd.fio"]);
+    assert!(line.unsupported.is_empty() && !line.defines_jobs());
+}
+
+#[test]
+fn optional_values_stand_behind_the_equals_sign_only() {
+    let line = good(&["--cmdhelp", "--enghelp", "bs"]);
+    assert_eq!((line.run.cmdhelp.as_deref(), line.run.enghelp.as_deref()), (Some("all"), Some("")));
+    assert_eq!(line.files, ["bs"]);
+    let line = good(&["--cmdhelp=bs", "--enghelp=null,x"]);
+    assert_eq!((line.run.cmdhelp.as_deref(), line.run.enghelp.as_deref()), (Some("bs"), Some("null,x")));
+}
+
+#[test]
+fn what_is_not_built_is_flagged() {
+    let line = good(&["--client=host", "--server", "--trigger-timeout=5", "--idle-prof=percpu"]);
+    assert_eq!(line.unsupported.len(), 4);
+    assert!(line.unsupported[0].reason.contains("--client is not supported yet"));
+    assert_eq!(line.run.client, ["host"]);
+}
+
+#[test]
+fn engine_options_may_stand_anywhere() {
+    for arguments in
+        [&["--name=a", "--hipri", "--ioengine=io_uring"][..], &["--ioengine", "uring", "--hipri", "--name=a"]]
+    {
+        assert_eq!(jobs(arguments, &[]).jobs[0].engine_settings.flag("hipri"), Some(true), "{arguments:?}");
+    }
+    let set = jobs(&["--name=a", "--cmd_type", "nvme", "--ioengine=io_uring"], &[]);
+    assert_eq!(set.jobs[0].engine_settings.text("cmd_type"), Some("nvme"));
+    let set = jobs(&["--hipri", "f.fio"], &["[a]\nioengine=io_uring\n"]);
+    assert_eq!(set.jobs[0].engine_settings.flag("hipri"), Some(true));
+}
+
+#[test]
+fn sections_are_selected() {
+    let file = "[global]\niodepth=2\n[a]\n[b]\nbs=8q\n[c]\n";
+    let set = jobs(&["--section=a", "--section=c", "--name=x"], &[file]);
+    let names: Vec<&str> = set.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["x", "a", "c"]);
+    let line = good(&["--section=aa"]);
+    let files = [Input { name: "f".to_owned(), bytes: b"[a1]\n".to_vec() }];
+    let failure =
+        crate::parse(&Request { command_line: Some(&line), files: &files }, &Fixed).expect_err("no such section");
+    assert!(failure.diagnostics[0].reason.contains("`aa`"));
+}
+
+#[test]
+fn mistakes_are_refused_where_they_stand() {
+    let cases: &[(&[&str], &str, &str, &str)] = &[
+        (&["--blob=1"], "--blob", "not an option", ""),
+        (&["--iodeph=4"], "--iodeph", "not an option", "`--iodepth`"),
+        (&["--out=x"], "--out", "ambiguous", "--output-format"),
+        (&["--buffered"], "--buffered", "needs a value", "--buffered="),
+        (&["--output"], "--output", "needs a value", ""),
+        (&["--readonly=1"], "1", "takes no value", ""),
+        (&["--help=3"], "3", "takes no value", ""),
+        (&["--output-format=json,foo"], "json,foo", "not a report format", "json+"),
+        (&["--eta=xx"], "xx", "xx", "auto"),
+        (&["--debug=foo"], "foo", "foo", "process"),
+        (&["--max-jobs=0"], "0", "not within", ""),
+        (&["--terse-version=9"], "9", "not within", ""),
+        (&["--status-interval=soon"], "soon", "not a number", ""),
+        (&["--name=a", "--filename=a b", "--q uote"], "'--q uote'", "not an option", ""),
+    ];
+    for (arguments, marked, reason, advice) in cases {
+        let found = refused(arguments);
+        assert_eq!(found.0, *marked, "{arguments:?}: {found:?}");
+        assert!(found.1.contains(reason) && found.2.contains(advice), "{arguments:?}: {found:?}");
+    }
+}
+
+#[test]
+fn values_are_checked_with_the_place_on_the_command_line() {
+    let line = good(&["--name=a", "--bs=4k,8q"]);
+    let failure = crate::parse(&Request { command_line: Some(&line), files: &[] }, &Fixed).expect_err("8q");
+    let (begin, end) = failure.diagnostics[0].span;
+    assert_eq!((failure.diagnostics[0].source, &failure.sources[0].1[begin..end]), (0, "8q"));
+}
+
+#[test]
+fn the_table_has_no_name_twice() {
+    let mut names: Vec<&str> = RUN_OPTIONS.iter().map(|option| option.name).collect();
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}

@@ -1,0 +1,56 @@
+//! A fixed world for the tests of this crate.
+
+use iolab_options::{Kind, OptionEntry};
+
+use crate::Surroundings;
+
+/// Four CPUs, one variable, two engines, a few files to include.
+pub(crate) struct Fixed;
+
+static RING: &[OptionEntry] = &[
+    OptionEntry { name: "hipri", kind: Kind::Switch, summary: "polled completions", ..OptionEntry::BLANK },
+    OptionEntry { name: "sqthread_poll", kind: Kind::Switch, ..OptionEntry::BLANK },
+    OptionEntry { name: "nonvectored", kind: Kind::Integer { min: -1, max: 1 }, ..OptionEntry::BLANK },
+    OptionEntry { name: "cmd_type", kind: Kind::Text, ..OptionEntry::BLANK },
+    // The job table has this name, so it is the job's and never this one's.
+    OptionEntry { name: "iodepth", kind: Kind::Text, ..OptionEntry::BLANK },
+];
+static SPDK: &[OptionEntry] = &[OptionEntry { name: "mem_size_mb", kind: Kind::Text, ..OptionEntry::BLANK }];
+
+impl Surroundings for Fixed {
+    fn include(&self, name: &str, _from: &str) -> Result<String, String> {
+        match name {
+            "common.inc" => Ok("bs=8k\niodepth=4\n".to_owned()),
+            "nested.inc" => Ok("include common.inc\ndirect=1\n".to_owned()),
+            "loop.inc" => Ok("include loop.inc\n".to_owned()),
+            "section.inc" => Ok("[inner]\nbs=4k\n".to_owned()),
+            "bad.inc" => Ok("bs=4k\nbs=8q\n".to_owned()),
+            other => Err(format!("no such file: {other}")),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "SIZE").then(|| "10g".to_owned())
+    }
+
+    fn cpus(&self) -> u64 {
+        4
+    }
+
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+
+    fn memory_mib(&self) -> u64 {
+        1000
+    }
+
+    fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
+        match engine {
+            "io_uring" | "uring" => Some(RING),
+            "spdk" => Some(SPDK),
+            "psync" | "libaio" | "null" | "sync" => Some(&[]),
+            _ => None,
+        }
+    }
+}

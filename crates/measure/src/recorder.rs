@@ -1,0 +1,191 @@
+//! The recorders of the hot loop.
+
+use iolab_histogram::Histogram;
+use iolab_plan::Direction;
+use iolab_recording::WorkerRecording;
+
+use crate::{LatencyExceeded, Tally, Totals};
+
+/// One completed operation and its stamps, ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Direction.
+    pub direction: Direction,
+    /// Bytes moved.
+    pub bytes: u32,
+    /// Byte offset.
+    pub offset: u64,
+    /// Priority byte of the operation.
+    pub priority: u8,
+    /// When the schedule wanted it sent; equals `begun_ns` when the load is not paced.
+    pub intended_ns: u64,
+    /// When the loop began to prepare it.
+    pub begun_ns: u64,
+    /// When it had been handed to the kernel or device.
+    pub submitted_ns: u64,
+    /// When its completion was collected.
+    pub reaped_ns: u64,
+}
+
+/// What the hot loop tells of its progress. Implementations must not allocate per call.
+pub trait Recorder {
+    /// Whether the loop must take latency stamps at all.
+    const STAMPS: bool;
+
+    /// The common counters.
+    fn tally(&mut self) -> &mut Tally;
+
+    /// One operation completed.
+    fn completed(&mut self, sample: &Sample);
+
+    /// The measured part begins: forget the ramp.
+    fn start_measuring(&mut self, now_ns: u64);
+
+    /// A grid line or log window may have passed; called outside the per-operation path, before anything that
+    /// completed at `now_ns` is counted.
+    fn tick(&mut self, now_ns: u64);
+
+    /// When `tick` next has something to do.
+    fn next_tick_ns(&self) -> u64;
+
+    /// The first operation that took longer than the job allows, if one did.
+    fn exceeded(&self) -> Option<LatencyExceeded> {
+        None
+    }
+
+    /// Ends counting: closes the last interval and log window.
+    fn finish(&mut self, now_ns: u64);
+
+    /// Writes everything counted so far into the recording; `runtime_ns` is the length of the measured part.
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording);
+}
+
+#[inline(always)]
+pub(crate) fn count(totals: &mut Totals, sample: &Sample) {
+    let index = sample.direction.index();
+    totals.ios[index] += 1;
+    totals.bytes[index] += u64::from(sample.bytes);
+}
+
+/// Totals and depths only: fio's `gtod_reduce`.
+#[derive(Debug)]
+pub struct CountingRecorder {
+    tally: Tally,
+}
+
+impl CountingRecorder {
+    /// A recorder around these counters.
+    pub fn new(tally: Tally) -> CountingRecorder {
+        CountingRecorder { tally }
+    }
+}
+
+impl Recorder for CountingRecorder {
+    const STAMPS: bool = false;
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    #[inline(always)]
+    fn completed(&mut self, sample: &Sample) {
+        count(&mut self.tally.totals, sample);
+    }
+
+    fn start_measuring(&mut self, now_ns: u64) {
+        self.tally.start_measuring(now_ns);
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        let totals = self.tally.totals;
+        self.tally.intervals.roll(now_ns, &totals);
+    }
+
+    fn next_tick_ns(&self) -> u64 {
+        self.tally.intervals.next_end_ns()
+    }
+
+    fn finish(&mut self, now_ns: u64) {
+        let totals = self.tally.totals;
+        self.tally.intervals.finish(now_ns, &totals);
+    }
+
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
+        self.tally.write_to(recording, runtime_ns);
+    }
+}
+
+/// The three latencies of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Latencies {
+    pub(crate) slat: Histogram,
+    pub(crate) clat: Histogram,
+    pub(crate) lat: Histogram,
+}
+
+/// All three latencies of every operation, and nothing that a plain job does not ask for.
+#[derive(Debug)]
+pub struct FullRecorder {
+    tally: Tally,
+    latencies: [Latencies; 3],
+    slat: bool,
+}
+
+impl FullRecorder {
+    /// A recorder around these counters. `slat` is false for synchronous engines, where submission and
+    /// completion are one call and a submission latency would mean nothing.
+    pub fn new(tally: Tally, slat: bool) -> FullRecorder {
+        FullRecorder { tally, latencies: Default::default(), slat }
+    }
+}
+
+impl Recorder for FullRecorder {
+    const STAMPS: bool = true;
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    #[inline(always)]
+    fn completed(&mut self, sample: &Sample) {
+        count(&mut self.tally.totals, sample);
+        let latencies = &mut self.latencies[sample.direction.index()];
+        if self.slat {
+            latencies.slat.add(sample.submitted_ns.saturating_sub(sample.begun_ns));
+        }
+        latencies.clat.add(sample.reaped_ns.saturating_sub(sample.submitted_ns));
+        latencies.lat.add(sample.reaped_ns.saturating_sub(sample.begun_ns));
+    }
+
+    fn start_measuring(&mut self, now_ns: u64) {
+        self.tally.start_measuring(now_ns);
+        for latencies in &mut self.latencies {
+            latencies.slat.clear();
+            latencies.clat.clear();
+            latencies.lat.clear();
+        }
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        let totals = self.tally.totals;
+        self.tally.intervals.roll(now_ns, &totals);
+    }
+
+    fn next_tick_ns(&self) -> u64 {
+        self.tally.intervals.next_end_ns()
+    }
+
+    fn finish(&mut self, now_ns: u64) {
+        let totals = self.tally.totals;
+        self.tally.intervals.finish(now_ns, &totals);
+    }
+
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
+        self.tally.write_to(recording, runtime_ns);
+        for (direction, latencies) in recording.directions.iter_mut().zip(&self.latencies) {
+            direction.slat = latencies.slat.to_sparse();
+            direction.clat = latencies.clat.to_sparse();
+            direction.lat = latencies.lat.to_sparse();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What every recorder counts: operations, bytes, intervals, depths, flushes.
+
+use iolab_histogram::Histogram;
+use iolab_plan::PerDirection;
+use iolab_recording::{DepthUse, SyncRecording, WorkerRecording};
+
+use crate::IntervalSeries;
+
+/// Operations and bytes, by direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Operations completed.
+    pub ios: PerDirection<u64>,
+    /// Bytes moved.
+    pub bytes: PerDirection<u64>,
+}
+
+/// The counters common to all recorders.
+#[derive(Debug)]
+pub struct Tally {
+    /// Completed in the measured part.
+    pub totals: Totals,
+    /// Issued, ramp included.
+    pub issued: PerDirection<u64>,
+    /// Came back short.
+    pub short: PerDirection<u64>,
+    /// Given up.
+    pub dropped: PerDirection<u64>,
+    /// Latency of flushes.
+    pub sync: Histogram,
+    /// The interval series.
+    pub intervals: IntervalSeries,
+    depth: Vec<u64>,
+    submit_batches: Vec<u64>,
+    complete_batches: Vec<u64>,
+}
+
+impl Tally {
+    /// Counters for a queue of `depth`, with an interval series.
+    pub fn new(depth: usize, intervals: IntervalSeries) -> Tally {
+        Tally {
+            totals: Totals::default(),
+            issued: [0; 3],
+            short: [0; 3],
+            dropped: [0; 3],
+            sync: Histogram::new(),
+            intervals,
+            depth: vec![0; depth + 1],
+            submit_batches: vec![0; depth + 1],
+            complete_batches: vec![0; depth + 1],
+        }
+    }
+
+    /// One operation was submitted; with it, `depth` are in flight.
+    #[inline(always)]
+    pub fn submitted_at_depth(&mut self, depth: usize) {
+        if let Some(count) = self.depth.get_mut(depth) {
+            *count += 1;
+        }
+    }
+
+    /// One flush made `count` operations visible.
+    #[inline(always)]
+    pub fn flushed(&mut self, count: usize) {
+        if let Some(batches) = self.submit_batches.get_mut(count) {
+            *batches += 1;
+        }
+    }
+
+    /// One reap found `count` completions.
+    #[inline(always)]
+    pub fn reaped(&mut self, count: usize) {
+        if let Some(batches) = self.complete_batches.get_mut(count) {
+            *batches += 1;
+        }
+    }
+
+    /// Forgets everything but what was issued: the ramp is over.
+    pub fn start_measuring(&mut self, now_ns: u64) {
+        self.totals = Totals::default();
+        self.short = [0; 3];
+        self.dropped = [0; 3];
+        self.sync.clear();
+        self.intervals.start(now_ns);
+        for counters in [&mut self.depth, &mut self.submit_batches, &mut self.complete_batches] {
+            counters.fill(0);
+        }
+    }
+
+    /// Writes the counters into a recording. `runtime_ns` is the length of the measured part.
+    pub fn write_to(&self, recording: &mut WorkerRecording, runtime_ns: u64) {
+        for (index, direction) in recording.directions.iter_mut().enumerate() {
+            direction.ios = self.totals.ios[index];
+            direction.bytes = self.totals.bytes[index];
+            direction.issued = self.issued[index];
+            direction.short_ios = self.short[index];
+            direction.dropped_ios = self.dropped[index];
+            direction.runtime_ns = if direction.ios > 0 { runtime_ns } else { 0 };
+        }
+        let lat = self.sync.to_sparse();
+        recording.sync = SyncRecording { ios: lat.count, lat };
+        recording.intervals = self.intervals.finished().to_vec();
+        recording.depth = DepthUse {
+            at_submit: non_zero(&self.depth),
+            submit_batches: non_zero(&self.submit_batches),
+            complete_batches: non_zero(&self.complete_batches),
+        };
+    }
+}
+
+fn non_zero(counters: &[u64]) -> Vec<(u32, u64)> {
+    let numbered = counters.iter().enumerate();
+    numbered.filter(|(_, count)| **count > 0).map(|(index, count)| (index as u32, *count)).collect()
+}

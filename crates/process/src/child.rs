@@ -1,0 +1,104 @@
+//! Forking and collecting children.
+//!
+//! Unsafe because fork leaves the child with one thread and whatever the others had locked.
+
+use std::io;
+
+/// Which side of a fork this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fork {
+    /// In the parent: the child's process id.
+    Parent(i32),
+    /// In the child.
+    Child,
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildEnd {
+    /// It has not ended.
+    Running,
+    /// It exited with this status.
+    Exited(i32),
+    /// A signal killed it.
+    Killed(i32),
+}
+
+/// Forks this process. The child is killed when its parent dies.
+///
+/// # Safety
+/// The caller must have no other threads: the child would inherit locks that nobody will release.
+pub unsafe fn fork() -> io::Result<Fork> {
+    // SAFETY: the caller vouches that this process has a single thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            // SAFETY: prctl with these arguments only sets an attribute of this process.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            Ok(Fork::Child)
+        }
+        pid => Ok(Fork::Parent(pid)),
+    }
+}
+
+/// Looks whether the child has ended; does not wait.
+pub fn reap_child(pid: i32) -> ChildEnd {
+    let mut status = 0;
+    // SAFETY: `status` is a valid place for the result.
+    let answer = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
+    if answer == 0 {
+        ChildEnd::Running
+    } else if answer == pid && libc::WIFSIGNALED(status) {
+        ChildEnd::Killed(libc::WTERMSIG(status))
+    } else if answer == pid {
+        ChildEnd::Exited(libc::WEXITSTATUS(status))
+    } else {
+        ChildEnd::Exited(255)
+    }
+}
+
+/// Ends this process at once: no destructors, no exit handlers. For forked children, which share both with their
+/// parent.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: _exit touches no memory of ours and does not return.
+    unsafe { libc::_exit(status) }
+}
+
+/// Sends a signal; a process that is gone is no error.
+pub fn kill(pid: i32, signal: i32) {
+    // SAFETY: kill touches no memory of ours.
+    unsafe { libc::kill(pid, signal) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end_of(pid: i32) -> ChildEnd {
+        loop {
+            match reap_child(pid) {
+                ChildEnd::Running => std::thread::sleep(std::time::Duration::from_millis(1)),
+                end => return end,
+            }
+        }
+    }
+
+    fn forked(body: fn() -> i32) -> i32 {
+        // SAFETY: the child runs a body that takes no lock and leaves by _exit.
+        match unsafe { fork() }.unwrap() {
+            Fork::Parent(pid) => pid,
+            Fork::Child => exit_now(body()),
+        }
+    }
+
+    #[test]
+    fn children_end_by_status_or_signal() {
+        assert_eq!(end_of(forked(|| 7)), ChildEnd::Exited(7));
+        let sleeper = forked(|| {
+            std::thread::sleep(std::time::Duration::from_secs(60));
+            0
+        });
+        kill(sleeper, libc::SIGKILL);
+        assert_eq!(end_of(sleeper), ChildEnd::Killed(libc::SIGKILL));
+    }
+}

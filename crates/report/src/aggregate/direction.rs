@@ -1,0 +1,141 @@
+//! One direction of one reported job.
+
+use iolab_histogram::SparseHistogram;
+use iolab_plan::{Direction, WorkerPlan};
+use iolab_recording::{DirectionRecording, WorkerRecording};
+
+use super::series::{SeriesSummary, summed_series, windows};
+use crate::number::{milliseconds, per_second};
+
+/// Totals, latencies and rates of one direction, or of all directions together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DirectionFigures {
+    /// `read`, `write`, `trim` or `mixed`.
+    pub name: &'static str,
+    /// Operations completed.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Longest run time of a worker, ns.
+    pub runtime_ns: u64,
+    /// Shortest and longest run time of the workers that did such operations, ms.
+    pub runtime_range_ms: (u64, u64),
+    /// Slowest and fastest of those workers, bytes per second.
+    pub worker_rates: (f64, f64),
+    /// Short transfers.
+    pub short_ios: u64,
+    /// Operations given up.
+    pub dropped_ios: u64,
+    /// Submission latency, ns.
+    pub slat: SparseHistogram,
+    /// Completion latency, ns.
+    pub clat: SparseHistogram,
+    /// Total latency, ns.
+    pub lat: SparseHistogram,
+    /// Latency from the intended start, ns; empty unless the load was paced.
+    pub response: SparseHistogram,
+    /// Bandwidth over the averaging windows, KiB/s.
+    pub bandwidth: SeriesSummary,
+    /// IOPS over the averaging windows.
+    pub iops: SeriesSummary,
+    /// Mean bandwidth as a share of the group's, percent, at most 100.
+    pub share_percent: f64,
+}
+
+impl DirectionFigures {
+    /// Adds `directions` of `workers` up; windows and what is recorded come from `plan`.
+    pub(super) fn of(directions: &[Direction], plan: &WorkerPlan, workers: &[&WorkerRecording]) -> DirectionFigures {
+        let name = if directions.len() == 1 { directions[0].name() } else { "mixed" };
+        let mut sum = DirectionRecording::default();
+        let mut runtime_range_ms = (u64::MAX, 0);
+        let mut worker_rates = (f64::INFINITY, 0.0_f64);
+        for worker in workers {
+            let own = worker_total(directions, worker);
+            if own.ios > 0 {
+                let ms = milliseconds(own.runtime_ns);
+                runtime_range_ms = (runtime_range_ms.0.min(ms), runtime_range_ms.1.max(ms));
+                let rate = per_second(own.bytes, own.runtime_ns);
+                worker_rates = (worker_rates.0.min(rate), worker_rates.1.max(rate));
+            }
+            add(&mut sum, &own);
+        }
+        if sum.ios == 0 {
+            (runtime_range_ms, worker_rates) = ((0, 0), (0.0, 0.0));
+        }
+        let (bandwidth, iops) = if sum.ios == 0 || !plan.measurement.bandwidth {
+            Default::default()
+        } else {
+            let series = summed_series(workers, directions, plan.measurement.interval_ns);
+            let over = |window_ms| windows(&series, window_ms);
+            (
+                SeriesSummary::of(over(plan.measurement.bandwidth_window_ms).iter().map(|s| s.kib_per_second())),
+                SeriesSummary::of(over(plan.measurement.iops_window_ms).iter().map(|s| s.ios_per_second())),
+            )
+        };
+        DirectionFigures {
+            name,
+            ios: sum.ios,
+            bytes: sum.bytes,
+            runtime_ns: sum.runtime_ns,
+            runtime_range_ms,
+            worker_rates,
+            short_ios: sum.short_ios,
+            dropped_ios: sum.dropped_ios,
+            slat: sum.slat,
+            clat: sum.clat,
+            lat: sum.lat,
+            response: sum.response,
+            bandwidth,
+            iops,
+            share_percent: 0.0,
+        }
+    }
+
+    /// Bytes per second.
+    pub fn bytes_per_second(&self) -> f64 {
+        per_second(self.bytes, self.runtime_ns)
+    }
+
+    /// Operations per second.
+    pub fn ios_per_second(&self) -> f64 {
+        per_second(self.ios, self.runtime_ns)
+    }
+
+    /// Run time, ms.
+    pub fn runtime_ms(&self) -> u64 {
+        if self.ios == 0 { 0 } else { milliseconds(self.runtime_ns) }
+    }
+
+    pub(super) fn set_share(&mut self, group_bytes_per_second: f64) {
+        if group_bytes_per_second > 0.0 {
+            self.share_percent = (self.bandwidth.mean * 1024.0 * 100.0 / group_bytes_per_second).min(100.0);
+        }
+    }
+}
+
+fn worker_total(directions: &[Direction], worker: &WorkerRecording) -> DirectionRecording {
+    let mut sum = DirectionRecording::default();
+    for direction in directions {
+        let own = &worker.directions[direction.index()];
+        if own.ios > 0 || own.short_ios > 0 || own.dropped_ios > 0 {
+            add(&mut sum, own);
+        }
+    }
+    if sum.ios > 0 && sum.runtime_ns == 0 {
+        // A single operation has no first-to-last time: the worker's own keeps its rate finite and honest.
+        sum.runtime_ns = worker.runtime_ns;
+    }
+    sum
+}
+
+fn add(sum: &mut DirectionRecording, own: &DirectionRecording) {
+    sum.ios += own.ios;
+    sum.bytes += own.bytes;
+    sum.runtime_ns = sum.runtime_ns.max(own.runtime_ns);
+    sum.short_ios += own.short_ios;
+    sum.dropped_ios += own.dropped_ios;
+    sum.slat.merge(&own.slat);
+    sum.clat.merge(&own.clat);
+    sum.lat.merge(&own.lat);
+    sum.response.merge(&own.response);
+}

@@ -1,0 +1,150 @@
+//! fio's JSON report (`json` and `json+`), with its keys, their order, types and number formats.
+//!
+//! The first line is exactly `{` and the last exactly `}`. Additions, all where readers of fio's output ignore
+//! them: `iolab version` at the top, `resp_ns` (latency from the intended start) in directions of paced loads.
+//!
+//! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make the output
+//! one valid JSON array, which fio's is not, the program prints a line `[` before the first document, a line `,`
+//! between documents and a line `]` after the last; a single final report stays a bare document.
+
+mod direction;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use iolab_recording::{DeviceCounters, Recording};
+
+use crate::aggregate::{
+    DepthShares, DeviceFigures, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS,
+};
+use writer::Writer;
+
+/// Variants of the report, and what the recording cannot know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JsonStyle {
+    /// `json+`: with the non-empty histogram buckets of everything that has percentiles.
+    pub plus: bool,
+    /// Seconds by which the reader's clock is ahead of UTC, for the `time` text.
+    pub utc_offset_seconds: i32,
+}
+
+/// The report, ending in a line break.
+pub fn json(recording: &Recording, style: JsonStyle) -> String {
+    let figures = crate::figures(recording);
+    let ended_ms = (recording.started_unix_ns + recording.elapsed_ns) / 1_000_000;
+    let mut writer = Writer::new();
+    writer.text("fio version", crate::FIO_VERSION);
+    writer.text("iolab version", &recording.iolab_version);
+    writer.number("timestamp", ended_ms / 1000);
+    writer.number("timestamp_ms", ended_ms);
+    writer.text("time", &crate::calendar::calendar_text(ended_ms / 1000, style.utc_offset_seconds));
+    if !recording.plan.global_options.is_empty() {
+        options(&mut writer, "global options", &recording.plan.global_options);
+    }
+    writer.array("jobs", &figures.jobs, |writer, job| write_job(writer, job, recording, style.plus));
+    if !figures.devices.is_empty() {
+        writer.array("disk_util", &figures.devices, write_device);
+    }
+    writer.finish()
+}
+
+fn options(writer: &mut Writer, key: &str, options: &BTreeMap<String, String>) {
+    writer.object(key, |writer| options.iter().for_each(|(name, value)| writer.text(name, value)));
+}
+
+fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, plus: bool) {
+    writer.text("jobname", &job.plan.job);
+    writer.number("groupid", job.plan.group);
+    writer.number("job_start", (recording.started_unix_ns + job.started_ns) / 1_000_000);
+    writer.number("error", job.errno);
+    writer.number("eta", 0);
+    writer.number("elapsed", recording.elapsed_ns.div_ceil(1_000_000_000));
+    options(writer, "job options", &job.plan.job_options);
+    let percentiles = &job.plan.measurement.percentiles;
+    for figures in &job.directions {
+        direction::write_direction(writer, figures, percentiles, plus);
+    }
+    writer.object("sync", |writer| {
+        writer.number("total_ios", job.sync.ios);
+        let wanted = percentiles.clat || percentiles.lat;
+        direction::write_latency(writer, "lat_ns", &job.sync.lat, wanted.then_some(percentiles), plus);
+    });
+    if let Some(mixed) = &job.mixed {
+        direction::write_direction(writer, mixed, percentiles, plus);
+    }
+    write_machine(writer, job);
+    write_bands(writer, job);
+    if job.errors.shown {
+        writer.number("total_err", job.errors.total);
+        writer.number("first_error", job.errors.first);
+    }
+    // iolab has no latency_target: these are the values of a job without one.
+    writer.number("latency_depth", job.plan.queue.asked_depth);
+    writer.number("latency_target", 0);
+    writer.number("latency_target_ns", 0);
+    writer.float("latency_percentile", 100.0);
+    writer.number("latency_window", 0);
+    writer.number("latency_window_us", 0);
+    if let Some(description) = &job.plan.description {
+        writer.text("desc", description);
+    }
+}
+
+fn write_machine(writer: &mut Writer, job: &JobFigures<'_>) {
+    writer.number("job_runtime", job.cpu.runtime_ms);
+    writer.float("usr_cpu", job.cpu.user_percent);
+    writer.float("sys_cpu", job.cpu.system_percent);
+    writer.number("ctx", job.cpu.context_switches);
+    writer.number("majf", job.cpu.major_faults);
+    writer.number("minf", job.cpu.minor_faults);
+    const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+    const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+    let mut shares = |key: &str, names: [&str; 7], shares: &DepthShares| {
+        writer.object(key, |writer| names.iter().zip(shares.0).for_each(|(name, share)| writer.float(name, share)));
+    };
+    shares("iodepth_level", DEPTHS, &job.depth);
+    shares("iodepth_submit", BATCHES, &job.submit);
+    shares("iodepth_complete", BATCHES, &job.complete);
+}
+
+fn write_bands(writer: &mut Writer, job: &JobFigures<'_>) {
+    let mut bands = |key: &str, ends: &[u64], shares: &[f64]| {
+        writer.object(key, |writer| {
+            for (place, share) in shares.iter().enumerate() {
+                let name = ends.get(place).map_or(">=2000".to_owned(), u64::to_string);
+                writer.float(&name, *share);
+            }
+        });
+    };
+    bands("latency_ns", &NANOSECOND_BANDS, &job.bands.ns);
+    bands("latency_us", &MICROSECOND_BANDS, &job.bands.us);
+    bands("latency_ms", &MILLISECOND_BANDS, &job.bands.ms);
+}
+
+fn write_device(writer: &mut Writer, device: &DeviceFigures) {
+    writer.text("name", &device.name);
+    write_counters(writer, "", &device.gained);
+    writer.float("util", device.util_percent);
+    if let Some((mean, util)) = &device.parts {
+        write_counters(writer, "aggr_", mean);
+        writer.float("aggr_util", *util);
+    }
+}
+
+fn write_counters(writer: &mut Writer, prefix: &str, of: &DeviceCounters) {
+    // fio misspells the last of the merges in aggregates; readers know it so.
+    let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
+    for (name, value) in [
+        ("read_ios", of.read_ios),
+        ("write_ios", of.write_ios),
+        ("read_sectors", of.read_sectors),
+        ("write_sectors", of.write_sectors),
+        ("read_merges", of.read_merges),
+        (write_merges, of.write_merges),
+        ("read_ticks", of.read_ticks_ms),
+        ("write_ticks", of.write_ticks_ms),
+        ("in_queue", of.time_in_queue_ms),
+    ] {
+        writer.number(&format!("{prefix}{name}"), value);
+    }
+}

@@ -1,0 +1,105 @@
+//! The block of one job: its line, directions, bands, flushes, CPU, depths, counts and errors.
+
+use std::fmt::Write;
+
+use super::{direction, latency};
+use crate::aggregate::{
+    Bands, DepthShares, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths,
+};
+use crate::errno::errno_text;
+
+pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
+    write_title(text, job, date);
+    if let Some(description) = &job.plan.description {
+        let _ = writeln!(text, "  Description  : [{description}]");
+    }
+    for figures in job.directions.iter().chain(&job.mixed) {
+        direction::write_direction(text, figures, &job.plan.measurement);
+    }
+    write_bands(text, &job.bands);
+    write_sync(text, job);
+    let cpu = &job.cpu;
+    let _ = writeln!(
+        text,
+        "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}",
+        cpu.user_percent, cpu.system_percent, cpu.context_switches, cpu.major_faults, cpu.minor_faults
+    );
+    const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+    const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+    write_shares(text, "  IO depths    ", DEPTHS, &job.depth);
+    write_shares(text, "     submit    ", BATCHES, &job.submit);
+    write_shares(text, "     complete  ", BATCHES, &job.complete);
+    write_counts(text, job);
+    // iolab has no latency_target: the line keeps its place with the values fio shows without one.
+    let depth = job.plan.queue.asked_depth;
+    let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={depth}");
+    if job.errors.shown {
+        let (total, first) = (job.errors.total, job.errors.first);
+        let words = if first == 0 { "Success".to_owned() } else { errno_text(first) };
+        let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{words}>");
+    }
+}
+
+fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
+    let _ =
+        write!(text, "{}: (groupid={}, jobs={}): err={:2}", job.plan.job, job.plan.group, job.workers.len(), job.errno);
+    if job.errno != 0 {
+        let words = errno_text(job.errno);
+        let _ = match &job.error_message {
+            Some(message) => write!(text, " ({message}, error={words})"),
+            None => write!(text, " (error={words})"),
+        };
+    }
+    let _ = writeln!(text, ": pid={}: {date}", job.pid);
+}
+
+fn write_bands(text: &mut String, bands: &Bands) {
+    let named = |ends: &[u64]| ends.iter().map(u64::to_string).collect::<Vec<String>>();
+    let mut milliseconds = named(&MILLISECOND_BANDS);
+    milliseconds.push(">=2000".to_owned());
+    write_band_lines(text, "nsec", &named(&NANOSECOND_BANDS), &bands.ns);
+    write_band_lines(text, "usec", &named(&MICROSECOND_BANDS), &bands.us);
+    write_band_lines(text, "msec", &milliseconds, &bands.ms);
+}
+
+fn write_band_lines(text: &mut String, unit: &str, names: &[String], shares: &[f64]) {
+    let shown = names.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+    // What happened at all shows: never 0.00 %.
+    let items: Vec<String> = shown.map(|(name, share)| format!("{name}={:3.2}%", share.max(0.01))).collect();
+    for line in items.chunks(5) {
+        let _ = writeln!(text, "  lat ({unit})   : {}", line.join(", "));
+    }
+}
+
+fn write_sync(text: &mut String, job: &JobFigures<'_>) {
+    if job.sync.lat.is_empty() {
+        return;
+    }
+    text.push_str("  fsync/fdatasync/sync_file_range:\n");
+    latency::write_summary(text, "sync", &job.sync.lat);
+    latency::write_percentiles(text, "sync", &job.sync.lat, &job.plan.measurement.percentiles.list);
+}
+
+fn write_shares(text: &mut String, title: &str, names: [&str; 7], shares: &DepthShares) {
+    let shown = shown_tenths(&shares.0);
+    let items: Vec<String> =
+        names.iter().zip(shown).map(|(name, tenths)| format!("{name}={}.{}%", tenths / 10, tenths % 10)).collect();
+    let _ = writeln!(text, "{title}: {}", items.join(", "));
+}
+
+fn write_counts(text: &mut String, job: &JobFigures<'_>) {
+    // `mixed` alone stands in the place of reads, as in fio.
+    let of = |count: fn(&crate::aggregate::DirectionFigures) -> u64| {
+        let mut counts = [0_u64; 3];
+        job.directions.iter().enumerate().for_each(|(place, figures)| counts[place] = count(figures));
+        counts.map(|count| count.to_string()).join(",")
+    };
+    let _ = writeln!(
+        text,
+        "     issued rwts: total={},{} short={},0 dropped={},0",
+        of(|figures| figures.ios),
+        job.sync.ios,
+        of(|figures| figures.short_ios),
+        of(|figures| figures.dropped_ios)
+    );
+}

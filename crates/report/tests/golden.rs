@@ -1,0 +1,45 @@
+//! Reports of hand-made recordings against golden files in `tests/golden`.
+//!
+//! After an intended change, run with `IOLAB_BLESS=1` to rewrite them, and read the difference.
+
+mod fixture;
+
+use std::path::Path;
+
+use iolab_report::{JsonStyle, Style, TerseVersion, json, normal, summary, terse};
+
+fn check(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("IOLAB_BLESS").is_some() {
+        std::fs::write(&path, actual).expect("golden files are writable");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(actual, expected, "{name} differs; IOLAB_BLESS=1 rewrites it");
+}
+
+#[test]
+fn normal_reports() {
+    for (name, recording) in fixture::CASES {
+        check(&format!("{name}.txt"), &normal(&recording(), &Style::default()));
+    }
+}
+
+#[test]
+fn json_reports() {
+    check("single.json", &json(&fixture::case("single"), JsonStyle { plus: true, utc_offset_seconds: 0 }));
+    check("survived.json", &json(&fixture::case("survived"), JsonStyle::default()));
+}
+
+#[test]
+fn terse_reports() {
+    let versions = [TerseVersion::V2, TerseVersion::V3, TerseVersion::V4, TerseVersion::V5];
+    let cases = ["single", "survived"].map(fixture::case);
+    let text: String = cases.iter().flat_map(|case| versions.map(|version| terse(case, version))).collect();
+    check("terse.txt", &text);
+}
+
+#[test]
+fn comparison() {
+    let (one, four, idle) = (fixture::case("single"), fixture::case("clones"), fixture::case("empty"));
+    check("summary.txt", &summary(&[("psync", &one), ("psync, four clones", &four), ("idle", &idle)]));
+}

@@ -1,0 +1,214 @@
+//! Which files a worker uses, and how files are made, opened and removed.
+
+use std::path::{Path, PathBuf};
+
+use iolab_engine::FileUse;
+use iolab_options::Direction;
+use iolab_plan::{FadviseHint, Fallocate, FileSync, LayoutPlan, Pattern, WriteHint};
+
+use crate::PathKind;
+use crate::job::Job;
+use crate::names::{Keywords, below, generate, split};
+
+/// Most files of one worker: operations name files by 32-bit numbers, and plans list them.
+const MOST_FILES: u32 = 10_000_000;
+
+/// One file before its size is settled.
+pub(crate) struct Target {
+    pub(crate) path: String,
+    pub(crate) kind: PathKind,
+    pub(crate) generated: bool,
+}
+
+/// How files are made, opened, flushed and removed.
+pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
+    let flag = |name, default| job.flag(name).unwrap_or(default);
+    let reads = pattern.directions.contains(&Direction::Read);
+    let atomic = flag("atomic", false);
+    let pre_read = flag("pre_read", false);
+    LayoutPlan {
+        direct: direct(job) || atomic,
+        atomic,
+        sync: match job.word("sync").as_deref() {
+            Some("sync" | "1") => FileSync::Sync,
+            Some("dsync") => FileSync::Dsync,
+            _ => FileSync::None,
+        },
+        // What was read beforehand must not be dropped again.
+        invalidate: flag("invalidate", true) && !pre_read,
+        overwrite: flag("overwrite", false) || reads,
+        create_on_open: flag("create_on_open", false),
+        create_serialize: flag("create_serialize", true),
+        create_fsync: flag("create_fsync", true),
+        create_only: flag("create_only", false),
+        allow_create: flag("allow_file_create", true),
+        fallocate: fallocate(job),
+        fadvise: fadvise(job),
+        write_hint: write_hint(job),
+        pre_read,
+        end_fsync: flag("end_fsync", false),
+        fsync_on_close: flag("fsync_on_close", false),
+        end_syncfs: flag("end_syncfs", false),
+        unlink: flag("unlink", false),
+        unlink_each_loop: flag("unlink_each_loop", false),
+        allow_mounted_write: flag("allow_mounted_write", false),
+        append: flag("file_append", false),
+        fill_device: flag("fill_device", false),
+        read_only: job.request.overrides.readonly,
+    }
+}
+
+/// `direct` and `buffered` say the same thing; the later counts.
+fn direct(job: &Job<'_>) -> bool {
+    let (direct, buffered) = (job.flag("direct"), job.flag("buffered"));
+    let winner = job.later("direct", "buffered");
+    if let (Some(direct), Some(buffered), Some(winner)) = (direct, buffered, winner)
+        && direct == buffered
+    {
+        let reason = format!(
+            "direct={0} and buffered={0} contradict each other; {winner}, given later, counts",
+            u8::from(direct)
+        );
+        job.warn(winner, reason, "give one of them");
+    }
+    match winner {
+        Some("direct") => direct.unwrap_or(false),
+        Some(_) => !buffered.unwrap_or(true),
+        None => false,
+    }
+}
+
+fn fallocate(job: &Job<'_>) -> Fallocate {
+    match job.word("fallocate").as_deref() {
+        Some("none" | "0") => Fallocate::None,
+        Some("posix" | "1") => Fallocate::Posix,
+        Some("keep") => Fallocate::Keep,
+        Some("truncate") => Fallocate::Truncate,
+        _ => Fallocate::Native,
+    }
+}
+
+fn fadvise(job: &Job<'_>) -> FadviseHint {
+    match job.word("fadvise_hint").as_deref() {
+        Some("none" | "0") => FadviseHint::None,
+        Some("random") => FadviseHint::Random,
+        Some("sequential") => FadviseHint::Sequential,
+        Some("noreuse") => FadviseHint::Noreuse,
+        _ => FadviseHint::ByPattern,
+    }
+}
+
+fn write_hint(job: &Job<'_>) -> WriteHint {
+    match job.word("write_hint").as_deref() {
+        Some("none") => WriteHint::None,
+        Some("short") => WriteHint::Short,
+        Some("medium") => WriteHint::Medium,
+        Some("long") => WriteHint::Long,
+        Some("extreme") => WriteHint::Extreme,
+        _ => WriteHint::Unset,
+    }
+}
+
+/// The worker's files, with what is there now.
+pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec<Target> {
+    job.setting("unique_filename");
+    let directories = directories(job);
+    let nrfiles = job.count("nrfiles");
+    let files = nrfiles.unwrap_or(1);
+    let format = job.text("filename_format").unwrap_or_default();
+    if files > MOST_FILES {
+        job.error("nrfiles", format!("nrfiles={files} is more than {MOST_FILES}"), "");
+    }
+    if let Some(below) = job.text("opendir") {
+        return opened_directory(job, &below);
+    }
+    if let Some(list) = job.text("filename") {
+        if nrfiles.is_some() {
+            job.warn("nrfiles", "nrfiles has no effect, since filename names the files", "");
+        }
+        return named(job, &list, directories.first().map(String::as_str), layout);
+    }
+    // A job named after a device works on that device.
+    if files == 1 && is_device(job, job_name) {
+        return vec![target(job, job_name.to_owned(), false, layout)];
+    }
+    let directory = directories.get(job.clone as usize % directories.len().max(1)).map(String::as_str);
+    let names = (0..files.clamp(1, MOST_FILES) as usize)
+        .map(|file| below(directory, &generate(&format, &Keywords { job: job_name, clone: job.clone, file })));
+    names.map(|path| target(job, path, true, layout)).collect()
+}
+
+fn is_device(job: &Job<'_>, path: &str) -> bool {
+    job.engine.capabilities.files == FileUse::Descriptors
+        && matches!(job.request.machine.at(Path::new(path)), PathKind::BlockDevice(_) | PathKind::CharacterDevice)
+}
+
+fn directories(job: &Job<'_>) -> Vec<String> {
+    let directories = split(&job.text("directory").unwrap_or_default());
+    for directory in &directories {
+        if job.request.machine.at(Path::new(directory)) != PathKind::Directory {
+            job.error("directory", format!("{directory} is not a directory"), "make it first, or name an existing one");
+        }
+    }
+    directories
+}
+
+fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan) -> Vec<Target> {
+    let names = split(list);
+    if names.is_empty() {
+        job.error("filename", "filename names no file", "give a path, or several separated by ':'");
+    }
+    if names.iter().any(|name| name == "-") {
+        job.error("filename", "standard input and output cannot be used as a file", "name a file or device");
+    }
+    names.into_iter().map(|name| target(job, below(directory, &name), false, layout)).collect()
+}
+
+fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
+    let paths = match job.request.machine.files_below(Path::new(directory)) {
+        Ok(paths) => paths,
+        Err(reason) => {
+            job.error("opendir", format!("{directory} cannot be listed: {reason}"), "name an existing directory");
+            return Vec::new();
+        }
+    };
+    if paths.is_empty() {
+        job.error(
+            "opendir",
+            format!("there are no files below {directory}"),
+            "name a directory with files, or use nrfiles",
+        );
+    }
+    let kind = |path: &PathBuf| job.request.machine.at(path);
+    let each = paths.iter().map(|path| (path, kind(path)));
+    each.map(|(path, kind)| Target { path: path.to_string_lossy().into_owned(), kind, generated: false }).collect()
+}
+
+fn target(job: &Job<'_>, path: String, generated: bool, layout: &LayoutPlan) -> Target {
+    if job.engine.capabilities.files != FileUse::Descriptors {
+        return Target { path, kind: PathKind::Missing, generated };
+    }
+    let kind = job.request.machine.at(Path::new(&path));
+    let at = if job.has("filename") { "filename" } else { "directory" };
+    match kind {
+        PathKind::Directory => {
+            job.error(at, format!("{path} is a directory"), "name a file in it, or use directory=");
+        }
+        PathKind::Missing if !layout.allow_create => {
+            job.error(
+                "allow_file_create",
+                format!("{path} does not exist, and allow_file_create=0 forbids making it"),
+                "",
+            );
+        }
+        PathKind::Missing if path.starts_with("/dev/") => {
+            job.refuse_unless_fio(
+                at,
+                format!("there is no device {path}"),
+                "a regular file below /dev is hardly meant",
+            );
+        }
+        _ => {}
+    }
+    Target { path, kind, generated }
+}

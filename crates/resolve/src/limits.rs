@@ -1,0 +1,44 @@
+//! When the worker starts, when counting starts, and when it stops.
+
+use iolab_plan::LimitPlan;
+
+use crate::job::Job;
+use crate::seeds::{Purpose, between, derive};
+use crate::sizes::Extents;
+
+/// Resolves times, loops and amounts.
+pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
+    let runtime = job.request.overrides.runtime_ns.or(job.time_ns("runtime")).filter(|ns| *ns > 0);
+    let mut time_based = job.on("time_based");
+    if time_based && runtime.is_none() {
+        job.refuse_unless_fio("time_based", "time_based needs a runtime to say when to stop", "for example runtime=60");
+        time_based = false;
+    }
+    let loops = job.integer("loops").unwrap_or(1).max(1) as u64;
+    if time_based && loops > 1 {
+        job.warn("loops", "loops has no effect with time_based: the job begins again until the runtime is over", "");
+    }
+    let io_count = job.integer("number_ios").filter(|count| *count > 0).map(|count| count as u64);
+    LimitPlan {
+        start_delay_ns: start_delay(job),
+        ramp_ns: job.time_ns("ramp_time").unwrap_or(0),
+        runtime_ns: runtime,
+        time_based,
+        loops,
+        io_bytes: extents.io_bytes,
+        io_count,
+    }
+}
+
+/// `startdelay`; of a range, each worker draws its own.
+fn start_delay(job: &Job<'_>) -> u64 {
+    match job.time_range_ns("startdelay") {
+        Some((low, high)) if low > high => {
+            job.error("startdelay", "the range ends before it begins", "give the shorter delay first");
+            0
+        }
+        Some((low, high)) if low < high => between(derive(job, Purpose::StartDelay), 0, low, high),
+        Some((delay, _)) => delay,
+        None => 0,
+    }
+}

@@ -1,0 +1,87 @@
+//! What is measured and how it is shown.
+
+use iolab_plan::{ClockChoice, MeasurementPlan, PercentilePlan, UnifiedReporting};
+
+use crate::job::Job;
+
+/// fio's list.
+const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+/// Longest and shortest recorded interval, ms.
+const INTERVAL_MS: (u64, u64) = (10, 1000);
+
+/// Resolves measurement and presentation.
+pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
+    let disabled = |name| match job.later(name, "gtod_reduce") {
+        Some(winner) => job.on(winner),
+        None => false,
+    };
+    let slat = !disabled("disable_slat");
+    let clat = !disabled("disable_clat");
+    let lat = !disabled("disable_lat");
+    let bandwidth = !disabled("disable_bw_measurement");
+    let bandwidth_window_ms = window_ms(job, "bwavgtime", "write_bw_log");
+    let iops_window_ms = window_ms(job, "iopsavgtime", "write_iops_log");
+    let interval_ms = bandwidth_window_ms.min(iops_window_ms).clamp(INTERVAL_MS.0, INTERVAL_MS.1);
+    MeasurementPlan {
+        stats: job.flag("stats").unwrap_or(true),
+        slat,
+        clat,
+        lat,
+        bandwidth,
+        interval_ns: interval_ms * 1_000_000,
+        bandwidth_window_ms,
+        iops_window_ms,
+        percentiles: percentiles(job, slat, clat, lat),
+        unified: unified(job),
+        disk_util: job.flag("disk_util").unwrap_or(true),
+        clock: clock(job),
+        kb_base: job.count("kb_base").unwrap_or(1024),
+        unit_base: job.count("unit_base").unwrap_or(0),
+        significant_figures: job.count("significant_figures").unwrap_or(4).clamp(1, 10),
+    }
+}
+
+/// An averaging window, no longer than that of the log of the same thing.
+fn window_ms(job: &Job<'_>, name: &'static str, log: &'static str) -> u64 {
+    let asked_ms = job.time_ns(name).map_or(500, |ns| ns / 1_000_000);
+    let log_ms = job.time_ns("log_avg_msec").map_or(0, |ns| ns / 1_000_000);
+    if job.has(log) && log_ms > 0 { asked_ms.min(log_ms).max(1) } else { asked_ms.max(1) }
+}
+
+/// Percentiles of a latency need that latency to be measured.
+fn percentiles(job: &Job<'_>, slat: bool, clat: bool, lat: bool) -> PercentilePlan {
+    let mut list = job.floats("percentile_list").map_or(PERCENTILES.to_vec(), <[f64]>::to_vec);
+    list.sort_by(f64::total_cmp);
+    let wanted = |name, measured: bool, default: bool| {
+        let asked = job.flag(name);
+        if asked == Some(true) && !measured {
+            job.warn(name, format!("{name} has no effect, since that latency is not measured"), "");
+        }
+        measured && asked.unwrap_or(default)
+    };
+    PercentilePlan {
+        clat: wanted("clat_percentiles", clat, true),
+        lat: wanted("lat_percentiles", lat, false),
+        slat: wanted("slat_percentiles", slat, false),
+        list,
+    }
+}
+
+fn unified(job: &Job<'_>) -> UnifiedReporting {
+    match job.word("unified_rw_reporting").as_deref() {
+        Some("mixed" | "1") => UnifiedReporting::Mixed,
+        Some("both" | "2") => UnifiedReporting::Both,
+        _ => UnifiedReporting::None,
+    }
+}
+
+fn clock(job: &Job<'_>) -> ClockChoice {
+    match job.word("clocksource").as_deref() {
+        Some("cpu") => ClockChoice::Cpu,
+        Some("clock_gettime") => ClockChoice::ClockGettime,
+        Some("gettimeofday") => ClockChoice::Gettimeofday,
+        _ => ClockChoice::Best,
+    }
+}

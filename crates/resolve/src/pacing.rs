@@ -1,0 +1,73 @@
+//! Rates and think time.
+
+use iolab_options::RateProcess;
+use iolab_plan::{PacingPlan, ThinkPlan, ThinkTrigger, WorkloadPlan};
+
+use crate::job::Job;
+use crate::seeds::{Purpose, derive};
+
+/// Resolves rates, floors and pauses.
+pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
+    let [bytes, iops, min_bytes, min_iops] =
+        ["rate", "rate_iops", "rate_min", "rate_iops_min"].map(|name| job.triple(name).map(|rate| rate.unwrap_or(0)));
+    for (one, other, a, b) in [("rate", "rate_iops", bytes, iops), ("rate_min", "rate_iops_min", min_bytes, min_iops)] {
+        if a.iter().sum::<u64>() > 0 && b.iter().sum::<u64>() > 0 {
+            job.error(other, format!("{one} and {other} exclude each other"), "give one of them");
+        }
+    }
+    for (rate, floor, most, least) in
+        [("rate", "rate_min", bytes, min_bytes), ("rate_iops", "rate_iops_min", iops, min_iops)]
+    {
+        for direction in &workload.pattern.directions {
+            let (most, least) = (most[direction.index()], least[direction.index()]);
+            if most > 0 && least > most {
+                let reason = format!("{floor}={least} is more than {rate}={most} for {}s", direction.name());
+                job.error(floor, reason, "the floor must not exceed the rate");
+            }
+        }
+    }
+    let process = process(job);
+    if process == RateProcess::Poisson && bytes.iter().chain(&iops).sum::<u64>() == 0 {
+        job.warn("rate_process", "rate_process has no effect without rate or rate_iops", "");
+    }
+    PacingPlan {
+        rate_bytes: bytes,
+        rate_iops: iops,
+        rate_min_bytes: min_bytes,
+        rate_min_iops: min_iops,
+        process,
+        cycle_ms: job.time_ns("rate_cycle").map_or(1000, |ns| (ns / 1_000_000).max(1)),
+        ignore_think_time: job.on("rate_ignore_thinktime"),
+        think: think(job),
+        seed: derive(job, Purpose::Pacing),
+    }
+}
+
+/// `rate_process`.
+pub(crate) fn process(job: &Job<'_>) -> RateProcess {
+    match job.word("rate_process").as_deref() {
+        Some("poisson") => RateProcess::Poisson,
+        _ => RateProcess::Linear,
+    }
+}
+
+fn think(job: &Job<'_>) -> Option<ThinkPlan> {
+    let pause_ns = job.time_ns("thinktime").unwrap_or(0);
+    let spin_ns = job.time_ns("thinktime_spin").unwrap_or(0);
+    let blocks = job.count("thinktime_blocks").unwrap_or(1).max(1);
+    let issue = job.word("thinktime_blocks_type").as_deref() == Some("issue");
+    let io_time_ns = job.time_ns("thinktime_iotime").unwrap_or(0);
+    if pause_ns == 0 {
+        for name in ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"] {
+            if job.has(name) {
+                job.warn(name, format!("{name} has no effect without thinktime"), "");
+            }
+        }
+        return None;
+    }
+    if spin_ns > pause_ns {
+        job.warn("thinktime_spin", "thinktime_spin is longer than thinktime and is cut to it", "");
+    }
+    let trigger = if issue { ThinkTrigger::Issue } else { ThinkTrigger::Complete };
+    Some(ThinkPlan { pause_ns, spin_ns: spin_ns.min(pause_ns), blocks, trigger, io_time_ns })
+}

@@ -1,0 +1,51 @@
+//! Queue depth and batching.
+//!
+//! What is not set stays open in the plan (`None`): iolab then refills every free slot, submits once and takes
+//! whatever has completed, where fio would submit and collect one at a time.
+
+use iolab_plan::QueuePlan;
+
+use crate::job::Job;
+
+/// Deepest queue: what io_uring's submission ring holds.
+const MAX_DEPTH: i64 = 32_768;
+
+/// Resolves depth and batches.
+pub(crate) fn resolve(job: &Job<'_>) -> QueuePlan {
+    let asked_depth = asked(job);
+    let synchronous = job.engine.capabilities.synchronous;
+    let depth = if synchronous { 1 } else { asked_depth };
+    if synchronous && asked_depth > 1 {
+        job.warn(
+            "iodepth",
+            format!(
+                "iodepth={asked_depth} with the synchronous engine {}: one operation at a time is in flight",
+                job.engine.name
+            ),
+            "use numjobs for parallel operations, or an asynchronous engine such as io_uring",
+        );
+    }
+    let min = job.count("iodepth_batch_complete_min").unwrap_or(1).min(depth);
+    let max =
+        job.count("iodepth_batch_complete_max").filter(|max| *max > 0).map(|max| max.max(min).min(depth.max(min)));
+    QueuePlan {
+        depth,
+        asked_depth,
+        batch_submit: job.count("iodepth_batch").map(|batch| if batch == 0 { depth } else { batch.min(depth) }),
+        batch_complete_min: min,
+        batch_complete_max: max,
+        low_watermark: job.count("iodepth_low").filter(|low| (1..depth).contains(low)),
+    }
+}
+
+fn asked(job: &Job<'_>) -> u32 {
+    let depth = job.integer("iodepth").unwrap_or(1);
+    if depth > MAX_DEPTH {
+        job.error(
+            "iodepth",
+            format!("iodepth={depth} is more than {MAX_DEPTH}, the deepest queue Linux offers"),
+            "use numjobs for more",
+        );
+    }
+    depth.clamp(1, MAX_DEPTH) as u32
+}

@@ -1,0 +1,66 @@
+//! One section becomes its workers: every topic is resolved once for each clone.
+
+use iolab_plan::WorkerPlan;
+
+use crate::findings::Findings;
+use crate::groups::{Placement, job_name};
+use crate::job::Job;
+use crate::{
+    Reads, Request, blocks, buffers, engine, errors, files, limits, logs, measurement, pacing, pattern, process, queue,
+    sizes, status, texts, workload,
+};
+
+/// Resolves all clones of a section and adds them.
+pub(crate) fn resolve_section(
+    request: &Request<'_>,
+    findings: &Findings,
+    reads: &Reads,
+    placement: &Placement<'_>,
+    workers: &mut Vec<WorkerPlan>,
+) {
+    let section = placement.section;
+    let Some(engine) = engine::find(request, findings, reads, section) else { return };
+    for clone in 0..placement.clones {
+        let job = Job { request, findings, reads, section, engine, number: placement.first + clone, clone };
+        if clone == 0 {
+            status::check(&job);
+        }
+        workers.push(resolve(&job, placement));
+    }
+}
+
+fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
+    let name = job_name(job.section).to_owned();
+    job.setting("name");
+    let pattern = pattern::resolve(job);
+    let blocks = blocks::resolve(job, &pattern);
+    let layout = files::layout(job, &pattern);
+    engine::check(job, &pattern.directions, layout.direct);
+    let targets = files::targets(job, &name, &layout);
+    let extents = sizes::resolve(job, &pattern, &blocks, &layout, targets);
+    let workload = workload::resolve(job, pattern, blocks, &extents.files);
+    WorkerPlan {
+        number: job.number,
+        section: placement.index,
+        clone: job.clone,
+        description: job.text("description"),
+        job_options: texts(&job.section.own),
+        group: placement.group,
+        group_reporting: job.on("group_reporting"),
+        stage: placement.stage,
+        wait_for: job.text("wait_for"),
+        engine: engine::resolve(job),
+        queue: queue::resolve(job),
+        pacing: pacing::resolve(job, &workload),
+        limits: limits::resolve(job, &extents),
+        buffers: buffers::resolve(job, &workload),
+        measurement: measurement::resolve(job),
+        logs: logs::resolve(job, &name),
+        process: process::resolve(job),
+        errors: errors::resolve(job),
+        files: extents.files,
+        job: name,
+        layout,
+        workload,
+    }
+}

@@ -1,0 +1,132 @@
+//! A made-up machine, a set of engines, and the way from job text to plan for the tests.
+
+#![allow(dead_code, reason = "each test file uses its own part of this module")]
+
+use std::path::{Path, PathBuf};
+
+use iolab_engine::{Capabilities, EngineDescription, FileUse};
+use iolab_jobfile::{Diagnostic, JobSet, Severity};
+use iolab_options::{Category, Kind, OptionEntry, Status};
+use iolab_plan::{Plan, WorkerPlan};
+use iolab_resolve::{Machine, Mode, Overrides, PathKind, Request, Resolved, resolve};
+
+mod text;
+
+pub(crate) use text::jobs;
+
+pub(crate) const GIB: u64 = 1 << 30;
+
+/// Four CPUs, a disk of 8 GiB, an existing file of 1 GiB, a directory with two files.
+pub(crate) struct Lab;
+
+impl Machine for Lab {
+    fn at(&self, path: &Path) -> PathKind {
+        match path.to_str().unwrap_or_default() {
+            "/dev/disk" | "/dev/other" => PathKind::BlockDevice(8 * GIB),
+            "/dev/odd" => PathKind::BlockDevice(10_000),
+            "/dev/char" => PathKind::CharacterDevice,
+            "/data/big" => PathKind::File(GIB),
+            "/data/small" => PathKind::File(100),
+            "/data" | "/more" | "." => PathKind::Directory,
+            _ => PathKind::Missing,
+        }
+    }
+    fn files_below(&self, directory: &Path) -> Result<Vec<PathBuf>, String> {
+        match directory.to_str() {
+            Some("/data") => Ok(vec!["/data/big".into(), "/data/small".into()]),
+            Some("/more") => Ok(Vec::new()),
+            _ => Err("no such directory".into()),
+        }
+    }
+    fn free_bytes(&self, _: &Path) -> Option<u64> {
+        Some(3 * GIB)
+    }
+    fn cpus_online(&self) -> Vec<usize> {
+        vec![0, 1, 2, 3]
+    }
+    fn huge_page_bytes(&self) -> u64 {
+        2 << 20
+    }
+}
+
+const fn engine(name: &'static str, capabilities: Capabilities, options: &'static [OptionEntry]) -> EngineDescription {
+    EngineDescription { name, aliases: &[], summary: "", details: "", options, capabilities }
+}
+
+const SYNCHRONOUS: Capabilities = Capabilities {
+    synchronous: true,
+    files: FileUse::Descriptors,
+    moves_data: true,
+    trims: true,
+    syncs: false,
+    direct: true,
+    extends_files: true,
+};
+
+static RING_OPTIONS: [OptionEntry; 3] = [
+    OptionEntry { name: "hipri", kind: Kind::Switch, default: "0", category: Category::Engine, ..OptionEntry::BLANK },
+    OptionEntry { name: "sqthread_poll_cpu", kind: Kind::Integer { min: 0, max: 1024 }, ..OptionEntry::BLANK },
+    OptionEntry { name: "uncached", kind: Kind::Bool, default: "0", status: Status::NotYet, ..OptionEntry::BLANK },
+];
+
+static PSYNC: EngineDescription = engine("psync", SYNCHRONOUS, &[]);
+static MMAP: EngineDescription =
+    engine("mmap", Capabilities { direct: false, trims: false, syncs: true, ..SYNCHRONOUS }, &[]);
+static LIBAIO: EngineDescription = engine("libaio", Capabilities { synchronous: false, ..SYNCHRONOUS }, &[]);
+static URING: EngineDescription = engine("io_uring", Capabilities { synchronous: false, ..SYNCHRONOUS }, &RING_OPTIONS);
+static NULL: EngineDescription =
+    engine("null", Capabilities { synchronous: false, files: FileUse::Nothing, ..SYNCHRONOUS }, &[]);
+static CPUIO: EngineDescription =
+    engine("cpuio", Capabilities { files: FileUse::Nothing, moves_data: false, ..SYNCHRONOUS }, &[]);
+static FILECREATE: EngineDescription =
+    engine("filecreate", Capabilities { files: FileUse::Paths, moves_data: false, ..SYNCHRONOUS }, &[]);
+
+pub(crate) static ENGINES: [&EngineDescription; 7] = [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE];
+
+/// A job set read with everything at its defaults.
+pub(crate) fn request(jobs: &JobSet) -> Request<'_> {
+    Request {
+        jobs,
+        options: iolab_jobfile::OPTIONS,
+        engines: &ENGINES,
+        machine: &Lab,
+        mode: Mode::Iolab,
+        overrides: Overrides { entropy: 0xfeed, ..Overrides::default() },
+    }
+}
+
+/// Resolves text, which must be accepted.
+pub(crate) fn resolved(text: &str, change: impl FnOnce(&mut Request<'_>)) -> Resolved {
+    let jobs = jobs(text);
+    let mut request = request(&jobs);
+    change(&mut request);
+    resolve(&request).unwrap_or_else(|findings| panic!("{text}\nis refused: {findings:#?}"))
+}
+
+/// The plan of a text, which must be accepted.
+pub(crate) fn plan(text: &str) -> Plan {
+    resolved(text, |_| {}).plan
+}
+
+/// The only worker of a job given as options separated by blanks.
+pub(crate) fn worker(options: &str) -> WorkerPlan {
+    let mut plan = plan(&section(options));
+    assert_eq!(plan.workers.len(), 1, "{options}");
+    plan.workers.remove(0)
+}
+
+/// `a=1 b=2` as the text of a job named `job`.
+pub(crate) fn section(options: &str) -> String {
+    format!("[job]\n{}\n", options.replace(' ', "\n"))
+}
+
+/// The errors of a text, which must be refused.
+pub(crate) fn refusals(text: &str, change: impl FnOnce(&mut Request<'_>)) -> Vec<Diagnostic> {
+    let jobs = jobs(text);
+    let mut request = request(&jobs);
+    change(&mut request);
+    match resolve(&request) {
+        Ok(_) => panic!("{text}\nis accepted"),
+        Err(findings) => findings.into_iter().filter(|finding| finding.severity == Severity::Error).collect(),
+    }
+}

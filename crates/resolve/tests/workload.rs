@@ -1,0 +1,172 @@
+//! Patterns, block sizes, mixes, seeds.
+
+mod support;
+
+use iolab_options::Distribution;
+use iolab_plan::{BlockSizes, FileServiceKind, RandomGenerator, RandomMap, Sequencer};
+use support::{plan, refusals, resolved, section, worker};
+
+#[test]
+fn patterns() {
+    // text, directions, random, every, skip
+    let cases = [
+        ("read", 1, false, 1, 0),
+        ("readwrite", 2, false, 1, 0),
+        ("randrw", 2, true, 1, 0),
+        ("trim", 1, false, 1, 0),
+        ("randtrimwrite", 2, true, 1, 0),
+        ("randread:8", 1, true, 8, 0),
+        ("read:8", 1, false, 1, 8),
+        ("read:-8k", 1, false, 1, -8192),
+        ("write:112k", 1, false, 1, 112 << 10),
+    ];
+    for (text, directions, random, every, skip) in cases {
+        let pattern = worker(&format!("size=1m filename=/dev/disk rw={text}")).workload.pattern;
+        let found = (pattern.directions.len(), pattern.random, pattern.every, pattern.skip_bytes);
+        assert_eq!(found, (directions, random, every, skip), "{text}");
+        assert_eq!(pattern.trim_then_write, text.ends_with("trimwrite"), "{text}");
+    }
+    assert_eq!(worker("size=1m rw=readwrite").workload.pattern.word, "rw");
+    assert_eq!(worker("size=1m rw=randread:8 rw_sequencer=identical").workload.pattern.sequencer, Sequencer::Identical);
+}
+
+#[test]
+fn block_sizes_inherit_and_the_finer_option_wins() {
+    use BlockSizes::{Fixed, Range, Split};
+    let cases = [
+        ("rw=read", [Fixed(4096), Fixed(4096), Fixed(4096)]),
+        ("bs=8k", [Fixed(8192), Fixed(8192), Fixed(8192)]),
+        ("bs=4k,8k", [Fixed(4096), Fixed(8192), Fixed(8192)]),
+        ("bs=4k,8k,", [Fixed(4096), Fixed(8192), Fixed(4096)]),
+        ("bs=,8k", [Fixed(4096), Fixed(8192), Fixed(8192)]),
+        ("bs=2k,", [Fixed(2048), Fixed(4096), Fixed(4096)]),
+        (
+            "bs=8k bsrange=1k-4k,2k-8k",
+            [Range { min: 1024, max: 4096 }, Range { min: 2048, max: 8192 }, Range { min: 2048, max: 8192 }],
+        ),
+        (
+            "bs=2k bssplit=4k/30:16k/60:64k/10,8k",
+            [Split(vec![(4096, 30), (16384, 60), (65536, 10)]), Fixed(8192), Fixed(8192)],
+        ),
+        (
+            "bssplit=4k/10:64k/50:32k",
+            [
+                Split(vec![(4096, 10), (65536, 50), (32768, 40)]),
+                Split(vec![(4096, 10), (65536, 50), (32768, 40)]),
+                Split(vec![(4096, 10), (65536, 50), (32768, 40)]),
+            ],
+        ),
+        (
+            "bssplit=4k:8k:16k",
+            [
+                Split(vec![(4096, 33), (8192, 33), (16384, 34)]),
+                Split(vec![(4096, 33), (8192, 33), (16384, 34)]),
+                Split(vec![(4096, 33), (8192, 33), (16384, 34)]),
+            ],
+        ),
+    ];
+    for (options, expected) in cases {
+        assert_eq!(worker(&format!("size=1m {options}")).workload.block_sizes, expected, "{options}");
+    }
+}
+
+#[test]
+fn the_later_of_two_mix_options_counts() {
+    let cases = [
+        ("rw=randrw", 50),
+        ("rw=randrw rwmixread=70", 70),
+        ("rw=randrw rwmixwrite=30", 70),
+        ("rw=randrw rwmixread=90 rwmixwrite=30", 70),
+        ("rw=randrw rwmixwrite=30 rwmixread=90", 90),
+    ];
+    for (options, expected) in cases {
+        assert_eq!(worker(&format!("size=1m {options}")).workload.read_percent, expected, "{options}");
+    }
+    let both = resolved(&section("size=1m rw=randrw rwmixread=90 rwmixwrite=30"), |_| {});
+    assert!(both.warnings[0].reason.contains("do not add up"), "{:?}", both.warnings);
+    let inherited =
+        plan("[global]\nrw=randrw\nsize=1m\nrwmixread=90\n[a]\nrwmixwrite=20\n[b]\nrwmixwrite=20\nrwmixread=20\n");
+    assert_eq!(inherited.workers[0].workload.read_percent, 80);
+    assert_eq!(inherited.workers[1].workload.read_percent, 20);
+}
+
+#[test]
+fn alignment_and_the_random_map() {
+    // options, alignment of reads, map
+    let cases = [
+        ("rw=randread", 4096, RandomMap::On),
+        ("rw=randread norandommap", 4096, RandomMap::Off),
+        ("rw=randread ba=512", 512, RandomMap::Off),
+        ("rw=read ba=512", 4096, RandomMap::On),
+        ("rw=randread bsrange=1k-4k", 1024, RandomMap::On),
+        ("rw=randread random_distribution=zipf:1.2", 4096, RandomMap::Off),
+    ];
+    for (options, align, map) in cases {
+        let load = worker(&format!("size=1m {options}")).workload;
+        assert_eq!((load.align_bytes[0], load.random_map), (align, map), "{options}");
+    }
+    let zipf = worker("size=1m rw=randread random_distribution=zipf:1.2").workload.distributions;
+    assert_eq!(zipf[0], Distribution::Zipf { theta: 1.2, center: None });
+    assert_eq!(worker("size=1m random_generator=lfsr").workload.generator, RandomGenerator::Lfsr);
+}
+
+#[test]
+fn a_map_beyond_reason_is_refused_or_dropped() {
+    let huge = |more: &str| section(&format!("ioengine=null rw=randread size=1000t bs=512 {more}"));
+    assert!(refusals(&huge(""), |_| {})[0].reason.contains("GiB of memory"));
+    for more in ["norandommap", "softrandommap=1"] {
+        let plan = resolved(&huge(more), |_| {}).plan;
+        assert_eq!(plan.workers[0].workload.random_map, RandomMap::Off, "{more}");
+    }
+}
+
+#[test]
+fn which_file_next() {
+    use FileServiceKind::{Gauss, Pareto, Random, RoundRobin, Sequential, Zipf};
+    let cases = [
+        ("nrfiles=4", RoundRobin, 1, 4),
+        ("nrfiles=4 openfiles=2", RoundRobin, 1, 2),
+        ("nrfiles=4 openfiles=9", RoundRobin, 1, 4),
+        ("nrfiles=4 file_service_type=random:8", Random, 8, 4),
+        ("nrfiles=4 file_service_type=sequential", Sequential, 1, 4),
+        ("nrfiles=4 file_service_type=zipf:1.2", Zipf(1.2), 1, 4),
+        ("nrfiles=4 file_service_type=pareto:0.3", Pareto(0.3), 1, 4),
+        ("nrfiles=4 file_service_type=gauss:30", Gauss(30.0), 1, 4),
+    ];
+    for (options, kind, every, open) in cases {
+        let service = worker(&format!("size=1m {options}")).workload.file_service;
+        assert_eq!((service.kind, service.every, service.open_files), (kind, every, open), "{options}");
+    }
+}
+
+#[test]
+fn seeds_repeat_unless_told() {
+    let seed = |options: &str| worker(&format!("size=1m rw=randread {options}")).workload.seed;
+    assert_eq!(seed(""), seed("randrepeat=1"));
+    assert_eq!(seed(""), seed("randseed=137"));
+    assert_ne!(seed(""), seed("randseed=138"));
+    assert_ne!(seed(""), seed("randrepeat=0"));
+    assert_eq!(seed("randseed=5"), seed("randseed=5 randrepeat=0"));
+    let text = section("size=1m rw=randread randrepeat=0");
+    let with = |entropy| resolved(&text, |request| request.overrides.entropy = entropy).plan.workers[0].workload.seed;
+    assert_ne!(with(1), with(2));
+    let clones = plan(&section("size=1m rw=randread numjobs=3"));
+    let mut seeds: Vec<u64> = clones.workers.iter().map(|worker| worker.workload.seed).collect();
+    seeds.extend(clones.workers.iter().map(|worker| worker.workload.buffer_seed));
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 6);
+}
+
+#[test]
+fn flushes_and_strides() {
+    let sync = worker("size=1m rw=write fsync=32 fdatasync=1 sync_file_range=wait_before,write:8").workload.sync;
+    let range = sync.file_range.expect("given");
+    assert_eq!((sync.fsync_every, sync.fdatasync_every, range.flags, range.every), (32, 1, 3, 8));
+    let stride =
+        worker("size=1m zonemode=strided zonesize=4k zonerange=64k zoneskip=8k").workload.stride.expect("given");
+    assert_eq!((stride.zone_bytes, stride.range_bytes, stride.skip_bytes), (4096, 65536, 8192));
+    assert!(refusals(&section("size=1m zonemode=zbd zonesize=1m"), |_| {})[0].reason.contains("not supported"));
+    assert!(refusals(&section("size=1m zonemode=strided"), |_| {})[0].reason.contains("zonesize"));
+    assert!(refusals(&section("size=1m zonesize=4096"), |_| {})[0].reason.contains("zonemode"));
+}

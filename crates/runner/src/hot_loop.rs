@@ -1,0 +1,341 @@
+//! The hot loop, and the only place where latency stamps are taken.
+//!
+//! Stamps of an operation: *intended* (what the pacer's schedule wanted), *begun* (the loop starts to hand over
+//! the burst it belongs to; after its buffer is filled, when buffers are filled per write), *submitted* (the
+//! lane's flush has returned; for lanes that complete inside `submit`, and for lanes that submit and wait in one
+//! system call, the moment just before that call), *reaped* (its completion has been collected). Operations
+//! submitted together share begun and submitted, operations collected together share reaped.
+//!
+//! Between the first and the last operation this file allocates nothing, takes no lock, logs nothing and calls
+//! through no table; everything that is not needed for every operation is `#[cold]` and lives elsewhere.
+
+use iolab_clock::Clock;
+use iolab_engine::{Completion, Completions, Lane, Op, OpKind, Submission, Wait};
+use iolab_measure::{Recorder, Sample};
+use iolab_memory::SlotPool;
+use iolab_workload::{BufferFiller, OpBatch, OpStream};
+
+use crate::pacing::{Pacer, Release};
+use crate::slots::Slots;
+use crate::trouble::Trouble;
+use crate::watch::{Stop, Watch};
+
+/// One worker's loop: a lane, a stream, a recorder, a pacer and the slots between them.
+pub(crate) struct HotLoop<'a, L, R, P> {
+    pub(crate) lane: L,
+    pub(crate) recorder: R,
+    pub(crate) pacer: P,
+    pub(crate) clock: &'a Clock,
+    pub(crate) stream: OpStream,
+    pub(crate) batch: OpBatch,
+    /// Fills buffers before each write; `None` when their content stays.
+    pub(crate) filler: Option<BufferFiller>,
+    pub(crate) pool: &'a mut SlotPool,
+    pub(crate) slots: Slots,
+    pub(crate) done: Completions,
+    pub(crate) queue: Queue,
+    pub(crate) watch: Watch<'a>,
+    pub(crate) trouble: Trouble<'a>,
+    /// Slots handed over since the last flush.
+    pub(crate) unflushed: Vec<u16>,
+    pub(crate) in_flight: usize,
+}
+
+/// Depth and batching, as the plan has them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queue {
+    pub(crate) depth: usize,
+    /// Operations per flush.
+    pub(crate) burst: usize,
+    /// Completions to wait for when the queue is full; 0 polls.
+    pub(crate) wait_for: usize,
+    /// Refill only when no more than this many are in flight.
+    pub(crate) refill_at: usize,
+}
+
+/// Why submission paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    /// The queue is full, or the lane takes no more.
+    Full,
+    /// The schedule holds the next operation back until this time, ns.
+    Until(u64),
+    /// The stream is over.
+    Over,
+}
+
+impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
+    /// Runs until the stream is over or the watch says stop, then drains. Returns why, and the last stamp.
+    pub(crate) fn run(&mut self) -> (Stop, u64) {
+        let mut now = self.clock.now_ns();
+        let mut refilling = true;
+        loop {
+            if now >= self.watch.next_ns()
+                && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble)
+            {
+                return (stop, self.drain());
+            }
+            let mut pause = Pause::Full;
+            if refilling {
+                pause = self.submit(now);
+            }
+            if self.in_flight == 0 {
+                match pause {
+                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns),
+                    Pause::Over => return (Stop::StreamOver, now),
+                    // A lane that refuses everything while it holds nothing has ended in trouble.
+                    Pause::Full => {}
+                }
+                now = self.clock.now_ns();
+                refilling = true;
+                continue;
+            }
+            now = self.collect(self.wait_after(pause, now));
+            refilling = self.in_flight <= self.queue.refill_at || pause != Pause::Full;
+        }
+    }
+
+    /// Hands over operations until the queue is full, in bursts of one flush each. The last burst stays unflushed
+    /// when the lane can submit and wait in one call.
+    #[inline(always)]
+    fn submit(&mut self, now: u64) -> Pause {
+        loop {
+            let mut begun_ns = if R::STAMPS || P::PACED { self.clock.now_ns() } else { now };
+            let mut pause = Pause::Full;
+            while self.in_flight < self.queue.depth && self.unflushed.len() < self.queue.burst {
+                let Some(op) = self.next_op() else {
+                    pause = Pause::Over;
+                    break;
+                };
+                let intended_ns = match self.pacer.release(&op, begun_ns) {
+                    Release::Now => begun_ns,
+                    Release::Intended(at_ns) => at_ns,
+                    Release::Wait(until_ns) => {
+                        pause = Pause::Until(until_ns);
+                        break;
+                    }
+                };
+                if !self.hand_over(op, intended_ns, &mut begun_ns) {
+                    break;
+                }
+            }
+            let more = pause == Pause::Full && self.in_flight < self.queue.depth && !self.unflushed.is_empty();
+            if self.unflushed.is_empty() || (!more && L::FUSES && self.queue.wait_for > 0) {
+                return pause;
+            }
+            self.flush();
+            if !more {
+                return pause;
+            }
+        }
+    }
+
+    /// The operation at the head of the stream, left there until it is handed over.
+    #[inline(always)]
+    fn next_op(&mut self) -> Option<Op> {
+        if self.batch.is_empty() && !self.refill() {
+            return None;
+        }
+        self.batch.peek().copied()
+    }
+
+    /// Gives the operation to the lane. False when the lane took none.
+    #[inline(always)]
+    fn hand_over(&mut self, mut op: Op, intended_ns: u64, begun_ns: &mut u64) -> bool {
+        let Some(slot) = self.slots.peek_free() else { return false };
+        op.slot = slot;
+        if op.kind == OpKind::Write
+            && let Some(filler) = &mut self.filler
+        {
+            filler.before_write(&op, &mut self.pool.slot_mut(usize::from(slot))[..op.length as usize]);
+            *begun_ns = self.clock.now_ns();
+        }
+        match self.lane.submit(&op) {
+            Submission::Accepted => {
+                self.slots.hand_over(&op, intended_ns, *begun_ns);
+                self.batch.pop_front();
+                self.pacer.released(&op, *begun_ns);
+                self.in_flight += 1;
+                self.unflushed.push(slot);
+                let tally = self.recorder.tally();
+                tally.submitted_at_depth(self.in_flight);
+                if let Some(direction) = op.kind.direction() {
+                    tally.issued[direction.index()] += 1;
+                }
+                true
+            }
+            Submission::Full => false,
+            Submission::Refused(errno) => {
+                self.batch.pop_front();
+                self.trouble.refused(&op, errno, &mut self.recorder);
+                self.watch.look_at_once();
+                false
+            }
+        }
+    }
+
+    /// Makes the burst visible and stamps it.
+    #[inline(always)]
+    fn flush(&mut self) {
+        let answer = self.lane.flush();
+        if R::STAMPS && !L::SYNCHRONOUS {
+            let now = self.clock.now_ns();
+            self.stamp_submitted(now);
+        }
+        self.recorder.tally().flushed(self.unflushed.len());
+        self.unflushed.clear();
+        if let Err(error) = answer {
+            self.trouble.lane_broke(error);
+            self.watch.look_at_once();
+        }
+    }
+
+    #[inline(always)]
+    fn stamp_submitted(&mut self, now: u64) {
+        for &slot in &self.unflushed {
+            self.slots.get_mut(u32::from(slot)).submitted_ns = now;
+        }
+    }
+
+    /// Collects completions and counts them. Returns the stamp they share.
+    #[inline(always)]
+    fn collect(&mut self, wait: Wait) -> u64 {
+        self.done.clear();
+        let answer = if self.unflushed.is_empty() {
+            self.lane.reap(wait, &mut self.done)
+        } else {
+            if R::STAMPS {
+                let now = self.clock.now_ns();
+                self.stamp_submitted(now);
+            }
+            self.recorder.tally().flushed(self.unflushed.len());
+            self.unflushed.clear();
+            self.lane.flush_and_reap(wait, &mut self.done)
+        };
+        let now = self.clock.now_ns();
+        if let Err(error) = answer {
+            self.trouble.lane_broke(error);
+            self.watch.look_at_once();
+        }
+        if now >= self.recorder.next_tick_ns() {
+            self.recorder.tick(now);
+        }
+        self.recorder.tally().reaped(self.done.as_slice().len());
+        for index in 0..self.done.as_slice().len() {
+            let completion = self.done.as_slice()[index];
+            let slot = self.slots.get(completion.slot);
+            if completion.result as u32 == slot.expected {
+                let sample = sample_of(slot, now);
+                self.recorder.completed(&sample);
+                self.pacer.completed(now);
+                self.slots.take_back(completion.slot);
+                self.in_flight -= 1;
+            } else {
+                self.unusual(completion, now);
+            }
+        }
+        now
+    }
+
+    /// How long to wait for completions after submission paused.
+    #[inline(always)]
+    fn wait_after(&self, pause: Pause, now: u64) -> Wait {
+        let look_ns = self.watch.next_ns();
+        match pause {
+            Pause::Full | Pause::Over => Wait {
+                at_least: self.queue.wait_for.min(self.in_flight),
+                timeout_ns: look_ns.saturating_sub(now).max(1),
+            },
+            Pause::Until(due_ns) => Wait { at_least: 1, timeout_ns: due_ns.min(look_ns).saturating_sub(now).max(1) },
+        }
+    }
+
+    /// The next operations of the stream, or of its next pass.
+    #[cold]
+    fn refill(&mut self) -> bool {
+        while self.stream.fill(&mut self.batch) == 0 {
+            if !self.watch.begin_next_pass() {
+                return false;
+            }
+            self.stream.restart();
+        }
+        true
+    }
+
+    /// Everything but plain success: flushes, short transfers, errors.
+    #[cold]
+    fn unusual(&mut self, completion: Completion, now: u64) {
+        let slot = *self.slots.get(completion.slot);
+        if completion.result >= 0 && slot.op.kind.is_sync() {
+            self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
+        } else if completion.result > 0 && (completion.result as u32) < slot.expected {
+            if self.resubmit_rest(completion, now) {
+                return;
+            }
+        } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
+            self.recorder.completed(&sample_of(&slot, now));
+        } else {
+            self.watch.look_at_once();
+        }
+        self.pacer.completed(now);
+        self.slots.take_back(completion.slot);
+        self.in_flight -= 1;
+    }
+
+    /// Sends what a short transfer left undone. The slot stays the lane's, its stamps stay those of the whole.
+    fn resubmit_rest(&mut self, completion: Completion, now: u64) -> bool {
+        let slot = self.slots.get_mut(completion.slot);
+        let moved = completion.result as u32;
+        slot.op.offset += u64::from(moved);
+        slot.op.buffer_offset += moved;
+        slot.op.length -= moved;
+        slot.expected = slot.op.length;
+        let op = slot.op;
+        if let Some(direction) = op.kind.direction() {
+            self.recorder.tally().short[direction.index()] += 1;
+        }
+        if self.lane.submit(&op) == Submission::Accepted {
+            if self.lane.flush().is_ok() {
+                return true;
+            }
+        } else {
+            self.trouble.refused(&op, libc::EAGAIN, &mut self.recorder);
+        }
+        self.watch.look_at_once();
+        let _ = now;
+        false
+    }
+
+    /// Collects what is in flight; nothing new is sent.
+    #[cold]
+    fn drain(&mut self) -> u64 {
+        const PATIENCE_NS: u64 = 100_000_000;
+        if !self.unflushed.is_empty() {
+            self.flush();
+        }
+        let mut now = self.clock.now_ns();
+        while self.in_flight > 0 && !self.trouble.lane_is_broken() && !self.watch.abandon() {
+            now = self.collect(Wait { at_least: 1, timeout_ns: PATIENCE_NS });
+        }
+        self.trouble.abandoned(self.in_flight);
+        now
+    }
+}
+
+#[inline(always)]
+fn sample_of(slot: &crate::slots::Slot, reaped_ns: u64) -> Sample {
+    Sample {
+        direction: match slot.op.kind {
+            OpKind::Write => iolab_plan::Direction::Write,
+            OpKind::Trim => iolab_plan::Direction::Trim,
+            _ => iolab_plan::Direction::Read,
+        },
+        bytes: slot.op.buffer_offset + slot.op.length,
+        offset: slot.op.offset - u64::from(slot.op.buffer_offset),
+        priority: slot.op.priority,
+        intended_ns: slot.intended_ns,
+        begun_ns: slot.begun_ns,
+        submitted_ns: slot.submitted_ns,
+        reaped_ns,
+    }
+}

@@ -1,0 +1,114 @@
+//! Starting workers as forked processes or as threads, and noticing when one dies.
+//!
+//! All processes are forked before the first thread exists; each then waits for its gate. That keeps fork sound
+//! and makes the start of a stage a matter of microseconds.
+#![allow(unsafe_code)] // island: fork
+
+use std::any::Any;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use iolab_clock::Clock;
+use iolab_plan::{ClockChoice, Plan};
+use iolab_process::{ChildEnd, Fork, exit_now, reap_child};
+use iolab_recording::{Outcome, WorkerRecording};
+
+use crate::control::{Control, State};
+use crate::deliver::LetterBox;
+use crate::registry::EngineEntry;
+use crate::worker::Task;
+use crate::{RunError, engine_of};
+
+/// What all workers share, made before any starts.
+pub(crate) struct Ground<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) engines: &'a [EngineEntry],
+    pub(crate) control: &'a Control,
+    pub(crate) letters: &'a [LetterBox],
+    pub(crate) spools: &'a [Option<File>],
+    pub(crate) clocks: &'a Clocks,
+}
+
+/// The clocks workers ask for.
+#[derive(Debug)]
+pub(crate) struct Clocks {
+    pub(crate) best: Clock,
+    pub(crate) cpu: Option<Clock>,
+    pub(crate) monotonic: Clock,
+    pub(crate) gettimeofday: Clock,
+}
+
+impl Clocks {
+    pub(crate) fn of(&self, choice: ClockChoice) -> &Clock {
+        match choice {
+            ClockChoice::Best => &self.best,
+            ClockChoice::Cpu => self.cpu.as_ref().unwrap_or(&self.best),
+            ClockChoice::ClockGettime => &self.monotonic,
+            ClockChoice::Gettimeofday => &self.gettimeofday,
+        }
+    }
+}
+
+impl Ground<'_> {
+    /// Lives worker `index`'s life on the calling thread and delivers its recording.
+    pub(crate) fn live(&self, index: usize) {
+        let plan = &self.plan.workers[index];
+        let task = Task {
+            plan,
+            seat: self.control.seat(index),
+            clock: self.clocks.of(plan.measurement.clock),
+            spool: self.spools[index].as_ref(),
+            letters: &self.letters[index],
+        };
+        let recording = match engine_of(self.engines, plan) {
+            Some(engine) => catch_unwind(AssertUnwindSafe(|| (engine.live)(&task)))
+                .unwrap_or_else(|panic| crashed(plan.number, 0, format!("internal error: {}", said(&*panic)))),
+            None => crashed(plan.number, 0, format!("engine {} is not built in", plan.engine.name)),
+        };
+        // The parent reports a worker without a letter as crashed.
+        let _ = self.letters[index].put(&recording);
+        task.seat.set_state(State::Done);
+    }
+
+    /// Forks every worker that is to be a process. Returns their process ids by worker.
+    pub(crate) fn fork_processes(&self) -> Result<Vec<Option<i32>>, RunError> {
+        let mut pids = vec![None; self.plan.workers.len()];
+        for (index, worker) in self.plan.workers.iter().enumerate() {
+            if worker.process.thread {
+                continue;
+            }
+            // SAFETY: no thread has been started yet (`run` forks before it spawns), so the child inherits no lock
+            // held by another thread.
+            match unsafe { iolab_process::fork() } {
+                Ok(Fork::Parent(pid)) => pids[index] = Some(pid),
+                Ok(Fork::Child) => {
+                    self.live(index);
+                    exit_now(0);
+                }
+                Err(source) => {
+                    pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+                    return Err(RunError::Start { job: worker.job.clone(), source });
+                }
+            }
+        }
+        Ok(pids)
+    }
+}
+
+/// Looks after a worker's process: how it ended, if it did.
+pub(crate) fn process_end(pid: Option<i32>) -> Option<ChildEnd> {
+    match reap_child(pid?) {
+        ChildEnd::Running => None,
+        end => Some(end),
+    }
+}
+
+/// The recording of a worker that could not make its own.
+pub(crate) fn crashed(number: u32, signal: i32, message: String) -> WorkerRecording {
+    WorkerRecording { number, outcome: Outcome::Crashed { signal, message }, ..WorkerRecording::default() }
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".to_owned())
+}

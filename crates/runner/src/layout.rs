@@ -1,0 +1,132 @@
+//! Laying out files before the measured part: making them as long as the jobs need, with data where they are read.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use iolab_engine::{FileUse, Op, OpKind};
+use iolab_plan::{BufferContent, Fallocate, Plan, WorkerPlan};
+use iolab_workload::BufferFiller;
+use rustix::fs::FallocateFlags;
+
+use crate::open_files::{fatal, reads};
+use crate::registry::EngineEntry;
+use crate::trouble::Fatal;
+use crate::{Observer, engine_of};
+
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// What one file needs; several workers may share it.
+struct Task<'a> {
+    bytes: u64,
+    with_data: bool,
+    worker: &'a WorkerPlan,
+}
+
+/// Lays out every file the plan needs. Stops early, without error, when `interrupted` says so.
+pub(crate) fn lay_out(
+    plan: &Plan,
+    engines: &[EngineEntry],
+    observer: &mut dyn Observer,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<(), (PathBuf, Fatal)> {
+    let tasks = tasks(plan, engines);
+    let needed: Vec<_> = tasks
+        .iter()
+        .filter(|(path, task)| std::fs::metadata(path).map_or(0, |metadata| metadata.len()) < task.bytes)
+        .collect();
+    let total: u64 = needed.iter().filter(|(_, task)| task.with_data).map(|(_, task)| task.bytes).sum();
+    let mut done = 0;
+    for (path, task) in needed {
+        let before = done;
+        let mut progress = |written: u64| {
+            done = before + written;
+            observer.laying_out(path, done, total);
+            !interrupted()
+        };
+        one(path, task, &mut progress).map_err(|failure| (path.clone(), failure))?;
+        if interrupted() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<'a>> {
+    let mut tasks: BTreeMap<PathBuf, Task<'_>> = BTreeMap::new();
+    for worker in &plan.workers {
+        let Some(capabilities) = engine_of(engines, worker).map(|engine| engine.description.capabilities) else {
+            continue;
+        };
+        if capabilities.files != FileUse::Descriptors || worker.layout.create_on_open || worker.layout.read_only {
+            continue;
+        }
+        let with_data = reads(worker) || worker.layout.overwrite || !capabilities.extends_files;
+        for file in worker.files.iter().filter(|file| file.layout_bytes > 0 && !file.block_device) {
+            let task = tasks.entry(file.path.clone()).or_insert(Task { bytes: 0, with_data: false, worker });
+            task.bytes = task.bytes.max(file.layout_bytes);
+            task.with_data |= with_data && !worker.layout.fill_device;
+        }
+    }
+    tasks
+}
+
+fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), Fatal> {
+    let context = |what: &str| format!("{}: {what}", path.display());
+    let layout = &task.worker.layout;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(layout.allow_create).truncate(false);
+    let file = options.open(path).map_err(|error| fatal(&context("laying out"), &error))?;
+    let length = file.metadata().map_err(|error| fatal(&context("stat"), &error))?.len();
+    reserve(&file, layout.fallocate, task).map_err(|error| fatal(&context("reserving space"), &error))?;
+    if task.with_data {
+        write_data(&file, task, length, progress).map_err(|error| fatal(&context("laying out"), &error))?;
+        if layout.create_fsync {
+            file.sync_all().map_err(|error| fatal(&context("fsync"), &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reserves space. Where data follows, the length grows only with the data, so that a layout that is cut off
+/// never looks complete.
+fn reserve(file: &File, how: Fallocate, task: &Task<'_>) -> io::Result<()> {
+    let flags = match how {
+        Fallocate::None => return Ok(()),
+        Fallocate::Truncate if task.with_data => return Ok(()),
+        Fallocate::Truncate => return file.set_len(task.bytes),
+        _ if task.with_data => FallocateFlags::KEEP_SIZE,
+        Fallocate::Keep => FallocateFlags::KEEP_SIZE,
+        Fallocate::Native | Fallocate::Posix => FallocateFlags::empty(),
+    };
+    match rustix::fs::fallocate(file, flags, 0, task.bytes) {
+        // A file system without fallocate lays out by writing alone.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) if how != Fallocate::Posix => Ok(()),
+        answer => answer.map_err(Into::into),
+    }
+}
+
+/// Writes from `from` (what an earlier layout left off at) to the end, with the job's own kind of data.
+fn write_data(file: &File, task: &Task<'_>, from: u64, progress: &mut dyn FnMut(u64) -> bool) -> io::Result<()> {
+    let mut buffers = task.worker.buffers.clone();
+    buffers.refill = buffers.content == BufferContent::Random;
+    let mut filler = BufferFiller::new(&buffers, task.worker.workload.buffer_seed);
+    let mut block = vec![0; BLOCK_BYTES];
+    filler.initialise(&mut block);
+    // What lies before `from` was written by an earlier layout; its last, perhaps partial, block is written again.
+    let mut offset = from - from % BLOCK_BYTES as u64;
+    while offset < task.bytes {
+        let length = (task.bytes - offset).min(BLOCK_BYTES as u64) as usize;
+        let kind = OpKind::Write;
+        let op = Op { offset, length: length as u32, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 };
+        filler.before_write(&op, &mut block[..length]);
+        file.write_all_at(&block[..length], offset)?;
+        offset += length as u64;
+        if !progress(offset) {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The phases of a run: lay out, start, supervise, collect.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iolab_clock::Clock;
+use iolab_plan::Plan;
+use iolab_process::ChildEnd;
+use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, WorkerRecording};
+
+use crate::control::Control;
+use crate::deliver::LetterBox;
+use crate::launch::{Clocks, Ground, crashed};
+use crate::registry::EngineEntry;
+use crate::supervise::{Observer, Supervisor};
+use crate::trouble::Fatal;
+
+/// Everything a run needs.
+pub struct RunRequest<'a> {
+    /// What to do.
+    pub plan: &'a Plan,
+    /// The engines there are.
+    pub engines: &'a [EngineEntry],
+    /// Facts about the machine, for the recording.
+    pub host: HostFacts,
+    /// The clock of workers that ask for the best one, and of the supervisor.
+    pub clock: Clock,
+    /// Folder for the temporary files that log entries are spooled to.
+    pub spool_folder: PathBuf,
+    /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
+    pub interrupts: &'a AtomicU32,
+    /// Told of progress.
+    pub observer: &'a mut dyn Observer,
+}
+
+/// What a run yields.
+#[derive(Debug)]
+pub struct RunResult {
+    /// The recording.
+    pub recording: Recording,
+    /// The spooled log entries, by worker; positioned anywhere.
+    pub spools: Vec<Option<File>>,
+}
+
+/// Why a run could not begin. What goes wrong later is in the recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Shared memory, memory files or spools could not be had.
+    #[error("setting up the run: {0}")]
+    SetUp(#[from] io::Error),
+    /// A worker's process or thread could not be started.
+    #[error("starting job {job}: {source}")]
+    Start {
+        /// Its job.
+        job: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Files could not be laid out.
+    #[error("{message}")]
+    Layout {
+        /// The file.
+        path: PathBuf,
+        /// The errno.
+        errno: i32,
+        /// What failed.
+        message: String,
+    },
+}
+
+/// Runs a plan. The process must have no other threads: workers may be forked.
+pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
+    let RunRequest { plan, engines, host, clock, spool_folder, interrupts, observer } = request;
+    iolab_process::raise_open_files_limit();
+    let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
+    crate::layout::lay_out(plan, engines, observer, &interrupted)
+        .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
+
+    let control = Control::new(plan.workers.len())?;
+    let letters = (0..plan.workers.len()).map(LetterBox::new).collect::<io::Result<Vec<_>>>()?;
+    let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
+    let clocks = Clocks {
+        cpu: Clock::tsc().ok(),
+        monotonic: Clock::monotonic(),
+        gettimeofday: Clock::gettimeofday(),
+        best: clock.clone(),
+    };
+    let ground = Ground { plan, engines, control: &control, letters: &letters, spools: &spools, clocks: &clocks };
+    let pids = ground.fork_processes()?;
+
+    let empty = Recording {
+        iolab_recording: FORMAT,
+        iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan: plan.clone(),
+        host: HostFacts { clock: clock.name().to_owned(), ..host },
+        started_unix_ns: clock.unix_ns(),
+        elapsed_ns: 0,
+        workers: Vec::new(),
+        devices: Vec::new(),
+        warnings: plan.warnings.clone(),
+        interrupted: false,
+    };
+    let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
+    let started = std::thread::scope(|scope| {
+        for (index, worker) in plan.workers.iter().enumerate().filter(|(_, worker)| worker.process.thread) {
+            let ground = &ground;
+            let spawned =
+                std::thread::Builder::new().name(worker.job.clone()).spawn_scoped(scope, move || ground.live(index));
+            if let Err(source) = spawned {
+                supervisor.give_up();
+                return Err(RunError::Start { job: worker.job.clone(), source });
+            }
+        }
+        supervisor.supervise(observer);
+        Ok(())
+    });
+    started?;
+    let recording = supervisor.into_recording();
+    Ok(RunResult { recording, spools })
+}
+
+/// The recordings in the letter boxes, with a stand-in for every worker that left none.
+pub(crate) fn collect(ground: &Ground<'_>, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
+    let each = ground.plan.workers.iter().zip(ground.letters).zip(ends);
+    each.map(|((plan, letters), end)| match (letters.take(), end) {
+        (_, Some(ChildEnd::Killed(signal))) => {
+            let mut recording = letters.take().unwrap_or_else(|| crashed(plan.number, *signal, String::new()));
+            let message = format!("the process of this job was killed by signal {signal}");
+            recording.outcome = Outcome::Crashed { signal: *signal, message };
+            recording
+        }
+        (Some(recording), _) => recording,
+        (None, Some(ChildEnd::Exited(status))) => {
+            crashed(plan.number, 0, format!("the process of this job exited with status {status} without a result"))
+        }
+        (None, _) => WorkerRecording { number: plan.number, ..WorkerRecording::default() },
+    })
+    .collect()
+}
+
+fn spool(worker: &iolab_plan::WorkerPlan, folder: &std::path::Path) -> io::Result<Option<File>> {
+    let logs = &worker.logs;
+    if logs.latency.is_none() && logs.bandwidth.is_none() && logs.iops.is_none() && logs.histogram.is_none() {
+        return Ok(None);
+    }
+    let flags = rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+    match rustix::fs::open(folder, flags, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR) {
+        Ok(fd) => Ok(Some(File::from(fd))),
+        // A file system without O_TMPFILE: memory will do.
+        Err(_) => Ok(Some(File::from(rustix::fs::memfd_create("iolab-log", rustix::fs::MemfdFlags::CLOEXEC)?))),
+    }
+}

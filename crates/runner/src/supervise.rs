@@ -1,0 +1,274 @@
+//! Supervising a run from the main thread: opening gates stage by stage, passing on orders, noticing deaths,
+//! telling the observer.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iolab_clock::Clock;
+use iolab_observe::{DeviceSampler, System};
+use iolab_plan::{ExitScope, WorkerPlan};
+use iolab_process::ChildEnd;
+use iolab_recording::{Outcome, Recording};
+
+use crate::control::{GATE_RUN, GATE_SET_UP, Order, State};
+use crate::launch::{Ground, process_end};
+use crate::run::collect;
+
+const TICK_NS: u64 = 100_000_000;
+/// How long workers have to deliver a snapshot or, after an abandoned run, their last letter.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
+/// Told what a run is doing. All methods are called from the main thread.
+pub trait Observer {
+    /// Files are being laid out: `done` of `total` bytes, this file now.
+    fn laying_out(&mut self, path: &Path, done: u64, total: u64);
+    /// About ten times a second while workers run.
+    fn progress(&mut self, progress: &Progress);
+    /// Whether a recording of the run so far is wanted now (asked about ten times a second).
+    fn wants_snapshot(&mut self) -> bool;
+    /// The recording of the run so far, after `wants_snapshot` said yes.
+    fn snapshot(&mut self, recording: &Recording);
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// Since the first operations could begin, ns.
+    pub elapsed_ns: u64,
+    /// Each worker, in plan order.
+    pub workers: Vec<WorkerProgress>,
+}
+
+/// Where one worker stands.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkerProgress {
+    /// What it is doing.
+    pub state: State,
+    /// Operations measured so far, by direction.
+    pub ios: [u64; 3],
+    /// Bytes measured so far, by direction.
+    pub bytes: [u64; 3],
+    /// Length of its measured part so far, ns.
+    pub measured_ns: u64,
+}
+
+pub(crate) struct Supervisor<'a> {
+    ground: &'a Ground<'a>,
+    pids: Vec<Option<i32>>,
+    ends: Vec<Option<ChildEnd>>,
+    gates: Vec<u32>,
+    settled: Vec<bool>,
+    clock: &'a Clock,
+    interrupts: &'a AtomicU32,
+    origin_ns: Option<u64>,
+    abandon_at_ns: Option<u64>,
+    sampler: Option<DeviceSampler>,
+    recording: Recording,
+}
+
+impl<'a> Supervisor<'a> {
+    pub(crate) fn new(
+        ground: &'a Ground<'a>,
+        pids: Vec<Option<i32>>,
+        clock: &'a Clock,
+        interrupts: &'a AtomicU32,
+        recording: Recording,
+    ) -> Supervisor<'a> {
+        let workers = pids.len();
+        Supervisor {
+            ground,
+            pids,
+            ends: vec![None; workers],
+            gates: vec![0; workers],
+            settled: vec![false; workers],
+            clock,
+            interrupts,
+            origin_ns: None,
+            abandon_at_ns: None,
+            sampler: None,
+            recording,
+        }
+    }
+
+    /// Until every worker is done.
+    pub(crate) fn supervise(&mut self, observer: &mut dyn Observer) {
+        let mut next_tick_ns = 0;
+        loop {
+            let seen = self.ground.control.rings();
+            self.pass_on_interrupts();
+            self.settle_ended();
+            if self.settled.iter().all(|settled| *settled) {
+                break;
+            }
+            self.open_gates();
+            let now_ns = self.clock.now_ns();
+            if now_ns >= next_tick_ns {
+                next_tick_ns = now_ns + TICK_NS;
+                observer.progress(&self.progress(now_ns));
+                if observer.wants_snapshot() {
+                    let snapshot = self.snapshot();
+                    observer.snapshot(&snapshot);
+                }
+            }
+            self.ground.control.wait_for_change(seen, next_tick_ns.saturating_sub(now_ns).min(TICK_NS));
+        }
+        let now_ns = self.clock.now_ns();
+        observer.progress(&self.progress(now_ns));
+        self.recording.elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
+        self.recording.devices = self.sampler.take().map(|sampler| sampler.finish(now_ns)).unwrap_or_default();
+    }
+
+    /// A worker could not be started: nobody runs.
+    pub(crate) fn give_up(&mut self) {
+        for worker in 0..self.gates.len() {
+            self.ground.control.order(worker, Order::Abandon);
+        }
+        self.pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+    }
+
+    pub(crate) fn into_recording(mut self) -> Recording {
+        self.recording.workers = collect(self.ground, &self.ends);
+        self.recording
+    }
+
+    fn workers(&self) -> &'a [WorkerPlan] {
+        &self.ground.plan.workers
+    }
+
+    /// Marks workers that have ended, and lets `exitall` act on it.
+    fn settle_ended(&mut self) {
+        for worker in 0..self.gates.len() {
+            if self.settled[worker] {
+                continue;
+            }
+            let done = self.ground.control.state(worker) == State::Done;
+            if let Some(end) = process_end(self.pids[worker]) {
+                self.ends[worker] = Some(end);
+                self.pids[worker] = None;
+                self.ground.control.declare_done(worker);
+            } else if !done || self.pids[worker].is_some() {
+                // A process is settled when it has been collected, so that none is left behind.
+                continue;
+            }
+            self.settled[worker] = true;
+            self.pass_on_exit(worker);
+        }
+    }
+
+    fn pass_on_exit(&self, ended: usize) {
+        let plan = &self.workers()[ended];
+        if !plan.errors.exit_all && !plan.errors.exit_all_on_error {
+            return;
+        }
+        let outcome = self.ground.letters[ended].take().map(|recording| recording.outcome);
+        let failed = !matches!(outcome, Some(Outcome::Finished | Outcome::Interrupted));
+        if !plan.errors.exit_all && !failed {
+            return;
+        }
+        for (index, other) in self.workers().iter().enumerate() {
+            let within = match plan.errors.exit_scope {
+                ExitScope::All => true,
+                ExitScope::Group => other.group == plan.group,
+                ExitScope::Stonewall => other.stage == plan.stage,
+            };
+            if within && index != ended {
+                self.ground.control.order(index, Order::Finish);
+            }
+        }
+    }
+
+    /// A worker may set up when earlier stages and the job it waits for are over, and run when all that set up
+    /// with it are ready.
+    fn open_gates(&mut self) {
+        let workers = self.workers();
+        let over = |index: usize| self.settled[index];
+        let mut to_set_up = Vec::new();
+        for (index, plan) in workers.iter().enumerate().filter(|(index, _)| self.gates[*index] == 0) {
+            let earlier_over = workers.iter().enumerate().all(|(other, its)| its.stage >= plan.stage || over(other));
+            let awaited_over = plan
+                .wait_for
+                .as_ref()
+                .is_none_or(|name| workers.iter().enumerate().all(|(other, its)| its.job != *name || over(other)));
+            if earlier_over && awaited_over {
+                to_set_up.push(index);
+            }
+        }
+        for index in to_set_up {
+            self.open(index, GATE_SET_UP);
+        }
+        let setting_up =
+            |index: usize| self.gates[index] == GATE_SET_UP && self.ground.control.state(index) < State::Ready;
+        if (0..workers.len()).any(setting_up) {
+            return;
+        }
+        let ready: Vec<usize> = (0..workers.len()).filter(|index| self.gates[*index] == GATE_SET_UP).collect();
+        if !ready.is_empty() {
+            self.begin();
+        }
+        for index in ready {
+            self.open(index, GATE_RUN);
+        }
+    }
+
+    fn open(&mut self, worker: usize, gate: u32) {
+        self.gates[worker] = gate;
+        self.ground.control.open_gate(worker, gate);
+    }
+
+    /// The first operations begin: the origin of all times, and the first look at the devices.
+    fn begin(&mut self) {
+        if self.origin_ns.is_some() {
+            return;
+        }
+        let files = self.workers().iter().flat_map(|worker| &worker.files);
+        let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
+        self.sampler = Some(DeviceSampler::start(&System::live(), &paths, self.clock.now_ns()));
+        self.recording.started_unix_ns = self.clock.unix_ns();
+        let now_ns = self.clock.now_ns();
+        self.ground.control.set_origin(now_ns);
+        self.origin_ns = Some(now_ns);
+    }
+
+    fn pass_on_interrupts(&mut self) {
+        let count = self.interrupts.load(Ordering::Relaxed);
+        if count == 0 {
+            return;
+        }
+        self.recording.interrupted = true;
+        let order = if count > 1 { Order::Abandon } else { Order::Interrupt };
+        for worker in (0..self.gates.len()).filter(|worker| !self.settled[*worker]) {
+            self.ground.control.order(worker, order);
+        }
+        if count > 1 {
+            let now_ns = self.clock.now_ns();
+            if now_ns >= *self.abandon_at_ns.get_or_insert(now_ns + PATIENCE_NS) {
+                self.pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+            }
+        }
+    }
+
+    fn progress(&self, now_ns: u64) -> Progress {
+        let workers = (0..self.gates.len()).map(|worker| {
+            let (ios, bytes, measured_ns) = self.ground.control.progress(worker);
+            WorkerProgress { state: self.ground.control.state(worker), ios, bytes, measured_ns }
+        });
+        let elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
+        Progress { elapsed_ns, workers: workers.collect() }
+    }
+
+    /// Asks every running worker for its recording so far and waits for the answers, but not for ever.
+    fn snapshot(&self) -> Recording {
+        let control = self.ground.control;
+        let running = |worker: &usize| matches!(control.state(*worker), State::Ramping | State::Running);
+        let asked: Vec<usize> = (0..self.gates.len()).filter(running).collect();
+        asked.iter().for_each(|worker| control.ask_snapshot(*worker));
+        let until_ns = self.clock.now_ns() + PATIENCE_NS;
+        while asked.iter().any(|worker| running(worker) && !control.snapshot_answered(*worker))
+            && self.clock.now_ns() < until_ns
+        {
+            self.clock.sleep_until(self.clock.now_ns() + 1_000_000, 0);
+        }
+        let elapsed_ns = self.origin_ns.map_or(0, |origin_ns| self.clock.now_ns().saturating_sub(origin_ns));
+        Recording { workers: collect(self.ground, &self.ends), elapsed_ns, ..self.recording.clone() }
+    }
+}

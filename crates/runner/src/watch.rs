@@ -1,0 +1,253 @@
+//! The cold side of a running worker: looks up every few milliseconds whether the ramp is over, the time is up,
+//! somebody wants it to stop, a floor was missed; and publishes progress.
+
+use iolab_clock::Clock;
+use iolab_measure::Recorder;
+use iolab_plan::{LimitPlan, PacingPlan};
+use iolab_process::{Usage, thread_id, thread_usage};
+use iolab_recording::{Outcome, WorkerRecording};
+
+use crate::control::{Order, Seat, State};
+use crate::deliver::LetterBox;
+use crate::trouble::Trouble;
+use crate::worker::used_since;
+
+const LOOK_EVERY_NS: u64 = 20_000_000;
+/// The last stretch of a paced wait is spun through: timers wake some tens of microseconds late.
+const SPIN_NS: u64 = 60_000;
+
+/// Why a worker's loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Nothing left to do.
+    StreamOver,
+    /// The pass is over and the caller must do something before the next.
+    TimeUp,
+    /// Told to finish by another worker's end.
+    Finish,
+    /// The user ended the run.
+    Interrupt,
+    /// An error ended it; `Trouble` knows which.
+    Trouble,
+}
+
+/// Deadlines and orders of one worker.
+#[derive(Debug)]
+pub(crate) struct Watch<'a> {
+    seat: Seat<'a>,
+    next_ns: u64,
+    ramp_until_ns: Option<u64>,
+    runtime_ns: Option<u64>,
+    end_ns: u64,
+    measuring_since_ns: u64,
+    usage_at_start: Usage,
+    passes_left: u64,
+    pauses_between_passes: bool,
+    floor: Floor,
+    snapshots: Option<Snapshots<'a>>,
+}
+
+/// Where recordings of the run so far are delivered when somebody asks for one.
+#[derive(Debug)]
+struct Snapshots<'a> {
+    letters: &'a LetterBox,
+    number: u32,
+    started_ns: u64,
+    answered: u32,
+}
+
+/// `rate_min` and `rate_iops_min`.
+#[derive(Debug)]
+struct Floor {
+    bytes_per_s: [u64; 3],
+    iops: [u64; 3],
+    cycle_ns: u64,
+    cycle_begun_ns: u64,
+    at_begin: ([u64; 3], [u64; 3]),
+}
+
+impl<'a> Watch<'a> {
+    /// A watch for I/O that begins at `now_ns`.
+    pub(crate) fn new(seat: Seat<'a>, limits: &LimitPlan, pacing: &PacingPlan, now_ns: u64) -> Watch<'a> {
+        let ramp_until_ns = (limits.ramp_ns > 0).then(|| now_ns + limits.ramp_ns);
+        let mut watch = Watch {
+            seat,
+            next_ns: 0,
+            ramp_until_ns,
+            runtime_ns: limits.runtime_ns,
+            end_ns: u64::MAX,
+            measuring_since_ns: now_ns,
+            usage_at_start: thread_usage(),
+            passes_left: if limits.time_based { u64::MAX } else { limits.loops.max(1) - 1 },
+            pauses_between_passes: false,
+            floor: Floor {
+                bytes_per_s: pacing.rate_min_bytes,
+                iops: pacing.rate_min_iops,
+                cycle_ns: pacing.cycle_ms.max(1) * 1_000_000,
+                cycle_begun_ns: now_ns,
+                at_begin: Default::default(),
+            },
+            snapshots: None,
+        };
+        if ramp_until_ns.is_none() {
+            watch.begin_measuring(now_ns);
+        } else {
+            seat.set_state(State::Ramping);
+        }
+        watch
+    }
+
+    /// Answers requests for the recording so far.
+    pub(crate) fn deliver_to(&mut self, letters: &'a LetterBox, number: u32, started_ns: u64) {
+        let answered = self.seat.snapshot_asked();
+        self.snapshots = Some(Snapshots { letters, number, started_ns, answered });
+    }
+
+    /// Return to the caller between passes (it has files to remove).
+    pub(crate) fn pause_between_passes(&mut self) {
+        self.pauses_between_passes = true;
+    }
+
+    /// Whether the ramp is over.
+    pub(crate) fn is_measuring(&self) -> bool {
+        self.ramp_until_ns.is_none()
+    }
+
+    fn begin_measuring(&mut self, now_ns: u64) {
+        self.ramp_until_ns = None;
+        self.measuring_since_ns = now_ns;
+        self.end_ns = self.runtime_ns.map_or(u64::MAX, |runtime_ns| now_ns.saturating_add(runtime_ns));
+        self.usage_at_start = thread_usage();
+        self.floor.cycle_begun_ns = now_ns;
+        self.floor.at_begin = Default::default();
+        self.seat.set_state(State::Running);
+    }
+
+    /// When `look` is next due.
+    #[inline(always)]
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Makes the next `look` due now.
+    pub(crate) fn look_at_once(&mut self) {
+        self.next_ns = 0;
+    }
+
+    /// When measuring began, and what the thread had used by then.
+    pub(crate) fn measured_from(&self) -> (u64, Usage) {
+        (self.measuring_since_ns, self.usage_at_start)
+    }
+
+    /// Whether what is in flight should be left behind.
+    pub(crate) fn abandon(&self) -> bool {
+        self.seat.order() == Order::Abandon
+    }
+
+    /// Whether another pass over the workload follows without a pause.
+    pub(crate) fn begin_next_pass(&mut self) -> bool {
+        if self.passes_left == 0 || self.pauses_between_passes {
+            return false;
+        }
+        self.take_pass()
+    }
+
+    /// Takes one of the remaining passes.
+    pub(crate) fn take_pass(&mut self) -> bool {
+        if self.passes_left == 0 {
+            return false;
+        }
+        self.passes_left -= u64::from(self.passes_left != u64::MAX);
+        true
+    }
+
+    /// Looks after everything that is not per operation. `Some` ends the loop.
+    #[cold]
+    pub(crate) fn look(
+        &mut self,
+        now_ns: u64,
+        recorder: &mut impl Recorder,
+        trouble: &mut Trouble<'_>,
+    ) -> Option<Stop> {
+        if let Some(until_ns) = self.ramp_until_ns
+            && now_ns >= until_ns
+        {
+            recorder.start_measuring(now_ns);
+            self.begin_measuring(now_ns);
+        }
+        self.next_ns = (now_ns + LOOK_EVERY_NS).min(self.ramp_until_ns.unwrap_or(self.end_ns));
+        if let Some(limit) = recorder.exceeded() {
+            trouble.latency_exceeded(limit);
+        }
+        let totals = recorder.tally().totals;
+        if self.is_measuring() {
+            self.seat.publish(&totals.ios, &totals.bytes, now_ns - self.measuring_since_ns);
+            if let Some(reason) = self.floor.missed(now_ns, &totals.ios, &totals.bytes) {
+                trouble.floor_missed(reason);
+            }
+        }
+        self.answer_snapshot(now_ns, recorder);
+        if trouble.is_fatal() {
+            return Some(Stop::Trouble);
+        }
+        match self.seat.order() {
+            Order::None if now_ns >= self.end_ns => Some(Stop::TimeUp),
+            Order::None => None,
+            Order::Finish => Some(Stop::Finish),
+            Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
+        }
+    }
+
+    fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder) {
+        let (measuring, from_ns, usage) = (self.is_measuring(), self.measuring_since_ns, self.usage_at_start);
+        let asked = self.seat.snapshot_asked();
+        let Some(snapshots) = self.snapshots.as_mut().filter(|snapshots| snapshots.answered != asked) else { return };
+        let mut recording = WorkerRecording {
+            number: snapshots.number,
+            pid: thread_id(),
+            started_ns: snapshots.started_ns,
+            ..WorkerRecording::default()
+        };
+        if measuring {
+            recording.runtime_ns = now_ns.saturating_sub(from_ns);
+            recorder.write_to(recording.runtime_ns, &mut recording);
+            recording.cpu = used_since(&usage);
+        }
+        recording.outcome = Outcome::Finished;
+        // A snapshot that cannot be delivered is missed by whoever asked; the run goes on.
+        let _ = snapshots.letters.put(&recording);
+        snapshots.answered = asked;
+        self.seat.answer_snapshot(asked);
+    }
+
+    /// Sleeps until `due_ns`, but no longer than until the next look.
+    pub(crate) fn sleep(&self, clock: &Clock, due_ns: u64) {
+        let until_ns = due_ns.min(self.next_ns);
+        clock.sleep_until(until_ns, if due_ns <= self.next_ns { SPIN_NS } else { 0 });
+    }
+}
+
+impl Floor {
+    /// Checks the floors at the end of each cycle.
+    fn missed(&mut self, now_ns: u64, ios: &[u64; 3], bytes: &[u64; 3]) -> Option<String> {
+        let elapsed_ns = now_ns - self.cycle_begun_ns;
+        if (self.bytes_per_s, self.iops) == ([0; 3], [0; 3]) || elapsed_ns < self.cycle_ns {
+            return None;
+        }
+        let per_second =
+            |now: u64, before: u64| (u128::from(now - before) * 1_000_000_000 / u128::from(elapsed_ns)) as u64;
+        let mut reason = None;
+        for index in 0..3 {
+            let byte_rate = per_second(bytes[index], self.at_begin.1[index]);
+            let io_rate = per_second(ios[index], self.at_begin.0[index]);
+            if byte_rate < self.bytes_per_s[index] {
+                reason = Some(format!("rate_min={} B/s not met: {byte_rate} B/s", self.bytes_per_s[index]));
+            } else if io_rate < self.iops[index] {
+                reason = Some(format!("rate_iops_min={} not met: {io_rate} IOPS", self.iops[index]));
+            }
+        }
+        self.cycle_begun_ns = now_ns;
+        self.at_begin = (*ios, *bytes);
+        reason
+    }
+}

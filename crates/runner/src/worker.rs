@@ -1,0 +1,286 @@
+//! A worker's life: wait for its turn, set up, wait for the others, run, flush, close, deliver its recording.
+
+use std::fs::File;
+
+use iolab_clock::Clock;
+use iolab_engine::{Completions, Engine, Lane, OpenRequest};
+use iolab_measure::{CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, LogSpool, Recorder, Tally};
+use iolab_memory::{Backing, SlotPool};
+use iolab_plan::{BufferMemory, QueuePlan, WorkerPlan};
+use iolab_process::{Usage, thread_id, thread_usage};
+use iolab_recording::{CpuUse, Outcome, WorkerRecording};
+use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
+
+use crate::control::{GATE_RUN, GATE_SET_UP, Order, Seat, State};
+use crate::deliver::LetterBox;
+use crate::hot_loop::{HotLoop, Queue};
+use crate::open_files::{self, OpenFiles};
+use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::slots::Slots;
+use crate::trouble::{Fatal, Trouble};
+use crate::watch::{Stop, Watch};
+
+/// What a worker is given.
+#[derive(Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) plan: &'a WorkerPlan,
+    pub(crate) seat: Seat<'a>,
+    pub(crate) clock: &'a Clock,
+    pub(crate) spool: Option<&'a File>,
+    pub(crate) letters: &'a LetterBox,
+}
+
+/// Everything made before the first operation.
+struct Stage {
+    files: OpenFiles,
+    pool: SlotPool,
+    stream: Option<OpStream>,
+    filler: BufferFiller,
+    notes: Vec<String>,
+}
+
+/// Lives a worker's life on engine `E` and returns what it measured, whatever happened.
+pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
+    let mut recording = WorkerRecording { number: task.plan.number, pid: thread_id(), ..WorkerRecording::default() };
+    if task.seat.wait_for_gate(GATE_SET_UP) != Order::None {
+        return recording;
+    }
+    task.seat.set_state(State::SettingUp);
+    let outcome = set_up::<E>(task).and_then(|mut stage| {
+        recording.notes.append(&mut stage.notes);
+        perform::<E>(task, stage, &mut recording)
+    });
+    recording.outcome = match outcome {
+        Ok(Stop::Interrupt) => Outcome::Interrupted,
+        Ok(_) => Outcome::Finished,
+        Err(fatal) => Outcome::Failed { errno: fatal.errno, message: fatal.message },
+    };
+    recording
+}
+
+fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
+    let plan = task.plan;
+    let mut notes = crate::attributes::apply(plan)?;
+    if let Some(command) = &plan.process.exec_prerun {
+        notes.extend(crate::attributes::run_command(command)?);
+    }
+    let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities)?;
+    let mut pool = make_pool(plan, E::DESCRIPTION.capabilities.moves_data)?;
+    let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
+    for slot in 0..pool.view().slots() {
+        filler.initialise(pool.slot_mut(slot));
+    }
+    let mut workload = plan.workload.clone();
+    if !E::DESCRIPTION.capabilities.syncs {
+        let sync = &mut workload.sync;
+        (sync.fsync_every, sync.fdatasync_every, sync.barrier_every, sync.file_range) = (0, 0, 0, None);
+    }
+    let extents: Vec<Extent> = plan
+        .files
+        .iter()
+        .map(|file| Extent { start_bytes: file.start_bytes, length_bytes: file.length_bytes })
+        .collect();
+    let limits = PassLimits { io_bytes: plan.limits.io_bytes, io_count: plan.limits.io_count };
+    let stream = OpStream::new(&workload, &extents, limits)
+        .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })?;
+    Ok(Stage { files, pool, stream: Some(stream), filler, notes })
+}
+
+fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
+    let backing = match &plan.buffers.memory {
+        BufferMemory::Anonymous => Backing::Anonymous,
+        BufferMemory::Shared => Backing::Shared,
+        BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
+        BufferMemory::File { path, shared } => Backing::File { path: path.into(), shared: *shared },
+    };
+    let slot_bytes = if moves_data { plan.buffers.slot_bytes as usize } else { 1 };
+    SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
+        .map_err(|error| open_files::fatal(&error.message, &error.source))
+}
+
+/// From the open lane to the closed one.
+fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerRecording) -> Result<Stop, Fatal> {
+    let plan = task.plan;
+    let request = OpenRequest {
+        files: &stage.files.targets.clone(),
+        depth: plan.queue.depth as usize,
+        buffers: stage.pool.view(),
+        options: &plan.engine.options,
+        direct: plan.layout.direct,
+        seed: plan.workload.seed,
+    };
+    let lane = E::open(&request)
+        .map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })?;
+    recording.notes.extend_from_slice(lane.notes());
+    task.seat.set_state(State::Ready);
+    if task.seat.wait_for_gate(GATE_RUN) != Order::None || !delay(task) {
+        return Ok(Stop::Interrupt);
+    }
+    let origin_ns = task.seat.origin_ns();
+    let expected = plan.limits.runtime_ns.map_or(64, |ns| ns / plan.measurement.interval_ns.max(1) + 8);
+    let intervals = IntervalSeries::new(origin_ns, plan.measurement.interval_ns, expected as usize);
+    let tally = Tally::new(request.depth, intervals);
+    let measurement = &plan.measurement;
+    let paced = is_paced(plan);
+    let logs = &plan.logs;
+    let logged = logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some();
+    let limited = plan.errors.max_latency_ns != [0; 3];
+    let latencies = [measurement.slat, measurement.clat, measurement.lat];
+    let go = Go { task, stage: &mut stage, recording, origin_ns };
+    if paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
+        let recorder = detailed(task, tally, paced, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
+        if paced { go.run(lane, recorder, Paced::new(&plan.pacing)) } else { go.run(lane, recorder, Unpaced) }
+    } else if latencies == [false; 3] {
+        go.run(lane, CountingRecorder::new(tally), Unpaced)
+    } else {
+        go.run(lane, FullRecorder::new(tally, !E::Lane::SYNCHRONOUS), Unpaced)
+    }
+}
+
+fn detailed(
+    task: &Task<'_>,
+    tally: Tally,
+    paced: bool,
+    logged: bool,
+    synchronous: bool,
+    origin_ns: u64,
+) -> Result<DetailedRecorder, Fatal> {
+    let plan = task.plan;
+    let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, paced);
+    recorder.limit_latency(plan.errors.max_latency_ns);
+    if logged && let Some(spool) = task.spool {
+        let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
+        let unix_ns = task.clock.unix_ns().saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));
+        let add_ns = if plan.logs.unix_epoch { unix_ns } else { 0 };
+        let smallest = plan.workload.block_sizes.iter().map(iolab_plan::BlockSizes::min).min().unwrap_or(0);
+        recorder.log_to(&plan.logs, LogSpool::new(file), origin_ns, add_ns, smallest);
+    }
+    Ok(recorder)
+}
+
+fn is_paced(plan: &WorkerPlan) -> bool {
+    let pacing = &plan.pacing;
+    pacing.rate_bytes != [0; 3] || pacing.rate_iops != [0; 3] || pacing.think.is_some()
+}
+
+/// `startdelay`; false when the run ended meanwhile.
+fn delay(task: &Task<'_>) -> bool {
+    let until_ns = task.clock.now_ns() + task.plan.limits.start_delay_ns;
+    while task.clock.now_ns() < until_ns {
+        if task.seat.order() != Order::None {
+            return false;
+        }
+        task.clock.sleep_until(until_ns.min(task.clock.now_ns() + 20_000_000), 0);
+    }
+    true
+}
+
+fn queue_of(plan: &QueuePlan) -> Queue {
+    let depth = plan.depth as usize;
+    Queue {
+        depth,
+        burst: plan.batch_submit.map_or(depth, |burst| (burst as usize).clamp(1, depth)),
+        wait_for: (plan.batch_complete_min as usize).min(depth),
+        refill_at: plan.low_watermark.map_or(depth - 1, |low| (low as usize).min(depth - 1)),
+    }
+}
+
+/// The measured part, once lane, recorder and pacer are chosen.
+struct Go<'a, 'b> {
+    task: &'a Task<'a>,
+    stage: &'b mut Stage,
+    recording: &'b mut WorkerRecording,
+    origin_ns: u64,
+}
+
+impl Go<'_, '_> {
+    fn run<L: Lane, R: Recorder, P: Pacer>(self, lane: L, recorder: R, mut pacer: P) -> Result<Stop, Fatal> {
+        let Go { task, stage, recording, origin_ns } = self;
+        let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
+        let (plan, clock) = (task.plan, task.clock);
+        let begun_ns = clock.now_ns();
+        recording.started_ns = begun_ns.saturating_sub(origin_ns);
+        let mut watch = Watch::new(task.seat, &plan.limits, &plan.pacing, begun_ns);
+        watch.deliver_to(task.letters, plan.number, recording.started_ns);
+        if plan.layout.unlink_each_loop {
+            watch.pause_between_passes();
+        }
+        pacer.start(begun_ns);
+        let queue = queue_of(&plan.queue);
+        let room = plan.queue.batch_complete_max.map_or(queue.depth, |most| (most as usize).clamp(1, queue.depth));
+        let filler = stage.filler.touches_writes().then(|| stage.filler.clone());
+        let mut hot = HotLoop {
+            lane,
+            recorder,
+            pacer,
+            clock,
+            stream,
+            batch: OpBatch::new(),
+            filler,
+            pool: &mut stage.pool,
+            slots: Slots::new(queue.depth),
+            done: Completions::with_room(room),
+            queue,
+            watch,
+            trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device),
+            unflushed: Vec::with_capacity(queue.depth),
+            in_flight: 0,
+        };
+        hot.recorder.start_measuring(begun_ns);
+        let (mut stop, mut end_ns) = hot.run();
+        while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {
+            stage.files.renew(plan)?;
+            hot.stream.restart();
+            (stop, end_ns) = hot.run();
+        }
+        task.seat.set_state(State::Finishing);
+        let flushed = stage.files.flush(&plan.layout);
+        if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
+            end_ns = clock.now_ns();
+        }
+        let HotLoop { recorder, watch, trouble, lane, .. } = hot;
+        drop(lane);
+        let (fatal, errors, notes) = trouble.into_parts();
+        recording.errors = errors;
+        recording.notes.extend(notes);
+        close(recorder, &watch, end_ns, recording);
+        finish_up(task, recording)?;
+        flushed?;
+        fatal.map_or(Ok(stop), Err)
+    }
+}
+
+fn close<R: Recorder>(mut recorder: R, watch: &Watch<'_>, end_ns: u64, recording: &mut WorkerRecording) {
+    let (from_ns, usage) = watch.measured_from();
+    recorder.finish(end_ns);
+    if watch.is_measuring() {
+        recording.runtime_ns = end_ns.saturating_sub(from_ns);
+        recorder.write_to(recording.runtime_ns, recording);
+        recording.cpu = used_since(&usage);
+    } else {
+        recording.notes.push("the job ended before its ramp_time was over: nothing was measured".to_owned());
+    }
+}
+
+pub(crate) fn used_since(start: &Usage) -> CpuUse {
+    let now = thread_usage();
+    CpuUse {
+        user_ns: now.user_ns.saturating_sub(start.user_ns),
+        system_ns: now.system_ns.saturating_sub(start.system_ns),
+        context_switches: now.context_switches.saturating_sub(start.context_switches),
+        major_faults: now.major_faults.saturating_sub(start.major_faults),
+        minor_faults: now.minor_faults.saturating_sub(start.minor_faults),
+    }
+}
+
+fn finish_up(task: &Task<'_>, recording: &mut WorkerRecording) -> Result<(), Fatal> {
+    if task.plan.layout.unlink {
+        for file in &task.plan.files {
+            open_files::remove(file)?;
+        }
+    }
+    if let Some(command) = &task.plan.process.exec_postrun {
+        recording.notes.extend(crate::attributes::run_command(command)?);
+    }
+    Ok(())
+}

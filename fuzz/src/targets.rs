@@ -1,0 +1,149 @@
+//! The table of fuzz targets: every reader of text or bytes that come from outside.
+//!
+//! A target must not panic, whatever it is given, and it checks what must hold of what it read. Adding one: a
+//! line in [`TARGETS`], a binary in `fuzz/fuzz_targets`, an entry in `fuzz/Cargo.toml`; the smoke test checks
+//! that they agree. [`CANARY`] has a bug on purpose: a fuzzer that does not find it is broken.
+
+use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
+use iolab_options::OptionEntry;
+use iolab_recording::{LogEntry, Recording};
+
+/// One target.
+pub struct Target {
+    /// Its name, and that of its binary.
+    pub name: &'static str,
+    /// Inputs to begin with.
+    pub seeds: &'static [&'static [u8]],
+    /// Words that mean something to the reader.
+    pub words: &'static [&'static str],
+    /// The reader under test.
+    pub run: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "job_file",
+        seeds: &[
+            b"[global]\nioengine=psync\nsize=1g ; half of ${SIZE}\n[a]\nrw=randrw:8\nbs=4k,8k,\n[b]\nstonewall\nbssplit=4k/10:64k/\n",
+            b"[job]\ninclude other.fio\nrandom_distribution=zoned:50/5:30/15:20/\ncpus_allowed=0-3,8\nsize=(4*$ncpus)g\n",
+            b"--name=a\0--rw=read\0--bs=4k\0--name=b\0--rwmixread=70\0job.fio",
+        ],
+        words: &[
+            "[global]", "[", "]", "\n", "=", "${", "$ncpus", "include loop.fio", "(", ")", "%", ":", ",", "\0--", "0x",
+            "bssplit=", "random_distribution=zipf:", "percentile_list=", "buffer_pattern=", "rate=", "size=", "rw=",
+        ],
+        run: job_file,
+    },
+    Target {
+        name: "option_value",
+        seeds: &[b"bs\n4k-8k,16k,", b"runtime\n1m30s", b"size\n50%", b"buffer_pattern\n0xdead\"x\"-1", b"cpumask\n0xff"],
+        words: &["k", "kib", "ms", "%", "z", "(1+2*3)", "^", "/", ":", "-", "\"", "'", "0x", "size\n", "runtime\n"],
+        run: option_value,
+    },
+    Target {
+        name: "recording_reader",
+        seeds: &[
+            br#"{"iolab_recording":1,"iolab_version":"0","plan":{"sources":[],"global_options":{},"workers":[],"warnings":[]},"host":{"hostname":"","kernel":"","cpu_model":"","cpus":1,"memory_bytes":0,"clock":"","command_line":[]},"started_unix_ns":0,"elapsed_ns":0,"workers":[],"devices":[],"warnings":[],"interrupted":false}"#,
+            br#"{"iolab_recording":2}"#,
+        ],
+        words: &["\"workers\":", "[]", "{}", "null", "true", "-1", "1e999", "18446744073709551616", "\"iolab_recording\":1"],
+        run: recording_reader,
+    },
+    Target {
+        name: "log_entry",
+        seeds: &[&[0; LogEntry::ENCODED_BYTES], &[0xff; LogEntry::ENCODED_BYTES], b""],
+        words: &["\u{1}", "\u{2}", "\u{4}"],
+        run: log_entry,
+    },
+];
+
+/// A target with a bug: the fuzzer's own test.
+pub const CANARY: Target = Target {
+    name: "canary",
+    seeds: &[b"[job]\nbs=4k\n"],
+    words: &["bs=8k", "rw=read"],
+    run: |input| {
+        let has = |word: &[u8]| input.windows(word.len()).any(|window| window == word);
+        assert!(!(has(b"bs=8k") && has(b"rw=read")), "the canary was found");
+    },
+};
+
+/// Runs the target called `name`; for the binaries.
+pub fn run(name: &str, input: &[u8]) {
+    for target in TARGETS.iter().chain([&CANARY]).filter(|target| target.name == name) {
+        (target.run)(input);
+    }
+}
+
+/// A small fixed world for the job language.
+struct World;
+
+impl Surroundings for World {
+    fn include(&self, name: &str, _from: &str) -> Result<String, String> {
+        match name {
+            "other.fio" => Ok("bs=8k\n".to_owned()),
+            "loop.fio" => Ok("include loop.fio\n".to_owned()),
+            _ => Err("no such file".to_owned()),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "SIZE").then(|| "10g".to_owned())
+    }
+
+    fn cpus(&self) -> u64 {
+        4
+    }
+
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+
+    fn memory_mib(&self) -> u64 {
+        8192
+    }
+
+    fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
+        (engine == "psync").then_some(&[])
+    }
+}
+
+/// Job files and command lines are read, or refused with messages that can be shown.
+fn job_file(input: &[u8]) {
+    fuzz_entry(input, &World);
+}
+
+/// `name`, newline, value: the value is read by the kind of the option, or refused with a place inside it.
+fn option_value(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let Some((name, value)) = text.split_once('\n') else { return };
+    for entry in OPTIONS.iter().filter(|entry| entry.answers_to(name)) {
+        for bare_arithmetic in [false, true] {
+            let rules = NumberRules { bare_arithmetic, ..NumberRules::default() };
+            if let Err(error) = parse_value(&entry.kind, Some(value), rules) {
+                let (start, end) = error.range;
+                assert!(start <= end && end <= value.len(), "{name}={value}: error at {start}..{end}");
+            }
+        }
+    }
+}
+
+/// What was read is written and read again as the same.
+fn recording_reader(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    if let Ok(recording) = Recording::from_json(text) {
+        let again = Recording::from_json(&recording.to_json());
+        assert_eq!(again.ok().as_ref(), Some(&recording), "a recording changes when it is saved");
+    }
+}
+
+/// Bytes that decode encode to the same bytes.
+fn log_entry(input: &[u8]) {
+    for bytes in input.chunks_exact(LogEntry::ENCODED_BYTES) {
+        let Ok(bytes) = bytes.try_into() else { continue };
+        if let Some(entry) = LogEntry::decode(bytes) {
+            assert_eq!(&entry.encode(), bytes);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Every fuzz target survives a fixed sequence of mutated inputs, and the canary does not.
+//!
+//! `IOLAB_SMOKE_FUZZ_ROUNDS` sets how many inputs each target gets.
+
+#[path = "../../fuzz/src/targets.rs"]
+#[allow(dead_code, unreachable_pub)] // `run`, and being public, are for the libFuzzer binaries
+mod targets;
+
+use std::path::Path;
+
+use iolab_testkit::smoke_fuzz::smoke;
+
+fn rounds() -> u64 {
+    std::env::var("IOLAB_SMOKE_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
+}
+
+#[test]
+fn targets_survive() {
+    for target in targets::TARGETS {
+        if let Err(crash) = smoke(target.run, target.seeds, target.words, rounds()) {
+            panic!("{} fails in round {} on:\n{}", target.name, crash.round, crash.input.escape_ascii());
+        }
+    }
+}
+
+#[test]
+fn the_recording_seed_is_a_recording() {
+    let target = targets::TARGETS.iter().find(|target| target.name == "recording_reader").unwrap();
+    let seed = std::str::from_utf8(target.seeds[0]).unwrap();
+    iolab_recording::Recording::from_json(seed).unwrap();
+}
+
+#[test]
+fn the_canary_is_found() {
+    let canary = targets::CANARY;
+    assert!(smoke(canary.run, canary.seeds, canary.words, 20_000).is_err(), "the fuzzer misses a planted bug");
+}
+
+#[test]
+fn every_target_has_its_binary() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    for name in targets::TARGETS.iter().map(|target| target.name).chain([targets::CANARY.name]) {
+        assert!(folder.join(format!("fuzz_targets/{name}.rs")).exists(), "fuzz/fuzz_targets/{name}.rs is missing");
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "fuzz/Cargo.toml has no binary {name}");
+    }
+}

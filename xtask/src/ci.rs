@@ -1,0 +1,110 @@
+//! `cargo xtask ci`: everything that must hold before a change is merged, except the tests and the suites.
+//!
+//! Runs every step even when one fails, so that one run shows all that is wrong.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::finding::Finding;
+use crate::repository::Repository;
+use crate::{docs, layers, readme, tidy};
+
+/// Longest the demo may take, once it is built.
+const DEMO_LIMIT: Duration = Duration::from_secs(120);
+
+type Step = (&'static str, fn(&Repository) -> Result<(), String>);
+
+const STEPS: [Step; 9] = [
+    ("fmt", |repository| cargo(repository, &["fmt", "--all", "--check"], &[])),
+    ("layers", |repository| report(layers::check(repository)?)),
+    ("tidy", |repository| report(tidy::check(repository)?)),
+    ("readme", |repository| report(readme::check(repository)?)),
+    ("clippy", |repository| {
+        cargo(repository, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"], &[])
+    }),
+    ("rustdoc", |repository| {
+        let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
+        cargo(repository, &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
+    }),
+    ("docs", |repository| report(docs::check(repository)?)),
+    ("deny", deny),
+    ("demo", demo),
+];
+
+/// All steps; an error names those that failed.
+pub(crate) fn run(repository: &Repository) -> Result<(), String> {
+    let mut failed = Vec::new();
+    for (name, step) in STEPS {
+        println!("xtask ci: {name}");
+        if let Err(message) = step(repository) {
+            println!("{message}");
+            println!("xtask ci: {name} FAILED");
+            failed.push(name);
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(format!("xtask ci: failed: {}", failed.join(", "))) }
+}
+
+fn report(findings: Vec<Finding>) -> Result<(), String> {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    Err(lines.join("\n"))
+}
+
+fn cargo(repository: &Repository, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments).envs(variables.iter().copied()).current_dir(&repository.root);
+    let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {}: {status}", arguments.join(" "))) }
+}
+
+/// Licences and banned packages, where cargo-deny is installed.
+fn deny(repository: &Repository) -> Result<(), String> {
+    let is_there = Command::new("cargo-deny").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !is_there.is_ok_and(|status| status.success()) {
+        println!("deny: SKIP: cargo-deny is not installed");
+        return Ok(());
+    }
+    cargo(repository, &["deny", "--offline", "check", "bans", "licenses", "sources"], &[])
+}
+
+/// Builds and runs the README's demo: it must succeed, say something, and end in time.
+pub(crate) fn demo(repository: &Repository) -> Result<(), String> {
+    let has_demo = repository.rust_files().any(|file| {
+        file.path.starts_with("crates/iolab/src/")
+            && (file.path.ends_with("/demo.rs") || file.text.contains("\"demo\""))
+    });
+    if !has_demo {
+        println!("demo: SKIP: the binary has no subcommand demo yet");
+        return Ok(());
+    }
+    cargo(repository, &["build", "--release", "--quiet"], &[])?;
+    let mut command = Command::new(env!("CARGO"));
+    command.args(readme::demo_arguments()).current_dir(&repository.root).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("cargo: {error}"))?;
+    let mut stdout = child.stdout.take().ok_or("the demo has no output")?;
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        std::io::Read::read_to_end(&mut stdout, &mut text).map(|_| text)
+    });
+    #[allow(clippy::disallowed_methods)] // a deadline for a child process, not a measurement
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|error| format!("the demo: {error}"))? {
+            break status;
+        }
+        if started.elapsed() > DEMO_LIMIT {
+            child.kill().map_err(|error| format!("the demo: {error}"))?;
+            return Err(format!("the demo ran longer than {} s", DEMO_LIMIT.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let text = reader.join().ok().and_then(Result::ok).unwrap_or_default();
+    match (status.success(), text.is_empty()) {
+        (true, false) => Ok(()),
+        (true, true) => Err("the demo printed nothing".to_owned()),
+        (false, _) => Err(format!("the demo: {status}")),
+    }
+}

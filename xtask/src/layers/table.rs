@@ -1,0 +1,75 @@
+//! The layers as data. Adding a crate means adding its line here.
+
+/// Package and layer, lowest first. A crate may use crates of lower layers only.
+const LAYERS: [(&str, u32); 26] = [
+    ("iolab-units", 0),
+    ("iolab-clock", 0),
+    ("iolab-memory", 0),
+    ("iolab-process", 0),
+    ("iolab-histogram", 0),
+    ("iolab-options", 1),
+    ("iolab-engine", 2),
+    ("iolab-plan", 2),
+    ("iolab-recording", 3),
+    ("iolab-jobfile", 3),
+    ("iolab-file-calls", 3),
+    ("iolab-workload", 4),
+    ("iolab-measure", 4),
+    ("iolab-observe", 4),
+    ("iolab-resolve", 5),
+    ("iolab-engine-null", 5),
+    ("iolab-engine-posix", 5),
+    ("iolab-engine-mmap", 5),
+    ("iolab-engine-posixaio", 5),
+    ("iolab-engine-fileops", 5),
+    ("iolab-engine-cpuio", 5),
+    ("iolab-engine-libaio", 5),
+    ("iolab-engine-uring", 5),
+    ("iolab-runner", 6),
+    ("iolab-report", 6),
+    ("iolab", 7),
+];
+
+/// Crates (by the start of their name) that may use only these crates of the workspace, and why.
+pub(super) const NARROW: [(&str, &[&str], &str); 3] = [
+    (
+        "iolab-engine-cpuio",
+        &["iolab-engine", "iolab-options", "iolab-clock"],
+        "it knows its contract and, since it burns time, the clock",
+    ),
+    (
+        "iolab-engine-",
+        &["iolab-engine", "iolab-options", "iolab-memory", "iolab-file-calls", "iolab-units"],
+        "an engine knows its contract only",
+    ),
+    (
+        "iolab-report",
+        &["iolab-recording", "iolab-plan", "iolab-histogram", "iolab-options", "iolab-units"],
+        "a report is a function of the recording",
+    ),
+];
+
+/// Packages from outside that only the named crates may use, and why.
+const OUTSIDE: [(&str, &[&str], &str); 5] = [
+    ("anyhow", &["iolab"], "libraries have typed errors"),
+    ("clap", &["iolab"], "only the binary has a command line"),
+    ("clap_complete", &["iolab"], "only the binary has a command line"),
+    ("clap_mangen", &["iolab"], "only the binary has a command line"),
+    ("hdrhistogram", &[], "it is the oracle of tests, not part of what ships"),
+];
+
+pub(super) fn layer(package: &str) -> Option<u32> {
+    LAYERS.iter().find(|(name, _)| *name == package).map(|(_, layer)| *layer)
+}
+
+/// Why a narrow crate must not use another crate of the workspace.
+pub(super) fn narrow_refusal(package: &str, used: &str) -> Option<&'static str> {
+    let (_, allowed, reason) = NARROW.iter().find(|(start, _, _)| package.starts_with(start))?;
+    (!allowed.contains(&used)).then_some(*reason)
+}
+
+/// Why a crate must not use a package from outside.
+pub(super) fn outside_refusal(package: &str, used: &str) -> Option<&'static str> {
+    let (_, allowed, reason) = OUTSIDE.iter().find(|(name, _, _)| *name == used)?;
+    (!allowed.contains(&package)).then_some(*reason)
+}
