@@ -112,7 +112,7 @@ impl LibaioLane {
             _ => u16::MAX,
         };
         if opcode == u16::MAX || !self.syncs_in_kernel {
-            let result = plain::perform(op.kind, file.fd, op.offset, u64::from(op.length), file.is_block_device);
+            let result = plain::perform(op, file.fd, file.is_block_device);
             self.held += 1;
             self.done.push(Completion { slot: u32::from(op.slot), result });
             return Submission::Accepted;
@@ -202,18 +202,13 @@ impl LibaioLane {
         // SAFETY: the pointer is to an element of `iocbs`, which nothing writes meanwhile.
         let iocb = unsafe { *self.queue[self.queued_from] };
         self.queued_from += 1;
-        let sync = match iocb.opcode {
-            command::FSYNC => Some(OpKind::Sync),
-            command::FDSYNC => Some(OpKind::DataSync),
-            _ => None,
-        };
-        let result = match sync {
-            Some(kind) if errno == libc::EINVAL => {
-                let result = plain::perform(kind, iocb.fd as i32, 0, 0, false);
-                self.syncs_in_kernel &= result < 0;
-                result
-            }
-            _ => -errno,
+        let is_sync = matches!(iocb.opcode, command::FSYNC | command::FDSYNC);
+        let result = if is_sync && errno == libc::EINVAL {
+            let result = plain::sync(iocb.fd as i32, iocb.opcode == command::FDSYNC);
+            self.syncs_in_kernel &= result < 0;
+            result
+        } else {
+            -errno
         };
         self.done.push(Completion { slot: iocb.data as u32, result });
         Ok(true)

@@ -20,7 +20,7 @@ impl UringLane {
         let length = u64::from(op.length);
         let discards = op.kind == OpKind::Trim && file.is_block_device;
         if self.poll_device || (discards && !self.discards_by_ring) {
-            let result = plain::perform(op.kind, file.fd, op.offset, length, file.is_block_device);
+            let result = plain::perform(op, file.fd, file.is_block_device);
             self.done.push(Completion { slot: u32::from(op.slot), result });
             self.held += 1;
             return Submission::Accepted;
@@ -33,7 +33,7 @@ impl UringLane {
                 Sqe { word: word(opcode::FSYNC), off: 0, length_and_flags: abi::pair(0, abi::FSYNC_DATASYNC), ..base }
             }
             OpKind::SyncFileRange => {
-                let length_and_flags = abi::pair(op.length, plain::SYNC_RANGE_FLAGS);
+                let length_and_flags = abi::pair(op.length, plain::sync_range_flags(op));
                 Sqe { word: word(opcode::SYNC_FILE_RANGE), length_and_flags, ..base }
             }
             OpKind::Trim if discards => {
