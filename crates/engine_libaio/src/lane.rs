@@ -4,6 +4,8 @@
 //! with a later flush or reap; an operation the kernel refuses completes with its errno and the rest goes on.
 //! A wait with a timeout that a signal interrupts returns early; one without goes on. Waiting is for what is
 //! in flight: with nothing in flight no wait sleeps. Dropping the lane waits for what the kernel has.
+//!
+//! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenRequest, Submission, TargetFile, Wait};
 

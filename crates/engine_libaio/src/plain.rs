@@ -2,6 +2,8 @@
 //! kernel or the file cannot do it asynchronously.
 //!
 //! Each blocks until the kernel is done and returns 0 or a negative errno, as a completion does.
+//!
+//! Unsafe: system calls that take a descriptor and numbers.
 
 use iolab_engine::{Op, OpKind};
 

@@ -2,6 +2,8 @@
 //! polled ring, and discards on kernels before 6.12.
 //!
 //! Each blocks until the kernel is done and returns 0 or a negative errno, as a completion does.
+//!
+//! Unsafe: system calls that take a descriptor and numbers.
 
 use iolab_engine::{Op, OpKind};
 
