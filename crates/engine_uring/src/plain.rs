@@ -2,6 +2,7 @@
 //! polled ring, and discards on kernels before 6.12.
 //!
 //! Each blocks until the kernel is done and returns 0 or a negative errno, as a completion does.
+//! Unsafe because these are C calls on descriptors that the runner keeps open.
 
 use iolab_engine::OpKind;
 

@@ -10,6 +10,7 @@
 //!
 //! Guarantees: indices stay inside the mappings, and the mappings live as long as the value. Does not know
 //! what operations mean, nor who owns which slot.
+//! Unsafe because it maps the rings and reads and writes them while the kernel does.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
