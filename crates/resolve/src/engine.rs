@@ -66,7 +66,10 @@ pub(crate) fn check(job: &Job<'_>, directions: &[Direction], direct: bool) {
         );
     }
     if direct && !can.direct {
-        let at = if job.has("direct") { "direct" } else { "buffered" };
+        let at = ["direct", "buffered", "atomic"].into_iter().find(|name| job.has(name)).unwrap_or("direct");
         job.error(at, format!("engine {name} cannot do direct I/O"), "leave out direct=1, or choose another engine");
+    }
+    if direct && job.on("bs_unaligned") {
+        job.warn("bs_unaligned", "devices refuse direct I/O of unaligned sizes", "leave out bs_unaligned or direct=1");
     }
 }

@@ -13,8 +13,6 @@ pub trait Machine {
     fn free_bytes(&self, path: &Path) -> Option<u64>;
     /// Numbers of the CPUs online, ascending.
     fn cpus_online(&self) -> Vec<usize>;
-    /// Page size, bytes.
-    fn page_bytes(&self) -> u64;
     /// Default size of a huge page, bytes.
     fn huge_page_bytes(&self) -> u64;
 }

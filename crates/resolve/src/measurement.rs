@@ -21,8 +21,8 @@ pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
     let clat = !disabled("disable_clat");
     let lat = !disabled("disable_lat");
     let bandwidth = !disabled("disable_bw_measurement");
-    let [bandwidth_window_ms, iops_window_ms] =
-        ["bwavgtime", "iopsavgtime"].map(|name| job.time_ns(name).map_or(500, |ns| (ns / 1_000_000).max(1)));
+    let bandwidth_window_ms = window_ms(job, "bwavgtime", "write_bw_log");
+    let iops_window_ms = window_ms(job, "iopsavgtime", "write_iops_log");
     let interval_ms = bandwidth_window_ms.min(iops_window_ms).clamp(INTERVAL_MS.0, INTERVAL_MS.1);
     MeasurementPlan {
         stats: job.flag("stats").unwrap_or(true),
@@ -41,6 +41,13 @@ pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
         unit_base: job.count("unit_base").unwrap_or(0),
         significant_figures: job.count("significant_figures").unwrap_or(4).clamp(1, 10),
     }
+}
+
+/// An averaging window, no longer than that of the log of the same thing.
+fn window_ms(job: &Job<'_>, name: &'static str, log: &'static str) -> u64 {
+    let asked_ms = job.time_ns(name).map_or(500, |ns| ns / 1_000_000);
+    let log_ms = job.time_ns("log_avg_msec").map_or(0, |ns| ns / 1_000_000);
+    if job.has(log) && log_ms > 0 { asked_ms.min(log_ms).max(1) } else { asked_ms.max(1) }
 }
 
 /// Percentiles of a latency need that latency to be measured.

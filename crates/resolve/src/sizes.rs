@@ -61,31 +61,36 @@ pub(crate) fn resolve(
     } else {
         0
     };
-    let laid_out = layout.overwrite || pattern.directions == [Direction::Trim];
+    let laid_out =
+        (layout.overwrite || pattern.directions == [Direction::Trim]) && !layout.create_on_open && !layout.append;
     let mut files = Vec::with_capacity(targets.len());
     let mut total = 0u64;
     for (index, target) in targets.into_iter().enumerate() {
         let given = share + if extra > 0 { wanted.min_block } else { 0 };
         extra = extra.saturating_sub(1);
-        let (start, length) = extent(job, &wanted, &target, given, index as u64);
-        total = total.saturating_add(wanted.io_percent.map_or(length, |percent| percent_of(length, percent)));
-        let regular = job.engine.capabilities.files == FileUse::Descriptors
-            && matches!(target.kind, PathKind::File(_) | PathKind::Missing);
-        let lays_out = regular && laid_out && !layout.create_on_open && !layout.append;
-        let layout_bytes = if lays_out { start.saturating_add(length) } else { 0 };
-        check_read_only(job, &target, layout_bytes);
-        files.push(FilePlan {
-            path: PathBuf::from(target.path),
-            start_bytes: start,
-            length_bytes: length,
-            layout_bytes,
-            generated: target.generated,
-            block_device: matches!(target.kind, PathKind::BlockDevice(_)),
-        });
+        let extent = extent(job, &wanted, &target, given, index as u64);
+        total = total.saturating_add(wanted.io_percent.map_or(extent.1, |percent| percent_of(extent.1, percent)));
+        files.push(file_plan(job, target, extent, laid_out));
     }
     check_blocks(job, &wanted, &files, total);
     let pass = wanted.size.filter(|size| *size > 0 && *size <= total).unwrap_or(total);
     Extents { files, io_bytes: wanted.io_bytes.filter(|bytes| *bytes > 0).unwrap_or(pass) }
+}
+
+/// Regular files whose bytes must be there before the job starts are laid out; devices are as they are.
+fn file_plan(job: &Job<'_>, target: Target, (start, length): (u64, u64), laid_out: bool) -> FilePlan {
+    let regular = job.engine.capabilities.files == FileUse::Descriptors
+        && matches!(target.kind, PathKind::File(_) | PathKind::Missing);
+    let layout_bytes = if regular && laid_out { start.saturating_add(length) } else { 0 };
+    check_read_only(job, &target, layout_bytes);
+    FilePlan {
+        path: PathBuf::from(target.path),
+        start_bytes: start,
+        length_bytes: length,
+        layout_bytes,
+        generated: target.generated,
+        block_device: matches!(target.kind, PathKind::BlockDevice(_)),
+    }
 }
 
 fn wanted(job: &Job<'_>, blocks: &Blocks, layout: &LayoutPlan) -> Wanted {

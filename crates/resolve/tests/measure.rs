@@ -81,6 +81,11 @@ fn what_is_measured() {
     let defaults = worker("size=1m").measurement;
     assert_eq!((defaults.bandwidth_window_ms, defaults.kb_base, defaults.significant_figures), (500, 1024, 4));
     assert_eq!(defaults.percentiles.list.len(), 17);
+    let windows = [("write_bw_log=b log_avg_msec=100", 100), ("log_avg_msec=100", 500), ("bwavgtime=50", 50)];
+    for (options, expected) in windows {
+        let found = worker(&format!("size=1m {options}")).measurement.bandwidth_window_ms;
+        assert_eq!(found, expected, "{options}");
+    }
 }
 
 #[test]

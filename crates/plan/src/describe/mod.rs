@@ -26,6 +26,9 @@ pub(crate) struct Line {
 /// Columns of the label.
 const LABEL_WIDTH: usize = 24;
 
+/// Longest list of differing values on one line.
+const LINE_WIDTH: usize = 90;
+
 /// Most values shown of clones that differ.
 const MOST_VARIANTS: usize = 4;
 
@@ -87,13 +90,20 @@ fn describe_clones(text: &mut String, plan: &Plan, clones: &[WorkerPlan]) {
     }
 }
 
-/// One value where all clones agree, else the first few.
+/// One value where all clones agree, else the first few; long ones below each other.
 fn folded(variants: &[&str]) -> String {
     if variants.iter().all(|value| *value == variants[0]) {
         return variants[0].to_owned();
     }
-    let shown = variants[..variants.len().min(MOST_VARIANTS)].join(" | ");
-    if variants.len() > MOST_VARIANTS { format!("{shown} | …") } else { shown }
+    let mut shown = variants[..variants.len().min(MOST_VARIANTS)].to_vec();
+    if variants.len() > MOST_VARIANTS {
+        shown.push("...");
+    }
+    let one_line = shown.join(" | ");
+    if one_line.len() <= LINE_WIDTH {
+        return one_line;
+    }
+    shown.join(&format!("\n{:1$}", "", LABEL_WIDTH + 5))
 }
 
 fn push(text: &mut String, line: &str) {

@@ -1,5 +1,7 @@
 //! A worker's values as lines: what it does, how, and what is measured of it.
 
+use iolab_options::Value;
+
 use super::Line;
 use super::amounts::{bytes, list, or, time_ns, triple, variant, yes};
 use super::target_lines;
@@ -46,7 +48,7 @@ fn general(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         ],
     );
     for (name, setting) in worker.engine.options.iter() {
-        let value = if setting.text.is_empty() { "yes".to_owned() } else { setting.text.clone() };
+        let value = if let Value::Flag(on) = setting.value { yes(on) } else { setting.text.clone() };
         let given: &'static [&'static str] = if setting.span.1 > 0 { &["ioengine"] } else { &[] };
         lines.push(Line { chapter: "engine", label: name.to_owned(), value, options: given });
     }
@@ -87,7 +89,7 @@ fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let load = &worker.workload;
     let sync = &load.sync;
     let after = |count: u32| if count == 0 { "never".to_owned() } else { format!("every {count} writes") };
-    let range = sync.file_range.map(|range| format!("flags {:#x}, every {} writes", range.flags, range.every));
+    let range = sync.file_range.map(|range| format!("flags {:#x}, {}", range.flags, after(range.every)));
     let stride = load.stride.map(|stride| {
         let [zone, work, skip] = [stride.range_bytes, stride.zone_bytes, stride.skip_bytes].map(bytes);
         format!("{work} in each zone of {zone}, then skip {skip}")

@@ -44,9 +44,6 @@ impl Machine for Lab {
     fn cpus_online(&self) -> Vec<usize> {
         vec![0, 1, 2, 3]
     }
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
     fn huge_page_bytes(&self) -> u64 {
         2 << 20
     }
