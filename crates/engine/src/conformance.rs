@@ -27,6 +27,8 @@ mod tables;
 pub use iolab_options::Value;
 use iolab_options::{Setting, Settings};
 
+use crate::OpKind;
+
 pub use data::{
     data_reads_back_through_every_slot, only_the_named_part_of_a_slot_is_used, short_reads_are_short,
     syncs_complete_with_zero, trimmed_ranges_read_as_zeroes,
@@ -50,11 +52,19 @@ pub struct Setup {
     pub trims_to_zeroes: bool,
     /// The queue depths tried.
     pub depths: &'static [usize],
+    /// The operation with which the queue is tried; an engine that knows no reads names another.
+    pub probe: OpKind,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { options: Settings::default(), direct: false, trims_to_zeroes: true, depths: &[1, 4, 32] }
+        Setup {
+            options: Settings::default(),
+            direct: false,
+            trims_to_zeroes: true,
+            depths: &[1, 4, 32],
+            probe: OpKind::Read,
+        }
     }
 }
 
@@ -74,6 +84,12 @@ impl Setup {
     /// The same with `O_DIRECT` files.
     pub fn direct(mut self) -> Setup {
         self.direct = true;
+        self
+    }
+
+    /// The same with this operation to try the queue with.
+    pub fn probe(mut self, probe: OpKind) -> Setup {
+        self.probe = probe;
         self
     }
 

@@ -113,41 +113,42 @@ impl Wait {
 /// A reusable batch of completions: fixed room, never grows.
 #[derive(Debug)]
 pub struct Completions {
-    items: Vec<Completion>,
-    room: usize,
+    items: Box<[Completion]>,
+    length: usize,
 }
 
 impl Completions {
     /// Room for `room` completions.
     pub fn with_room(room: usize) -> Completions {
-        Completions { items: Vec::with_capacity(room), room }
+        Completions { items: vec![Completion { slot: 0, result: 0 }; room].into(), length: 0 }
     }
 
     /// Adds one; the caller checks `room_left`.
     #[inline]
     pub fn push(&mut self, completion: Completion) {
-        debug_assert!(self.items.len() < self.room, "a lane pushed more completions than there is room for");
-        if self.items.len() < self.room {
-            self.items.push(completion);
+        debug_assert!(self.length < self.items.len(), "a lane pushed more completions than there is room for");
+        if let Some(item) = self.items.get_mut(self.length) {
+            *item = completion;
+            self.length += 1;
         }
     }
 
     /// How many more fit.
     #[inline]
     pub fn room_left(&self) -> usize {
-        self.room - self.items.len()
+        self.items.len() - self.length
     }
 
     /// Those collected since `clear`.
     #[inline]
     pub fn as_slice(&self) -> &[Completion] {
-        &self.items
+        &self.items[..self.length]
     }
 
     /// Forgets them.
     #[inline]
     pub fn clear(&mut self) {
-        self.items.clear();
+        self.length = 0;
     }
 }
 

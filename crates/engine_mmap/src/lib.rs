@@ -68,3 +68,12 @@ impl Engine for Mmap {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod conformance {
+    use super::Mmap;
+
+    iolab_engine::conformance_suite!(mmap, Mmap);
+    iolab_engine::conformance_suite!(direct, Mmap, Setup::default().direct());
+    iolab_engine::conformance_suite!(huge_pages, Mmap, Setup::default().flag("thp", true));
+}

@@ -79,6 +79,8 @@ mod tests {
     use iolab_engine::PoolView;
     use iolab_options::Settings;
 
+    iolab_engine::conformance_suite!(Null);
+
     fn open(depth: usize) -> NullLane {
         let options = Settings::default();
         let request =

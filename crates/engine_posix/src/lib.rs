@@ -30,3 +30,17 @@ pub use vsync::VsyncLane;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod conformance {
+    use super::{Psync, Pvsync, Pvsync2, Sync, Vsync};
+
+    iolab_engine::conformance_suite!(sync, Sync);
+    iolab_engine::conformance_suite!(psync, Psync);
+    iolab_engine::conformance_suite!(psync_direct, Psync, Setup::default().direct());
+    iolab_engine::conformance_suite!(vsync, Vsync);
+    iolab_engine::conformance_suite!(vsync_direct, Vsync, Setup::default().direct());
+    iolab_engine::conformance_suite!(pvsync, Pvsync);
+    iolab_engine::conformance_suite!(pvsync2, Pvsync2);
+    iolab_engine::conformance_suite!(pvsync2_hipri, Pvsync2, Setup::default().flag("hipri", true).direct());
+}

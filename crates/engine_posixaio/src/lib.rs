@@ -49,3 +49,11 @@ impl Engine for PosixAio {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod conformance {
+    use super::PosixAio;
+
+    iolab_engine::conformance_suite!(posixaio, PosixAio);
+    iolab_engine::conformance_suite!(direct, PosixAio, Setup::default().direct());
+}

@@ -49,46 +49,54 @@ pub(crate) struct Params {
     pub(crate) cq_off: CompletionOffsets,
 }
 
-/// `struct io_uring_sqe`, one submission.
+/// `struct io_uring_sqe`, one submission, in words of eight bytes so that each is one store.
 #[derive(Debug, Default, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Sqe {
-    pub(crate) opcode: u8,
-    pub(crate) flags: u8,
-    pub(crate) ioprio: u16,
-    pub(crate) fd: i32,
-    /// Offset in the file; for `URING_CMD` the command.
+    /// Opcode, flags, priority, file: see [`word`].
+    pub(crate) word: u64,
+    /// Offset in the file; for `URING_CMD` the command, see [`pair`].
     pub(crate) off: u64,
     /// Address of the buffer or iovec; length of the range for `FALLOCATE`; start for a discard command.
     pub(crate) addr: u64,
-    /// Length or number of iovecs; mode for `FALLOCATE`.
-    pub(crate) len: u32,
-    /// `RWF_*`, fsync flags or sync_file_range flags.
-    pub(crate) op_flags: u32,
+    /// A [`pair`]: length, number of iovecs or mode for `FALLOCATE`; `RWF_*`, fsync or sync_file_range flags.
+    pub(crate) length_and_flags: u64,
     pub(crate) user_data: u64,
-    pub(crate) buf_index: u16,
-    pub(crate) personality: u16,
-    pub(crate) splice_fd_in: i32,
+    /// A [`word`] of other fields: buffer index (see [`BUFFER_SHIFT`]), personality, splice descriptor.
+    pub(crate) buffer: u64,
     /// Length for a discard command.
     pub(crate) addr3: u64,
     pub(crate) pad: u64,
 }
 
+/// Where in the first word of an entry the flags, the priority and the file are.
+pub(crate) const FLAGS_SHIFT: u32 = if cfg!(target_endian = "little") { 8 } else { 48 };
+pub(crate) const PRIORITY_SHIFT: u32 = if cfg!(target_endian = "little") { 16 } else { 32 };
+pub(crate) const FILE_SHIFT: u32 = if cfg!(target_endian = "little") { 32 } else { 0 };
+/// Where in its word the buffer index is.
+pub(crate) const BUFFER_SHIFT: u32 = if cfg!(target_endian = "little") { 0 } else { 48 };
+
+const OPCODE_SHIFT: u32 = if cfg!(target_endian = "little") { 0 } else { 56 };
+
+/// The first word of an entry without priority and file.
+pub(crate) const fn word(opcode: u8, flags: u8) -> u64 {
+    (opcode as u64) << OPCODE_SHIFT | (flags as u64) << FLAGS_SHIFT
+}
+
+/// Two neighbouring fields of four bytes.
+#[inline]
+pub(crate) const fn pair(first: u32, second: u32) -> u64 {
+    if cfg!(target_endian = "little") {
+        first as u64 | (second as u64) << 32
+    } else {
+        (first as u64) << 32 | second as u64
+    }
+}
+
 impl Sqe {
-    /// Writes what differs between transfers: first word (opcode, flags, priority, file), offset, address,
-    /// length and flags, buffer index. The user data stays.
-    #[inline]
-    pub(crate) fn set_transfer(&mut self, word: u64, off: u64, addr: u64, length_and_flags: u64, buffer: u16) {
-        self.opcode = word as u8;
-        self.flags = (word >> 8) as u8;
-        self.ioprio = (word >> 16) as u16;
-        self.fd = (word >> 32) as i32;
-        self.off = off;
-        self.addr = addr;
-        self.len = length_and_flags as u32;
-        self.op_flags = (length_and_flags >> 32) as u32;
-        self.buf_index = buffer;
-        self.addr3 = 0;
+    /// The opcode.
+    pub(crate) fn opcode(&self) -> u8 {
+        (self.word >> OPCODE_SHIFT) as u8
     }
 }
 

@@ -14,6 +14,8 @@ use crate::plain;
 
 /// How often a lane with a submission thread looks for completions before it sleeps for them.
 const SPINS: usize = 2000;
+/// How often a submission that the kernel has no memory for is offered again before the lane gives up.
+const PATIENCE: usize = 10_000;
 
 /// A lane on one ring, for the thread that opened it.
 #[derive(Debug)]
@@ -26,16 +28,20 @@ pub struct UringLane {
     depth: usize,
     /// Operations accepted and not handed out yet.
     held: usize,
-    /// Accepted and not yet offered to the kernel by a flush.
-    unflushed: u32,
     /// Offered to the kernel and not yet consumed by it.
     unsubmitted: u32,
+    /// `IOSQE_*` flags of syncs and trims.
+    control_flags: u8,
     /// First word of a read's and a write's entry: opcode, flags.
     read_word: u64,
     write_word: u64,
-    /// `RWF_*` flags of reads and writes, in the upper half as an entry has them.
+    /// `RWF_*` flags of reads and writes, as an entry has them.
     transfer_flags: u64,
-    /// For each file, its descriptor or registered index, in the upper half of the first word.
+    /// What of a slot's number is the index of its registered buffer: all, or without registration nothing.
+    buffer_mask: u64,
+    /// Whether every transfer needs more than its plain entry: vectors, or now and then `IOSQE_ASYNC`.
+    is_special: bool,
+    /// For each file, its descriptor or registered index, as the first word of an entry has it.
     file_words: Box<[u64]>,
     files: Box<[PlainFile]>,
     /// One for each slot where transfers are vectored, else empty.
@@ -72,13 +78,13 @@ impl UringLane {
             (false, true) => (opcode::READV, opcode::WRITEV),
             (false, false) => (opcode::READ, opcode::WRITE),
         };
-        let flags = if fixed_files { u64::from(sqe_flag::FIXED_FILE) << 8 } else { 0 };
+        let flags = if fixed_files { sqe_flag::FIXED_FILE } else { 0 };
         let mut rwf = 0;
         rwf |= if wishes.nowait { abi::RWF_NOWAIT } else { 0 };
         rwf |= if wishes.uncached { abi::RWF_DONTCACHE } else { 0 };
         let word_of = |(index, file): (usize, &TargetFile)| {
             let number = if fixed_files { index as u32 } else { file.fd as u32 };
-            u64::from(number) << 32
+            u64::from(number) << abi::FILE_SHIFT
         };
         let plain = |file: &TargetFile| PlainFile { fd: file.fd, is_block_device: file.is_block_device };
         let vectors = if is_vectored { request.depth } else { 0 };
@@ -89,11 +95,13 @@ impl UringLane {
             slot_bytes: if has_memory { pool.slot_bytes() as u64 } else { 0 },
             depth: request.depth,
             held: 0,
-            unflushed: 0,
             unsubmitted: 0,
-            read_word: u64::from(read) | flags,
-            write_word: u64::from(write) | flags,
-            transfer_flags: u64::from(rwf) << 32,
+            control_flags: flags,
+            read_word: abi::word(read, flags),
+            write_word: abi::word(write, flags),
+            transfer_flags: abi::pair(0, rwf),
+            buffer_mask: if fixed_buffers { u64::MAX } else { 0 },
+            is_special: is_vectored || wishes.force_async > 0,
             file_words: request.files.iter().enumerate().map(word_of).collect(),
             files: request.files.iter().map(plain).collect(),
             vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; vectors].into(),
@@ -129,6 +137,9 @@ impl UringLane {
     #[cold]
     #[inline(never)]
     fn submit_control(&mut self, op: &Op) -> Submission {
+        if op.slot as usize >= self.depth {
+            return Submission::Refused(libc::EFAULT);
+        }
         let file = self.files[op.file as usize];
         let length = u64::from(op.length);
         let discards = op.kind == OpKind::Trim && file.is_block_device;
@@ -138,25 +149,28 @@ impl UringLane {
             self.held += 1;
             return Submission::Accepted;
         }
-        let word = self.file_words[op.file as usize];
-        let flags = (self.read_word >> 8) as u8;
-        let base = Sqe { fd: (word >> 32) as i32, flags, user_data: u64::from(op.slot), ..Sqe::default() };
-        *self.ring.sqe(op.slot) = match op.kind {
-            OpKind::Sync => Sqe { opcode: opcode::FSYNC, ..base },
-            OpKind::DataSync => Sqe { opcode: opcode::FSYNC, op_flags: abi::FSYNC_DATASYNC, ..base },
+        let word = |opcode| abi::word(opcode, self.control_flags) | self.file_words[op.file as usize];
+        let base = Sqe { off: op.offset, user_data: u64::from(op.slot), ..Sqe::default() };
+        let entry = match op.kind {
+            OpKind::Sync => Sqe { word: word(opcode::FSYNC), off: 0, ..base },
+            OpKind::DataSync => {
+                Sqe { word: word(opcode::FSYNC), off: 0, length_and_flags: abi::pair(0, abi::FSYNC_DATASYNC), ..base }
+            }
             OpKind::SyncFileRange => {
-                let op_flags = plain::SYNC_RANGE_FLAGS;
-                Sqe { opcode: opcode::SYNC_FILE_RANGE, off: op.offset, len: op.length, op_flags, ..base }
+                let length_and_flags = abi::pair(op.length, plain::SYNC_RANGE_FLAGS);
+                Sqe { word: word(opcode::SYNC_FILE_RANGE), length_and_flags, ..base }
             }
             OpKind::Trim if discards => {
-                let off = u64::from(abi::BLOCK_DISCARD);
-                Sqe { opcode: opcode::URING_CMD, off, addr: op.offset, addr3: length, ..base }
+                let off = abi::pair(abi::BLOCK_DISCARD, 0);
+                Sqe { word: word(opcode::URING_CMD), off, addr: op.offset, addr3: length, ..base }
             }
             OpKind::Trim => {
-                Sqe { opcode: opcode::FALLOCATE, off: op.offset, addr: length, len: plain::PUNCH_HOLE as u32, ..base }
+                let length_and_flags = abi::pair(plain::PUNCH_HOLE as u32, 0);
+                Sqe { word: word(opcode::FALLOCATE), addr: length, length_and_flags, ..base }
             }
             OpKind::Read | OpKind::Write => return Submission::Refused(libc::EINVAL),
         };
+        *self.ring.sqe(op.slot) = entry;
         self.queue(op.slot);
         Submission::Accepted
     }
@@ -164,36 +178,47 @@ impl UringLane {
     #[inline]
     fn queue(&mut self, slot: u16) {
         self.ring.queue(slot);
-        self.unflushed += 1;
         self.held += 1;
     }
 
-    /// Every `force_async`th transfer carries `IOSQE_ASYNC`.
+    /// What priorities, vectors and forced workers change in an entry that is otherwise complete.
     #[cold]
-    fn async_flag(&mut self) -> u64 {
-        self.until_async -= 1;
-        if self.until_async > 0 {
-            return 0;
+    #[inline(never)]
+    fn specialise(&mut self, op: &Op) {
+        let mut extra = 0;
+        if op.priority != 0 {
+            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has them.
+            let class_and_level = u64::from(op.priority >> 3) << 13 | u64::from(op.priority & 7);
+            extra |= class_and_level << abi::PRIORITY_SHIFT;
         }
-        self.until_async = self.force_async;
-        u64::from(sqe_flag::ASYNC) << 8
+        if self.force_async > 0 {
+            self.until_async -= 1;
+            if self.until_async == 0 {
+                self.until_async = self.force_async;
+                extra |= u64::from(sqe_flag::ASYNC) << abi::FLAGS_SHIFT;
+            }
+        }
+        let flags = self.transfer_flags;
+        let entry = self.ring.sqe(op.slot);
+        entry.word |= extra;
+        if self.is_vectored {
+            let vector = &mut self.vectors[op.slot as usize];
+            *vector = libc::iovec { iov_base: entry.addr as *mut _, iov_len: op.length as usize };
+            entry.addr = (&raw const *vector) as u64;
+            entry.length_and_flags = abi::pair(1, 0) | flags;
+        }
     }
 
     /// Operations the kernel has or will have with the next enter.
     #[inline]
     fn flushed(&self) -> usize {
-        self.held - self.unflushed as usize - self.done.len()
+        self.held - self.ring.unpublished() as usize - self.done.len()
     }
 
     #[inline]
     fn offer(&mut self) {
-        self.ring.publish();
-        if self.poll_thread {
-            self.unflushed = 0;
-            return;
-        }
-        self.unsubmitted += self.unflushed;
-        self.unflushed = 0;
+        let count = self.ring.publish();
+        self.unsubmitted += if self.poll_thread { 0 } else { count };
     }
 
     /// Submits what is offered and, with `GETEVENTS`, waits until `need` completions are in the ring.
@@ -212,6 +237,7 @@ impl UringLane {
     #[inline(never)]
     fn enter_again(&mut self, first: i32, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
         let forever = timeout_ns == u64::MAX;
+        let mut patience = PATIENCE;
         let mut result = first;
         loop {
             match -result {
@@ -234,6 +260,11 @@ impl UringLane {
                     if waited < 0 && waited != -libc::EINTR {
                         return Err(LaneError { call: "io_uring_enter", errno: -waited });
                     }
+                }
+                // Nothing in flight can make room: the kernel is short of memory for a moment.
+                libc::EAGAIN | libc::EBUSY if patience > 0 => {
+                    patience -= 1;
+                    std::thread::yield_now();
                 }
                 errno => return Err(LaneError { call: "io_uring_enter", errno }),
             }
@@ -324,11 +355,12 @@ impl UringLane {
     fn failed(&mut self, cqe: Cqe) -> i32 {
         let sqe = *self.ring.sqe(cqe.user_data as u16);
         let unknown = matches!(-cqe.res, libc::EOPNOTSUPP | libc::EINVAL | libc::ENOTTY);
-        if sqe.opcode != opcode::URING_CMD || !unknown {
+        if sqe.opcode() != opcode::URING_CMD || !unknown {
             return cqe.res;
         }
-        let registered = sqe.flags & sqe_flag::FIXED_FILE != 0;
-        let fd = if registered { self.files[sqe.fd as usize].fd } else { sqe.fd };
+        let number = (sqe.word >> abi::FILE_SHIFT) as u32;
+        let registered = self.control_flags & sqe_flag::FIXED_FILE != 0;
+        let fd = if registered { self.files[number as usize].fd } else { number as i32 };
         let result = plain::discard(fd, sqe.addr, sqe.addr3);
         self.discards_by_ring &= result < 0;
         result
@@ -344,7 +376,7 @@ impl Lane for UringLane {
         if self.held == self.depth {
             return Submission::Full;
         }
-        let mut word = match op.kind {
+        let word = match op.kind {
             OpKind::Read => self.read_word,
             OpKind::Write => self.write_word,
             _ => return self.submit_control(op),
@@ -353,24 +385,20 @@ impl Lane for UringLane {
         if u64::from(op.buffer_offset) + u64::from(op.length) > self.slot_bytes || op.slot as usize >= self.depth {
             return Submission::Refused(libc::EFAULT);
         }
-        word |= self.file_words[op.file as usize];
-        if self.force_async > 0 {
-            word |= self.async_flag();
+        let slot = u64::from(op.slot);
+        let file_word = self.file_words[op.file as usize];
+        let (flags, buffer_mask) = (self.transfer_flags, self.buffer_mask);
+        let address = self.buffers + slot * self.stride_bytes + u64::from(op.buffer_offset);
+        let entry = self.ring.sqe(op.slot);
+        entry.word = word | file_word;
+        entry.off = op.offset;
+        entry.addr = address;
+        entry.length_and_flags = abi::pair(op.length, 0) | flags;
+        entry.buffer = (slot & buffer_mask) << abi::BUFFER_SHIFT;
+        entry.addr3 = 0;
+        if self.is_special | (op.priority != 0) {
+            self.specialise(op);
         }
-        if op.priority != 0 {
-            // Class in the upper three bits, level in the lower three, as ioprio_set(2) has them.
-            word |= (u64::from(op.priority >> 3) << 13 | u64::from(op.priority & 7)) << 16;
-        }
-        let mut address = self.buffers + u64::from(op.slot) * self.stride_bytes + u64::from(op.buffer_offset);
-        let mut length = u64::from(op.length);
-        if self.is_vectored {
-            let vector = &mut self.vectors[op.slot as usize];
-            *vector = libc::iovec { iov_base: address as *mut _, iov_len: length as usize };
-            address = (&raw const *vector) as u64;
-            length = 1;
-        }
-        let (flags, index) = (self.transfer_flags, if self.fixed_buffers { op.slot } else { 0 });
-        self.ring.sqe(op.slot).set_transfer(word, op.offset, address, length | flags, index);
         self.queue(op.slot);
         Submission::Accepted
     }

@@ -71,8 +71,9 @@ pub(crate) struct Ring {
     cq_mask: u32,
     /// What has been taken of the completion ring.
     taken: u32,
-    /// What has been put into the submission ring.
+    /// What has been put into the submission ring, and how much of that the kernel was shown.
     tail: u32,
+    published: u32,
     fd: i32,
     has_buffers: bool,
     has_ring_fd: bool,
@@ -118,6 +119,7 @@ impl Ring {
             cq_mask: params.cq_entries - 1,
             taken: 0,
             tail: 0,
+            published: 0,
             fd,
             has_buffers: false,
             has_ring_fd: false,
@@ -128,10 +130,11 @@ impl Ring {
     /// The submission entry of `slot`; the caller writes it only while the slot is not the kernel's.
     #[inline]
     pub(crate) fn sqe(&mut self, slot: u16) -> &mut Sqe {
-        assert!(u32::from(slot) <= self.sq_mask, "slot {slot} of {}", self.sq_mask + 1);
-        // SAFETY: the index is inside the array of entries, as just checked. The kernel reads an entry between
+        // The mask does nothing to the index of a slot and keeps any other number inside.
+        let index = u32::from(slot) & self.sq_mask;
+        // SAFETY: masked, the index is inside the array of entries. The kernel reads an entry between
         // publish and the return of the enter (or the completion) that consumes it, and never writes one.
-        unsafe { self.sqes.add(slot as usize).as_mut() }
+        unsafe { self.sqes.add(index as usize).as_mut() }
     }
 
     /// Queues the entry of `slot`; invisible until `publish`. At most as many as there are entries may be
@@ -144,11 +147,20 @@ impl Ring {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Shows the kernel everything queued.
+    /// Entries queued and not published.
     #[inline]
-    pub(crate) fn publish(&self) {
+    pub(crate) fn unpublished(&self) -> u32 {
+        self.tail.wrapping_sub(self.published)
+    }
+
+    /// Shows the kernel everything queued: how many entries are new to it.
+    #[inline]
+    pub(crate) fn publish(&mut self) -> u32 {
+        let count = self.unpublished();
+        self.published = self.tail;
         // SAFETY: the address is that of the ring's tail in a live mapping, only accessed atomically.
         unsafe { self.sq_tail.as_ref() }.store(self.tail, Ordering::Release);
+        count
     }
 
     /// `IORING_SQ_*` flags the kernel shows now.

@@ -124,7 +124,6 @@ fn a_depth_beyond_the_ring_is_refused_with_its_limit() {
         buffers: PoolView::EMPTY,
         options: &Setup::default().options,
         direct: false,
-        extends_files: true,
         seed: 0,
     };
     let error = Uring::open(&request).map(|_| ()).unwrap_err();

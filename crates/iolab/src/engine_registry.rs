@@ -11,9 +11,19 @@ pub(crate) static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_posix::Pvsync>(),
     EngineEntry::of::<iolab_engine_posix::Pvsync2>(),
     EngineEntry::of::<iolab_engine_uring::Uring>(),
+    EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_posixaio::PosixAio>(),
     EngineEntry::of::<iolab_engine_mmap::Mmap>(),
     EngineEntry::of::<iolab_engine_null::Null>(),
+    EngineEntry::of::<iolab_engine_fileops::FileCreate>(),
+    EngineEntry::of::<iolab_engine_fileops::FileStat>(),
+    EngineEntry::of::<iolab_engine_fileops::FileDelete>(),
+    EngineEntry::of::<iolab_engine_fileops::DirCreate>(),
+    EngineEntry::of::<iolab_engine_fileops::DirStat>(),
+    EngineEntry::of::<iolab_engine_fileops::DirDelete>(),
+    EngineEntry::of::<iolab_engine_fileops::Falloc>(),
+    EngineEntry::of::<iolab_engine_fileops::Ftruncate>(),
+    EngineEntry::of::<iolab_engine_cpuio::Cpuio>(),
 ];
 
 /// All descriptions.

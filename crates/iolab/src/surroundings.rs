@@ -91,10 +91,6 @@ impl Machine for Here {
         iolab_process::cpus_allowed()
     }
 
-    fn page_bytes(&self) -> u64 {
-        page_bytes()
-    }
-
     fn huge_page_bytes(&self) -> u64 {
         let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"));

@@ -148,7 +148,8 @@ pub fn text(column: &Column) -> String {
 
 /// The reference page, Markdown.
 pub fn reference_page() -> String {
-    let mut page = String::from("# Columns of the reports\n\nGenerated from the table in the report crate; do not edit.\n\n");
+    let mut page =
+        String::from("# Columns of the reports\n\nGenerated from the table in the report crate; do not edit.\n\n");
     page += "| word | meaning | how to read it |\n| --- | --- | --- |\n";
     for column in COLUMNS {
         let _ = writeln!(page, "| {} | {} | {} |", column.name, column.meaning, column.reading);

@@ -112,7 +112,7 @@ impl<'a> Job<'a> {
     /// Two bounds, bytes; a single size is both.
     pub(crate) fn byte_range(&self, name: &'static str) -> Option<(u64, u64)> {
         self.convert(name, |value| match value {
-            Value::SizeRange(range) => Some(*range),
+            Value::SizeRanges([Some(range), ..]) => Some(*range),
             Value::Size(bytes) | Value::SizeSpec(SizeSpec::Bytes(bytes)) => Some((*bytes, *bytes)),
             _ => None,
         })

@@ -67,7 +67,7 @@ pub fn refusals_leave_the_slot<E: Engine>(setup: &Setup) {
         } else {
             rig.drain();
         }
-        let read = rig.op(OpKind::Read, 1, 1);
+        let read = rig.probe(1, 1);
         let result = rig.perform(&read);
         rig.assert_done(result);
     }

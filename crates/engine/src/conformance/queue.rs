@@ -13,7 +13,7 @@ const fn for_at_least(at_least: usize) -> Wait {
 fn fill<E: Engine>(rig: &mut Rig<E>, count: usize) -> usize {
     let count = if E::Lane::SYNCHRONOUS { 1 } else { count };
     for slot in 0..count {
-        let read = rig.op(OpKind::Read, slot, slot % BLOCKS);
+        let read = rig.probe(slot, slot % BLOCKS);
         rig.accept(&read);
     }
     count
@@ -40,7 +40,7 @@ pub fn depth_is_held<E: Engine>(setup: &Setup) {
             let done = rig.reap(for_at_least(1));
             assert!(!done.is_empty(), "an operation in flight never completed");
             for done in done {
-                let read = rig.op(OpKind::Read, done.slot as usize, turn % BLOCKS);
+                let read = rig.probe(done.slot as usize, turn % BLOCKS);
                 rig.accept(&read);
             }
             rig.flush();
@@ -61,7 +61,7 @@ pub fn slots_come_back_exactly_once<E: Engine>(setup: &Setup) {
             let dice = (random >> 33) as usize;
             for _ in 0..=dice % depth {
                 let Some(slot) = free.pop() else { break };
-                let kind = if dice & 0x100 == 0 { OpKind::Read } else { OpKind::Write };
+                let kind = if dice & 0x100 == 0 { setup.probe } else { OpKind::Write };
                 let op = rig.op(kind, slot, dice % BLOCKS);
                 match rig.submit(&op) {
                     Submission::Accepted => accepted += 1,

@@ -114,6 +114,7 @@ pub(super) struct Rig<E: Engine> {
     pub(super) pool: SlotPool,
     pub(super) scratch: Scratch,
     pub(super) depth: usize,
+    probe: OpKind,
     in_lane: Vec<bool>,
     out: Completions,
 }
@@ -137,7 +138,7 @@ impl<E: Engine> Rig<E> {
         let pool = SlotPool::new(depth, SLOT_BYTES, 0, &Backing::Anonymous).expect("buffers");
         let lane = open_lane::<E>(setup, depth, &pool, &scratch)?;
         let out = Completions::with_room(depth);
-        Ok(Rig { lane: Some(lane), pool, scratch, depth, in_lane: vec![false; depth], out })
+        Ok(Rig { lane: Some(lane), pool, scratch, depth, probe: setup.probe, in_lane: vec![false; depth], out })
     }
 
     /// Drops the lane, whatever it holds, and opens another over the same files and buffers.
@@ -164,6 +165,11 @@ impl<E: Engine> Rig<E> {
         let file = if by_path { (block % self.scratch.targets.len()) as u32 } else { 0 };
         let offset = if by_path { 0 } else { (block * BLOCK) as u64 };
         Op { offset, length: BLOCK as u32, buffer_offset: 0, file, slot: slot as u16, kind, priority: 0 }
+    }
+
+    /// The operation that the queue is tried with, on one block.
+    pub(super) fn probe(&self, slot: usize, block: usize) -> Op {
+        self.op(self.probe, slot, block)
     }
 
     /// Offers an operation.

@@ -6,8 +6,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use iolab_jobfile::help;
 use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunOptions};
+use iolab_jobfile::help;
 use iolab_plan::Plan;
 use iolab_recording::{Outcome, Recording};
 use iolab_report::TerseVersion;

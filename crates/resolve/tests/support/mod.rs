@@ -60,6 +60,7 @@ const SYNCHRONOUS: Capabilities = Capabilities {
     trims: true,
     syncs: false,
     direct: true,
+    extends_files: true,
 };
 
 static RING_OPTIONS: [OptionEntry; 3] = [
