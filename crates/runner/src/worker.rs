@@ -225,7 +225,7 @@ impl Go<'_, '_> {
             queue,
             watch,
             trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device),
-            unflushed: Vec::with_capacity(queue.depth),
+            unflushed: 0,
             in_flight: 0,
         };
         hot.recorder.start_measuring(begun_ns);

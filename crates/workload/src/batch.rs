@@ -58,6 +58,14 @@ impl OpBatch {
         op
     }
 
+    /// Takes the first operation without looking at it (again).
+    #[inline]
+    pub fn skip_front(&mut self) {
+        if self.front < self.end {
+            self.front += 1;
+        }
+    }
+
     /// Forgets everything.
     #[inline]
     pub fn clear(&mut self) {
