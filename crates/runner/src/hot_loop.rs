@@ -108,7 +108,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                     pause = Pause::Over;
                     break;
                 }
-                if let Some(halt) = self.hand_over(&mut begun_ns) {
+                let halt = if P::PACED || self.filler.is_some() {
+                    self.hand_over(&mut begun_ns)
+                } else {
+                    self.hand_over_all(begun_ns)
+                };
+                if let Some(halt) = halt {
                     pause = halt;
                     break;
                 }
@@ -122,6 +127,19 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 return pause;
             }
         }
+    }
+
+    /// Gives as many operations as there is room for to the lane; nothing is to be done for each before it goes.
+    #[inline(always)]
+    fn hand_over_all(&mut self, begun_ns: u64) -> Option<Pause> {
+        let HotLoop { batch, slots, lane, .. } = self;
+        let room = (self.queue.depth - self.in_flight).min(self.queue.burst - self.unflushed);
+        let ops = batch.as_slice();
+        let (accepted, answer) = slots.hand_over_all(&ops[..ops.len().min(room)], begun_ns, |op| lane.submit(op));
+        batch.skip(accepted);
+        self.in_flight += accepted;
+        self.unflushed += accepted;
+        (answer != Submission::Accepted).then(|| self.not_accepted(answer))
     }
 
     /// Gives the operation at the head of the stream to the lane. `Some` when it took none, and why.
@@ -150,13 +168,11 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         slot.intended_ns = intended_ns;
         slot.begun_ns = *begun_ns;
         slot.submitted_ns = *begun_ns;
-        let kind = slot.op.kind;
         pacer.released(op, *begun_ns);
         slots.hand_over();
-        batch.skip_front();
+        batch.skip(1);
         self.in_flight += 1;
         self.unflushed += 1;
-        self.recorder.tally().issued[kind as usize & 7] += 1;
         None
     }
 

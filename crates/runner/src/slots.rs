@@ -3,7 +3,7 @@
 //! A slot is the loop's (on the free stack) or the lane's (accepted, not yet reaped). Both hand-overs are
 //! asserted.
 
-use iolab_engine::{Op, OpKind};
+use iolab_engine::{Op, OpKind, Submission};
 
 /// One slot's operation and stamps, ns.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +64,36 @@ impl Slots {
     #[inline(always)]
     pub(crate) fn hand_over(&mut self) {
         self.free_count -= 1;
+    }
+
+    /// Offers operations to the lane, each in a free slot, until it takes one no more. Returns how many it took and
+    /// its last answer.
+    #[inline(always)]
+    pub(crate) fn hand_over_all(
+        &mut self,
+        ops: &[Op],
+        begun_ns: u64,
+        mut submit: impl FnMut(&Op) -> Submission,
+    ) -> (usize, Submission) {
+        let mut accepted = 0;
+        for (op, &number) in ops.iter().zip(self.stack[..self.free_count].iter().rev()) {
+            let slot = &mut self.slots[usize::from(number)];
+            slot.op = *op;
+            slot.op.slot = number;
+            let answer = submit(&slot.op);
+            if answer != Submission::Accepted {
+                self.free_count -= accepted;
+                return (accepted, answer);
+            }
+            debug_assert!(!slot.lanes, "slot {number} handed over twice");
+            slot.lanes = true;
+            slot.intended_ns = begun_ns;
+            slot.begun_ns = begun_ns;
+            slot.submitted_ns = begun_ns;
+            accepted += 1;
+        }
+        self.free_count -= accepted;
+        (accepted, Submission::Accepted)
     }
 
     /// Stamps the last `count` slots handed over. Must come before any of them is taken back.

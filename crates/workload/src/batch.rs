@@ -58,12 +58,10 @@ impl OpBatch {
         op
     }
 
-    /// Takes the first operation without looking at it (again).
+    /// Takes the first `count` operations without looking at them (again).
     #[inline]
-    pub fn skip_front(&mut self) {
-        if self.front < self.end {
-            self.front += 1;
-        }
+    pub fn skip(&mut self, count: usize) {
+        self.front = (self.front + count).min(self.end);
     }
 
     /// Forgets everything.
