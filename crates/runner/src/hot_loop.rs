@@ -253,11 +253,13 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// The next operations of the stream, or of its next pass.
     #[cold]
     fn refill(&mut self) -> bool {
-        while self.stream.fill(&mut self.batch) == 0 {
+        if self.stream.fill(&mut self.batch) == 0 {
             if !self.watch.begin_next_pass() {
                 return false;
             }
             self.stream.restart();
+            // A pass without operations would be followed by passes without operations, for ever.
+            return self.stream.fill(&mut self.batch) > 0;
         }
         true
     }
@@ -273,7 +275,11 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 return;
             }
         } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            self.recorder.completed(&sample_of(&slot, now));
+            if slot.op.kind.is_sync() {
+                self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
+            } else {
+                self.recorder.completed(&sample_of(&slot, now));
+            }
         } else {
             self.watch.look_at_once();
         }

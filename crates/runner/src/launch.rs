@@ -50,8 +50,9 @@ impl Clocks {
 }
 
 impl Ground<'_> {
-    /// Lives worker `index`'s life on the calling thread and delivers its recording.
-    pub(crate) fn live(&self, index: usize) {
+    /// Lives worker `index`'s life on the calling thread and delivers its recording. False when it cannot be
+    /// delivered.
+    pub(crate) fn live(&self, index: usize) -> bool {
         let plan = &self.plan.workers[index];
         let task = Task {
             plan,
@@ -65,9 +66,9 @@ impl Ground<'_> {
                 .unwrap_or_else(|panic| crashed(plan.number, 0, format!("internal error: {}", said(&*panic)))),
             None => crashed(plan.number, 0, format!("engine {} is not built in", plan.engine.name)),
         };
-        // The parent reports a worker without a letter as crashed.
-        let _ = self.letters[index].put(&recording);
+        let delivered = self.letters[index].put(&recording).is_ok();
         task.seat.set_state(State::Done);
+        delivered
     }
 
     /// Forks every worker that is to be a process. Returns their process ids by worker.
@@ -82,8 +83,8 @@ impl Ground<'_> {
             match unsafe { iolab_process::fork() } {
                 Ok(Fork::Parent(pid)) => pids[index] = Some(pid),
                 Ok(Fork::Child) => {
-                    self.live(index);
-                    exit_now(0);
+                    let delivered = self.live(index);
+                    exit_now(i32::from(!delivered));
                 }
                 Err(source) => {
                     pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));

@@ -1,6 +1,7 @@
 //! Supervising a run from the main thread: opening gates stage by stage, passing on orders, noticing deaths,
 //! telling the observer.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,6 +16,8 @@ use crate::launch::{Ground, process_end};
 use crate::run::collect;
 
 const TICK_NS: u64 = 100_000_000;
+/// How often to look for the end of a process that has delivered its recording and is about to exit.
+const LINGER_NS: u64 = 500_000;
 /// How long workers have to deliver a snapshot or, after an abandoned run, their last letter.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
@@ -58,6 +61,8 @@ pub(crate) struct Supervisor<'a> {
     ends: Vec<Option<ChildEnd>>,
     gates: Vec<u32>,
     settled: Vec<bool>,
+    /// Whether a worker is done but its process not yet collected.
+    lingering: bool,
     clock: &'a Clock,
     interrupts: &'a AtomicU32,
     origin_ns: Option<u64>,
@@ -81,6 +86,7 @@ impl<'a> Supervisor<'a> {
             ends: vec![None; workers],
             gates: vec![0; workers],
             settled: vec![false; workers],
+            lingering: false,
             clock,
             interrupts,
             origin_ns: None,
@@ -95,14 +101,15 @@ impl<'a> Supervisor<'a> {
         let mut next_tick_ns = 0;
         loop {
             let seen = self.ground.control.rings();
+            let tick = self.clock.now_ns() >= next_tick_ns;
             self.pass_on_interrupts();
-            self.settle_ended();
+            self.settle_ended(tick);
             if self.settled.iter().all(|settled| *settled) {
                 break;
             }
             self.open_gates();
             let now_ns = self.clock.now_ns();
-            if now_ns >= next_tick_ns {
+            if tick {
                 next_tick_ns = now_ns + TICK_NS;
                 observer.progress(&self.progress(now_ns));
                 if observer.wants_snapshot() {
@@ -110,7 +117,8 @@ impl<'a> Supervisor<'a> {
                     observer.snapshot(&snapshot);
                 }
             }
-            self.ground.control.wait_for_change(seen, next_tick_ns.saturating_sub(now_ns).min(TICK_NS));
+            let longest_ns = if self.lingering { LINGER_NS } else { TICK_NS };
+            self.ground.control.wait_for_change(seen, next_tick_ns.saturating_sub(now_ns).min(longest_ns));
         }
         let now_ns = self.clock.now_ns();
         observer.progress(&self.progress(now_ns));
@@ -135,20 +143,27 @@ impl<'a> Supervisor<'a> {
         &self.ground.plan.workers
     }
 
-    /// Marks workers that have ended, and lets `exitall` act on it.
-    fn settle_ended(&mut self) {
+    /// Marks workers that have ended, and lets `exitall` act on it. Processes that have not said that they are done
+    /// are looked at only on a tick: one of those has died, and asking the kernel about each costs a system call.
+    fn settle_ended(&mut self, tick: bool) {
+        self.lingering = false;
         for worker in 0..self.gates.len() {
             if self.settled[worker] {
                 continue;
             }
             let done = self.ground.control.state(worker) == State::Done;
-            if let Some(end) = process_end(self.pids[worker]) {
+            if !done && (!tick || self.pids[worker].is_none()) {
+                continue;
+            }
+            if self.pids[worker].is_some() {
+                // A process is settled when it has been collected, so that none is left behind.
+                let Some(end) = process_end(self.pids[worker]) else {
+                    self.lingering |= done;
+                    continue;
+                };
                 self.ends[worker] = Some(end);
                 self.pids[worker] = None;
                 self.ground.control.declare_done(worker);
-            } else if !done || self.pids[worker].is_some() {
-                // A process is settled when it has been collected, so that none is left behind.
-                continue;
             }
             self.settled[worker] = true;
             self.pass_on_exit(worker);
@@ -181,18 +196,14 @@ impl<'a> Supervisor<'a> {
     /// with it are ready.
     fn open_gates(&mut self) {
         let workers = self.workers();
-        let over = |index: usize| self.settled[index];
-        let mut to_set_up = Vec::new();
-        for (index, plan) in workers.iter().enumerate().filter(|(index, _)| self.gates[*index] == 0) {
-            let earlier_over = workers.iter().enumerate().all(|(other, its)| its.stage >= plan.stage || over(other));
-            let awaited_over = plan
-                .wait_for
-                .as_ref()
-                .is_none_or(|name| workers.iter().enumerate().all(|(other, its)| its.job != *name || over(other)));
-            if earlier_over && awaited_over {
-                to_set_up.push(index);
-            }
-        }
+        let unsettled = || workers.iter().zip(&self.settled).filter(|(_, settled)| !**settled).map(|(plan, _)| plan);
+        let Some(stage) = unsettled().map(|plan| plan.stage).min() else { return };
+        let waiting = || (0..workers.len()).filter(|index| self.gates[*index] == 0 && workers[*index].stage <= stage);
+        let awaits = waiting().any(|index| workers[index].wait_for.is_some());
+        let busy: HashSet<&str> =
+            if awaits { unsettled().map(|plan| plan.job.as_str()).collect() } else { HashSet::new() };
+        let awaited_over = |index: &usize| workers[*index].wait_for.as_deref().is_none_or(|name| !busy.contains(name));
+        let to_set_up: Vec<usize> = waiting().filter(awaited_over).collect();
         for index in to_set_up {
             self.open(index, GATE_SET_UP);
         }

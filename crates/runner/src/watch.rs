@@ -181,7 +181,7 @@ impl<'a> Watch<'a> {
         }
         let totals = recorder.tally().totals;
         if self.is_measuring() {
-            self.seat.publish(&totals.ios, &totals.bytes, now_ns - self.measuring_since_ns);
+            self.seat.publish(&totals.ios, &totals.bytes, now_ns.saturating_sub(self.measuring_since_ns));
             if let Some(reason) = self.floor.missed(now_ns, &totals.ios, &totals.bytes) {
                 trouble.floor_missed(reason);
             }
@@ -230,7 +230,7 @@ impl<'a> Watch<'a> {
 impl Floor {
     /// Checks the floors at the end of each cycle.
     fn missed(&mut self, now_ns: u64, ios: &[u64; 3], bytes: &[u64; 3]) -> Option<String> {
-        let elapsed_ns = now_ns - self.cycle_begun_ns;
+        let elapsed_ns = now_ns.saturating_sub(self.cycle_begun_ns);
         if (self.bytes_per_s, self.iops) == ([0; 3], [0; 3]) || elapsed_ns < self.cycle_ns {
             return None;
         }

@@ -113,11 +113,13 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         .map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })?;
     recording.notes.extend_from_slice(lane.notes());
     task.seat.set_state(State::Ready);
-    if task.seat.wait_for_gate(GATE_RUN) != Order::None || !delay(task) {
-        return Ok(Stop::Interrupt);
+    if let Some(stop) = stopped(task.seat.wait_for_gate(GATE_RUN)).or_else(|| delay(task)) {
+        return Ok(stop);
     }
     let origin_ns = task.seat.origin_ns();
-    let expected = plan.limits.runtime_ns.map_or(64, |ns| ns / plan.measurement.interval_ns.max(1) + 8);
+    let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
+    // Room that is never touched costs no memory; growing costs an allocation among the measured operations.
+    let expected = (longest_ns / plan.measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
     let intervals = IntervalSeries::new(origin_ns, plan.measurement.interval_ns, expected as usize);
     let tally = Tally::new(request.depth, intervals);
     let measurement = &plan.measurement;
@@ -163,16 +165,25 @@ fn is_paced(plan: &WorkerPlan) -> bool {
     pacing.rate_bytes != [0; 3] || pacing.rate_iops != [0; 3] || pacing.think.is_some()
 }
 
-/// `startdelay`; false when the run ended meanwhile.
-fn delay(task: &Task<'_>) -> bool {
-    let until_ns = task.clock.now_ns() + task.plan.limits.start_delay_ns;
+/// What an order given before the first operation means.
+fn stopped(order: Order) -> Option<Stop> {
+    match order {
+        Order::None => None,
+        Order::Finish => Some(Stop::Finish),
+        Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
+    }
+}
+
+/// `startdelay`; says so when the run ended meanwhile.
+fn delay(task: &Task<'_>) -> Option<Stop> {
+    let until_ns = task.clock.now_ns().saturating_add(task.plan.limits.start_delay_ns);
     while task.clock.now_ns() < until_ns {
-        if task.seat.order() != Order::None {
-            return false;
+        if let Some(stop) = stopped(task.seat.order()) {
+            return Some(stop);
         }
         task.clock.sleep_until(until_ns.min(task.clock.now_ns() + 20_000_000), 0);
     }
-    true
+    None
 }
 
 fn queue_of(plan: &QueuePlan) -> Queue {
