@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use iolab_observe::{Hazard, System, WriteTarget};
-use iolab_plan::{Direction, Plan, WorkerPlan};
+use iolab_plan::{Direction, FilePlan, Plan, WorkerPlan};
 use iolab_resolve::Mode;
 
 /// What was found.
@@ -25,8 +25,8 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
     let system = System::live();
     let mut verdict = Verdict::default();
     let mut seen = BTreeSet::new();
-    for worker in plan.workers.iter().filter(|worker| destroys(worker)) {
-        for file in &worker.files {
+    for worker in &plan.workers {
+        for file in worker.files.iter().filter(|file| destroys(worker) || is_extended(file)) {
             if !seen.insert(file.path.clone()) || is_allowed(&file.path, allowed) {
                 continue;
             }
@@ -40,31 +40,28 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
 }
 
 fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict) {
-    let path = match hazard {
-        Hazard::Mounted { path, .. }
-        | Hazard::Swap { path, .. }
-        | Hazard::Held { path, .. }
-        | Hazard::LoopBacking { path, .. }
-        | Hazard::Claimed { path }
-        | Hazard::Partitioned { path, .. }
-        | Hazard::ForeignFile { path, .. }
-        | Hazard::Unknown { path, .. } => path,
-    };
     let waived = hazard.is_about_a_device_in_use() && worker.layout.allow_mounted_write;
     if waived || (mode == Mode::Fio && !hazard.is_about_a_device_in_use()) {
-        verdict.warnings.push(format!("{hazard}; job {} overwrites it all the same", worker.job));
+        let deed = if destroys(worker) { "overwrites" } else { "extends" };
+        verdict.warnings.push(format!("{hazard}; job {} {deed} it all the same", worker.job));
         return;
     }
+    let deed = if destroys(worker) { "overwrite" } else { "extend" };
     verdict.refusals.push(format!(
-        "{hazard}; job {} would overwrite it. If that is what you want, say --allow-destroy {}",
+        "{hazard}; job {} would {deed} it. If that is what you want, say --allow-destroy {}",
         worker.job,
-        path.display()
+        hazard.path().display()
     ));
 }
 
 fn destroys(worker: &WorkerPlan) -> bool {
     worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
         || worker.engine.name == "filedelete"
+}
+
+/// Whether a file that is only read is first made longer than it is.
+fn is_extended(file: &FilePlan) -> bool {
+    std::fs::metadata(&file.path).is_ok_and(|metadata| metadata.is_file() && metadata.len() < file.layout_bytes)
 }
 
 fn is_allowed(path: &Path, allowed: &[PathBuf]) -> bool {

@@ -11,7 +11,7 @@ use iolab_plan::{BufferContent, Fallocate, Plan, WorkerPlan};
 use iolab_workload::BufferFiller;
 use rustix::fs::FallocateFlags;
 
-use crate::open_files::{fatal, reads};
+use crate::open_files::{fatal, holds_nothing, mark, reads};
 use crate::registry::EngineEntry;
 use crate::trouble::Fatal;
 use crate::{Observer, engine_of};
@@ -78,7 +78,11 @@ fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> R
     let layout = &task.worker.layout;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(layout.allow_create).truncate(false);
+    let fresh = holds_nothing(path);
     let file = options.open(path).map_err(|error| fatal(&context("laying out"), &error))?;
+    if fresh {
+        mark(&file);
+    }
     let length = file.metadata().map_err(|error| fatal(&context("stat"), &error))?.len();
     reserve(&file, layout.fallocate, task).map_err(|error| fatal(&context("reserving space"), &error))?;
     if task.with_data {

@@ -3,7 +3,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 use iolab_engine::{Capabilities, FileUse, TargetFile};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
@@ -113,13 +114,35 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Fatal> {
     if writing && layout.allow_create && !file.block_device {
         options.create(true);
     }
-    options.open(&file.path).map_err(|error| {
+    let fresh = writing && !file.block_device && holds_nothing(&file.path);
+    let handle = options.open(&file.path).map_err(|error| {
         let mut failure = fatal(&file.path.display().to_string(), &error);
         if layout.direct && failure.errno == libc::EINVAL {
             failure.message.push_str(" (this file system has no direct I/O: use direct=0)");
         }
         failure
-    })
+    })?;
+    if fresh {
+        mark(&handle);
+    }
+    Ok(handle)
+}
+
+/// Whether there is no file yet, or a regular one without data: what will be in it then is the job's work.
+pub(crate) fn holds_nothing(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => metadata.len() == 0 || metadata.blocks() == 0,
+        Ok(_) => false,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Marks a file as made by a job, so that later jobs may overwrite it.
+pub(crate) fn mark(file: &File) {
+    // Without the mark a later run asks the user before it overwrites the file: no reason to fail this one.
+    if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        let _ = iolab_observe::mark_layout(file);
+    }
 }
 
 fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool) -> Result<(), Fatal> {

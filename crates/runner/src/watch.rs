@@ -3,7 +3,7 @@
 
 use iolab_clock::Clock;
 use iolab_measure::Recorder;
-use iolab_plan::{LimitPlan, PacingPlan};
+use iolab_plan::{Direction, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{Outcome, WorkerRecording};
 
@@ -68,7 +68,8 @@ struct Floor {
 
 impl<'a> Watch<'a> {
     /// A watch for I/O that begins at `now_ns`.
-    pub(crate) fn new(seat: Seat<'a>, limits: &LimitPlan, pacing: &PacingPlan, now_ns: u64) -> Watch<'a> {
+    pub(crate) fn new(seat: Seat<'a>, plan: &WorkerPlan, now_ns: u64) -> Watch<'a> {
+        let limits = &plan.limits;
         let ramp_until_ns = (limits.ramp_ns > 0).then(|| now_ns + limits.ramp_ns);
         let mut watch = Watch {
             seat,
@@ -80,13 +81,7 @@ impl<'a> Watch<'a> {
             usage_at_start: thread_usage(),
             passes_left: if limits.time_based { u64::MAX } else { limits.loops.max(1) - 1 },
             pauses_between_passes: false,
-            floor: Floor {
-                bytes_per_s: pacing.rate_min_bytes,
-                iops: pacing.rate_min_iops,
-                cycle_ns: pacing.cycle_ms.max(1) * 1_000_000,
-                cycle_begun_ns: now_ns,
-                at_begin: Default::default(),
-            },
+            floor: Floor::new(plan, now_ns),
             snapshots: None,
         };
         if ramp_until_ns.is_none() {
@@ -228,6 +223,23 @@ impl<'a> Watch<'a> {
 }
 
 impl Floor {
+    /// The floors of the directions that the job uses: the others cannot but miss theirs.
+    fn new(plan: &WorkerPlan, now_ns: u64) -> Floor {
+        let used = |floor: [u64; 3]| {
+            Direction::ALL.map(|direction| {
+                let uses = plan.workload.pattern.directions.contains(&direction);
+                if uses { floor[direction.index()] } else { 0 }
+            })
+        };
+        Floor {
+            bytes_per_s: used(plan.pacing.rate_min_bytes),
+            iops: used(plan.pacing.rate_min_iops),
+            cycle_ns: plan.pacing.cycle_ms.max(1) * 1_000_000,
+            cycle_begun_ns: now_ns,
+            at_begin: Default::default(),
+        }
+    }
+
     /// Checks the floors at the end of each cycle.
     fn missed(&mut self, now_ns: u64, ios: &[u64; 3], bytes: &[u64; 3]) -> Option<String> {
         let elapsed_ns = now_ns.saturating_sub(self.cycle_begun_ns);

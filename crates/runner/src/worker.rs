@@ -45,6 +45,10 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
     if task.seat.wait_for_gate(GATE_SET_UP) != Order::None {
         return recording;
     }
+    if task.plan.layout.create_only {
+        recording.outcome = Outcome::Finished;
+        return recording;
+    }
     task.seat.set_state(State::SettingUp);
     let outcome = set_up::<E>(task).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
@@ -211,7 +215,7 @@ impl Go<'_, '_> {
         let (plan, clock) = (task.plan, task.clock);
         let begun_ns = clock.now_ns();
         recording.started_ns = begun_ns.saturating_sub(origin_ns);
-        let mut watch = Watch::new(task.seat, &plan.limits, &plan.pacing, begun_ns);
+        let mut watch = Watch::new(task.seat, plan, begun_ns);
         watch.deliver_to(task.letters, plan.number, recording.started_ns);
         if plan.layout.unlink_each_loop {
             watch.pause_between_passes();
