@@ -8,7 +8,7 @@ use std::path::Path;
 
 use iolab_engine::{Capabilities, FileUse, TargetFile};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
-use rustix::fs::Advice;
+use rustix::fs::{Advice, SeekFrom};
 
 use crate::trouble::{Fatal, errno_text};
 
@@ -149,7 +149,7 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool
     let layout = &plan.layout;
     if layout.pre_read && reads(plan) {
         pre_read(file)?;
-    } else if layout.invalidate && !layout.direct {
+    } else if layout.invalidate && !layout.direct && has_data(handle) {
         // Dirty pages are not dropped by POSIX_FADV_DONTNEED, so they are written first.
         let _ = handle.sync_data();
         let _ = rustix::fs::fadvise(handle, 0, None, Advice::DontNeed);
@@ -168,6 +168,17 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool
         let _ = rustix::fs::fadvise(handle, file.start_bytes, std::num::NonZeroU64::new(file.length_bytes), advice);
     }
     set_write_hint(handle, layout.write_hint)
+}
+
+/// Whether anything of the file could be in the page cache. Asking is much cheaper than flushing a file that holds
+/// nothing but reserved space, which costs a journal commit.
+fn has_data(handle: &File) -> bool {
+    let found = rustix::fs::seek(handle, SeekFrom::Data(0));
+    if found.is_ok() {
+        // Engines that use the file position begin at the start.
+        let _ = rustix::fs::seek(handle, SeekFrom::Start(0));
+    }
+    found != Err(rustix::io::Errno::NXIO)
 }
 
 /// Reads the file once, so that it is in the page cache.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iolab_clock::Clock;
@@ -89,43 +90,41 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         gettimeofday: Clock::gettimeofday(),
         best: clock.clone(),
     };
-    let ground = Ground { plan, engines, control: &control, letters: &letters, spools: &spools, clocks: &clocks };
+    let (plan, engines) = (plan.clone(), engines.to_vec());
+    let ground = Arc::new(Ground { plan, engines, control, letters, spools, clocks });
     let pids = ground.fork_processes()?;
 
     let empty = Recording {
         iolab_recording: FORMAT,
         iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
-        plan: plan.clone(),
+        plan: ground.plan.clone(),
         host: HostFacts { clock: clock.name().to_owned(), ..host },
         started_unix_ns: clock.unix_ns(),
         elapsed_ns: 0,
         workers: Vec::new(),
         devices: Vec::new(),
-        warnings: plan.warnings.clone(),
+        warnings: ground.plan.warnings.clone(),
         interrupted: false,
     };
     let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
-    let started = std::thread::scope(|scope| {
-        for (index, worker) in plan.workers.iter().enumerate().filter(|(_, worker)| worker.process.thread) {
-            let ground = &ground;
-            let spawned =
-                std::thread::Builder::new().name(worker.job.clone()).spawn_scoped(scope, move || ground.live(index));
-            if let Err(source) = spawned {
-                supervisor.give_up();
-                return Err(RunError::Start { job: worker.job.clone(), source });
-            }
+    let threads = ground.spawn_threads().inspect_err(|_| supervisor.give_up())?;
+    supervisor.supervise(observer);
+    for (thread, state) in threads.into_iter().zip((0..).map(|worker| ground.control.state(worker))) {
+        // One that did not end although it was told to is left behind: it holds its own share of the ground.
+        if let Some(thread) = thread.filter(|_| state == State::Done) {
+            // Panics were caught within.
+            let _ = thread.join();
         }
-        supervisor.supervise(observer);
-        Ok(())
-    });
-    started?;
+    }
     let recording = supervisor.into_recording();
+    let spools = ground.spools.iter().map(|spool| spool.as_ref().map(File::try_clone).transpose());
+    let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })
 }
 
 /// The recordings in the letter boxes, with a stand-in for every worker that left none.
-pub(crate) fn collect(ground: &Ground<'_>, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
-    let each = ground.plan.workers.iter().zip(ground.letters).zip(ends).enumerate();
+pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
+    let each = ground.plan.workers.iter().zip(&ground.letters).zip(ends).enumerate();
     each.map(|(index, ((plan, letters), end))| match (letters.take(), end) {
         (letter, Some(ChildEnd::Killed(signal))) => {
             let mut recording = letter.unwrap_or_else(|| crashed(plan.number, *signal, String::new()));

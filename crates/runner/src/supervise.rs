@@ -20,8 +20,10 @@ use crate::run::collect;
 const TICK_NS: u64 = 100_000_000;
 /// How often to look for the end of a process that has delivered its recording and is about to exit.
 const LINGER_NS: u64 = 500_000;
-/// How long workers have to deliver a snapshot or, after an abandoned run, their last letter.
+/// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// How long they have to deliver their last letter after the user asked for the end a second time.
+const LAST_WORDS_NS: u64 = 300_000_000;
 
 /// Told what a run is doing. All methods are called from the main thread.
 pub trait Observer {
@@ -58,13 +60,15 @@ pub struct WorkerProgress {
 }
 
 pub(crate) struct Supervisor<'a> {
-    ground: &'a Ground<'a>,
+    ground: &'a Ground,
     pids: Vec<Option<i32>>,
     ends: Vec<Option<ChildEnd>>,
     gates: Vec<u32>,
     settled: Vec<bool>,
     /// Whether a worker is done but its process not yet collected.
     lingering: bool,
+    /// Worker threads that did not end although they were told to, twice.
+    left_behind: Vec<usize>,
     clock: &'a Clock,
     interrupts: &'a AtomicU32,
     origin_ns: Option<u64>,
@@ -75,7 +79,7 @@ pub(crate) struct Supervisor<'a> {
 
 impl<'a> Supervisor<'a> {
     pub(crate) fn new(
-        ground: &'a Ground<'a>,
+        ground: &'a Ground,
         pids: Vec<Option<i32>>,
         clock: &'a Clock,
         interrupts: &'a AtomicU32,
@@ -89,6 +93,7 @@ impl<'a> Supervisor<'a> {
             gates: vec![0; workers],
             settled: vec![false; workers],
             lingering: false,
+            left_behind: Vec::new(),
             clock,
             interrupts,
             origin_ns: None,
@@ -138,6 +143,10 @@ impl<'a> Supervisor<'a> {
 
     pub(crate) fn into_recording(mut self) -> Recording {
         self.recording.workers = collect(self.ground, &self.ends);
+        for worker in self.left_behind {
+            let message = "it was still waiting for its device when the run was ended".to_owned();
+            self.recording.workers[worker].outcome = Outcome::Crashed { signal: 0, message };
+        }
         self.recording
     }
 
@@ -234,7 +243,7 @@ impl<'a> Supervisor<'a> {
             return;
         }
         let touches_files = |worker: &&WorkerPlan| {
-            let engine = engine_of(self.ground.engines, worker);
+            let engine = engine_of(&self.ground.engines, worker);
             engine.is_some_and(|engine| engine.description.capabilities.files != FileUse::Nothing)
         };
         let files = self.workers().iter().filter(touches_files).flat_map(|worker| &worker.files);
@@ -258,8 +267,12 @@ impl<'a> Supervisor<'a> {
         }
         if count > 1 {
             let now_ns = self.clock.now_ns();
-            if now_ns >= *self.abandon_at_ns.get_or_insert(now_ns + PATIENCE_NS) {
+            if now_ns >= *self.abandon_at_ns.get_or_insert(now_ns + LAST_WORDS_NS) {
                 self.pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+                // A thread cannot be killed; the end of the program ends it.
+                let stuck = |worker: &usize| !self.settled[*worker] && self.workers()[*worker].process.thread;
+                self.left_behind = (0..self.gates.len()).filter(stuck).collect();
+                self.left_behind.iter().for_each(|worker| self.settled[*worker] = true);
             }
         }
     }
@@ -275,7 +288,7 @@ impl<'a> Supervisor<'a> {
 
     /// Asks every running worker for its recording so far and waits for the answers, but not for ever.
     fn snapshot(&self) -> Recording {
-        let control = self.ground.control;
+        let control = &self.ground.control;
         let running = |worker: &usize| matches!(control.state(*worker), State::Ramping | State::Running);
         let asked: Vec<usize> = (0..self.gates.len()).filter(running).collect();
         asked.iter().for_each(|worker| control.ask_snapshot(*worker));
