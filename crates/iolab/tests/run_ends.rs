@@ -16,7 +16,7 @@ fn ios(recording: &Recording) -> Vec<u64> {
 
 /// Jobs are running once the status says so; a recorded half second is enough for figures.
 fn a_while() {
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    std::thread::sleep(std::time::Duration::from_millis(250));
 }
 
 #[test]
@@ -169,11 +169,11 @@ fn the_run_time_is_exact_to_a_tenth_of_a_second() {
         ("posixaio", "thinktime=10s"),
         ("psync", "startdelay=200ms\nrate=1k"),
     ] {
-        let text = format!("[a]\nioengine={engine}\nrw=randread\nsize=4m\nruntime=700ms\ntime_based\n{more}\n");
+        let text = format!("[a]\nioengine={engine}\nrw=randread\nsize=4m\nruntime=300ms\ntime_based\n{more}\n");
         lab.job(&text).ended(0, "");
         let recording = lab.recording();
         let runtime_ms = recording.workers[0].runtime_ns as f64 / 1e6;
-        assert!((700.0..800.0).contains(&runtime_ms), "{engine} {more}: {runtime_ms} ms");
+        assert!((300.0..400.0).contains(&runtime_ms), "{engine} {more}: {runtime_ms} ms");
         assert!(ios(&recording)[0] > 0, "{engine} {more}");
     }
 }
