@@ -46,21 +46,36 @@ impl Lab {
         self.start(arguments).finish()
     }
 
+    /// The same, with more in its environment.
+    pub(crate) fn run_with<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
+        &self,
+        arguments: I,
+        environment: &[(&str, PathBuf)],
+    ) -> Done {
+        self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, environment).finish()
+    }
+
     /// The program as `fio`.
     pub(crate) fn fio<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Done {
-        self.start_program(env!("CARGO_BIN_EXE_fio"), arguments).finish()
+        self.start_program(env!("CARGO_BIN_EXE_fio"), arguments, &[]).finish()
     }
 
     /// Starts the program with these arguments.
     pub(crate) fn start<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Running {
-        self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments)
+        self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, &[])
     }
 
-    fn start_program<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, program: &str, arguments: I) -> Running {
+    fn start_program<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
+        &self,
+        program: &str,
+        arguments: I,
+        environment: &[(&str, PathBuf)],
+    ) -> Running {
         let child = Command::new(program)
             .args(arguments)
             .current_dir(self.folder.path())
             .env("IOLAB_RECORDINGS", self.path("recordings"))
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::from(std::fs::File::create(self.path(".stdout")).unwrap()))
             .stderr(Stdio::from(std::fs::File::create(self.path(".stderr")).unwrap()))
