@@ -81,7 +81,7 @@ fn times_since_the_epoch() {
     let lab = Lab::new();
     let now_ms = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
     let before_ms = now_ms();
-    lab.job("[a]\nioengine=psync\nrw=write\nsize=64k\nwrite_lat_log=l\nlog_unix_epoch=1\nwrite_hist_log=h\n")
+    lab.job("[a]\nioengine=psync\nrw=write\nsize=64k\nwrite_lat_log=l\nlog_unix_epoch=1\nwrite_hist_log=h\nlog_hist_msec=1000\n")
         .ended(0, "");
     let after_ms = now_ms();
     for line in lines(&lab, "l_lat.1.log").iter().chain(&lines(&lab, "h_clat_hist.1.log")) {
@@ -92,7 +92,7 @@ fn times_since_the_epoch() {
 #[test]
 fn histograms_count_every_operation() {
     let lab = Lab::new();
-    lab.job("[a]\nioengine=null\nrw=randrw\nsize=1g\nruntime=350ms\nwrite_hist_log=h\nlog_hist_msec=100\nlog_hist_coarseness=3\n")
+    lab.job("[a]\nioengine=null\nrw=randrw\nsize=1g\nruntime=350ms\ntime_based\nwrite_hist_log=h\nlog_hist_msec=100\nlog_hist_coarseness=3\n")
         .ended(0, "");
     let worker = lab.recording().workers.remove(0);
     let all = lines(&lab, "h_clat_hist.1.log");
@@ -153,7 +153,7 @@ fn entries_that_find_no_room_are_counted_and_the_run_goes_on() {
 #[test]
 fn the_sum_of_all_jobs() {
     let lab = Lab::new();
-    lab.file("job.fio", "[a]\nioengine=null\nrw=read\nsize=1g\nruntime=300ms\nnumjobs=2\n");
+    lab.file("job.fio", "[a]\nioengine=null\nrw=read\nsize=1g\nruntime=300ms\ntime_based\nnumjobs=2\n");
     lab.run(["run", "job.fio", "--bandwidth-log", "--output-format=terse"]).ended(0, "");
     assert!(!lines(&lab, "agg-read_bw.log").is_empty());
 }
