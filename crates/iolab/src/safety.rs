@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use iolab_observe::{Hazard, System, WriteTarget};
-use iolab_plan::{Direction, FilePlan, Plan, WorkerPlan};
+use iolab_plan::{BufferMemory, Direction, FilePlan, Plan, WorkerPlan};
 use iolab_resolve::Mode;
 
 /// What was found.
@@ -26,11 +26,12 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
     let mut verdict = Verdict::default();
     let mut seen = BTreeSet::new();
     for worker in &plan.workers {
-        for file in worker.files.iter().filter(|file| destroys(worker) || is_extended(file)) {
-            if !seen.insert(file.path.clone()) || is_allowed(&file.path, allowed) {
+        let files = worker.files.iter().filter(|file| destroys(worker) || is_extended(file));
+        let targets = files.map(|file| WriteTarget { path: &file.path, generated: file.generated });
+        for target in targets.chain(buffer_file(worker)) {
+            if !seen.insert(target.path.to_owned()) || is_allowed(target.path, allowed) {
                 continue;
             }
-            let target = WriteTarget { path: &file.path, generated: file.generated };
             for hazard in system.hazards(target) {
                 judge(&hazard, worker, mode, &mut verdict);
             }
@@ -57,6 +58,16 @@ fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict
 fn destroys(worker: &WorkerPlan) -> bool {
     worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
         || worker.engine.name == "filedelete"
+        || worker.layout.unlink
+        || worker.layout.unlink_each_loop
+}
+
+/// The file that `mem=mmap:FILE` makes as long as the buffers and, when it is shared, fills with their content.
+fn buffer_file(worker: &WorkerPlan) -> Option<WriteTarget<'_>> {
+    match &worker.buffers.memory {
+        BufferMemory::File { path, .. } => Some(WriteTarget { path: Path::new(path), generated: false }),
+        _ => None,
+    }
 }
 
 /// Whether a file that is only read is first made longer than it is.

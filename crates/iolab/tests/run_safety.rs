@@ -45,6 +45,13 @@ fn a_users_file_is_not_overwritten_unless_the_user_says_so() {
     lab.run(with(with(with(writing(&mine), "--rw=read"), "--size=8"), "--bs=8")).ended(0, "");
     assert!(untouched(), "reading what is there is harmless");
 
+    // A job that only reads may remove or fill files all the same.
+    let reading = || with(with(with(writing(&mine), "--rw=read"), "--size=8"), "--bs=8");
+    lab.run(with(reading(), "--unlink=1")).ended(3, "refused");
+    let buffers = ["run", "--name=b", "--ioengine=null", "--size=1m", "--mem=mmapshared:mine"];
+    lab.run(buffers).ended(3, "refused");
+    assert!(untouched());
+
     // Through a link, it is the same file.
     std::os::unix::fs::symlink(&mine, lab.path("link")).unwrap();
     lab.run(writing(&lab.path("link"))).ended(3, "refused");
@@ -77,6 +84,10 @@ fn files_that_jobs_made_may_be_overwritten_by_later_jobs() {
         let target = lab.path(name);
         lab.run(with(writing(&target), first)).ended(0, "");
         lab.run(writing(&target)).ended(0, "");
+    }
+    for _ in 0..2 {
+        lab.run(["run", "--name=b", "--ioengine=null", "--size=1m", "--rw=write", "--mem=mmapshared:buffers"])
+            .ended(0, "");
     }
     // What a user puts in the place of a job's file is the user's again.
     std::fs::remove_file(lab.path("written")).unwrap();

@@ -81,7 +81,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             }
             if self.in_flight == 0 {
                 match pause {
-                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns),
+                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns, self.pacer.busy_until_ns()),
                     Pause::Over => return (Stop::StreamOver, now),
                     // A lane that refuses everything while it holds nothing has ended in trouble.
                     Pause::Full => {}

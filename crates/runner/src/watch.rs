@@ -215,9 +215,10 @@ impl<'a> Watch<'a> {
         self.seat.answer_snapshot(asked);
     }
 
-    /// Sleeps until `due_ns`, but no longer than until the next look.
-    pub(crate) fn sleep(&self, clock: &Clock, due_ns: u64) {
+    /// Sleeps until `due_ns`, but no longer than until the next look; computes instead until `busy_until_ns`.
+    pub(crate) fn sleep(&self, clock: &Clock, due_ns: u64, busy_until_ns: u64) {
         let until_ns = due_ns.min(self.next_ns);
+        clock.sleep_until(until_ns.min(busy_until_ns), u64::MAX);
         clock.sleep_until(until_ns, if due_ns <= self.next_ns { SPIN_NS } else { 0 });
     }
 }

@@ -97,9 +97,17 @@ fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
         BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
         BufferMemory::File { path, shared } => Backing::File { path: path.into(), shared: *shared },
     };
+    let fresh = match &plan.buffers.memory {
+        BufferMemory::File { path, .. } => Some(path).filter(|path| open_files::holds_nothing(path.as_ref())),
+        _ => None,
+    };
     let slot_bytes = if moves_data { plan.buffers.slot_bytes as usize } else { 1 };
-    SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
-        .map_err(|error| open_files::fatal(&error.message, &error.source))
+    let pool = SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
+        .map_err(|error| open_files::fatal(&error.message, &error.source))?;
+    if let Some(file) = fresh.and_then(|path| File::open(path).ok()) {
+        open_files::mark(&file);
+    }
+    Ok(pool)
 }
 
 /// From the open lane to the closed one.
