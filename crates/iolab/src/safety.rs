@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use iolab_engine::FileUse;
 use iolab_observe::{Hazard, System, WriteTarget};
 use iolab_plan::{BufferMemory, Direction, FilePlan, Plan, WorkerPlan};
 use iolab_resolve::Mode;
+
+use crate::engine_registry;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -26,7 +29,8 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
     let mut verdict = Verdict::default();
     let mut seen = BTreeSet::new();
     for worker in &plan.workers {
-        let files = worker.files.iter().filter(|file| destroys(worker) || is_extended(file));
+        let (touches_files, destroys) = (touches_files(worker), destroys(worker));
+        let files = worker.files.iter().filter(|file| touches_files && (destroys || is_laid_out(file)));
         let targets = files.map(|file| WriteTarget { path: &file.path, generated: file.generated });
         for target in targets.chain(buffer_file(worker)) {
             if !seen.insert(target.path.to_owned()) || is_allowed(target.path, allowed) {
@@ -55,6 +59,11 @@ fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict
     ));
 }
 
+/// Whether the engine does anything with the files at all; `null` and `cpuio` make their offsets up.
+fn touches_files(worker: &WorkerPlan) -> bool {
+    engine_registry::description(&worker.engine.name).is_none_or(|engine| engine.capabilities.files != FileUse::Nothing)
+}
+
 fn destroys(worker: &WorkerPlan) -> bool {
     worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
         || worker.engine.name == "filedelete"
@@ -70,9 +79,10 @@ fn buffer_file(worker: &WorkerPlan) -> Option<WriteTarget<'_>> {
     }
 }
 
-/// Whether a file that is only read is first made longer than it is.
-fn is_extended(file: &FilePlan) -> bool {
-    std::fs::metadata(&file.path).is_ok_and(|metadata| metadata.is_file() && metadata.len() < file.layout_bytes)
+/// A regular file that is shorter than the job needs is filled up before the run, even if the job only reads.
+fn is_laid_out(file: &FilePlan) -> bool {
+    let length = std::fs::metadata(&file.path).map(|metadata| metadata.len());
+    !file.block_device && length.is_ok_and(|length| length < file.layout_bytes)
 }
 
 fn is_allowed(path: &Path, allowed: &[PathBuf]) -> bool {

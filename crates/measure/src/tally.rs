@@ -20,8 +20,8 @@ pub struct Totals {
 pub struct Tally {
     /// Completed in the measured part.
     pub totals: Totals,
-    /// Issued, ramp included.
-    pub issued: PerDirection<u64>,
+    /// Completed or given up during the ramp.
+    before_measuring: PerDirection<u64>,
     /// Came back short.
     pub short: PerDirection<u64>,
     /// Given up.
@@ -30,7 +30,8 @@ pub struct Tally {
     pub sync: Histogram,
     /// The interval series.
     pub intervals: IntervalSeries,
-    depth: Vec<u64>,
+    /// Differences of the number of submissions at depth n and at depth n - 1: a burst changes two of them.
+    depth_steps: Vec<i64>,
     submit_batches: Vec<u64>,
     complete_batches: Vec<u64>,
 }
@@ -40,22 +41,23 @@ impl Tally {
     pub fn new(depth: usize, intervals: IntervalSeries) -> Tally {
         Tally {
             totals: Totals::default(),
-            issued: [0; 3],
+            before_measuring: [0; 3],
             short: [0; 3],
             dropped: [0; 3],
             sync: Histogram::new(),
             intervals,
-            depth: vec![0; depth + 1],
+            depth_steps: vec![0; depth + 2],
             submit_batches: vec![0; depth + 1],
             complete_batches: vec![0; depth + 1],
         }
     }
 
-    /// One operation was submitted; with it, `depth` are in flight.
+    /// A burst of operations was submitted; the first of them made `first` in flight, the last `last`.
     #[inline(always)]
-    pub fn submitted_at_depth(&mut self, depth: usize) {
-        if let Some(count) = self.depth.get_mut(depth) {
-            *count += 1;
+    pub fn submitted_at_depths(&mut self, first: usize, last: usize) {
+        if last + 1 < self.depth_steps.len() && first <= last {
+            self.depth_steps[first] += 1;
+            self.depth_steps[last + 1] -= 1;
         }
     }
 
@@ -75,16 +77,19 @@ impl Tally {
         }
     }
 
-    /// Forgets everything but what was issued: the ramp is over.
+    /// Forgets everything but how much was issued: the ramp is over.
     pub fn start_measuring(&mut self, now_ns: u64) {
+        for (index, before) in self.before_measuring.iter_mut().enumerate() {
+            *before += self.totals.ios[index] + self.dropped[index];
+        }
         self.totals = Totals::default();
         self.short = [0; 3];
         self.dropped = [0; 3];
         self.sync.clear();
         self.intervals.start(now_ns);
-        for counters in [&mut self.depth, &mut self.submit_batches, &mut self.complete_batches] {
-            counters.fill(0);
-        }
+        self.depth_steps.fill(0);
+        self.submit_batches.fill(0);
+        self.complete_batches.fill(0);
     }
 
     /// Writes the counters into a recording. `runtime_ns` is the length of the measured part.
@@ -92,7 +97,7 @@ impl Tally {
         for (index, direction) in recording.directions.iter_mut().enumerate() {
             direction.ios = self.totals.ios[index];
             direction.bytes = self.totals.bytes[index];
-            direction.issued = self.issued[index];
+            direction.issued = self.before_measuring[index] + self.totals.ios[index] + self.dropped[index];
             direction.short_ios = self.short[index];
             direction.dropped_ios = self.dropped[index];
             direction.runtime_ns = if direction.ios > 0 { runtime_ns } else { 0 };
@@ -101,14 +106,40 @@ impl Tally {
         recording.sync = SyncRecording { ios: lat.count, lat };
         recording.intervals = self.intervals.finished().to_vec();
         recording.depth = DepthUse {
-            at_submit: non_zero(&self.depth),
+            at_submit: non_zero(&self.at_depths()),
             submit_batches: non_zero(&self.submit_batches),
             complete_batches: non_zero(&self.complete_batches),
         };
+    }
+
+    /// Submissions at each depth: the running sum of the steps.
+    fn at_depths(&self) -> Vec<u64> {
+        let mut level = 0;
+        let running = self.depth_steps.iter().map(|step| {
+            level += step;
+            level as u64
+        });
+        running.collect()
     }
 }
 
 fn non_zero(counters: &[u64]) -> Vec<(u32, u64)> {
     let numbered = counters.iter().enumerate();
     numbered.filter(|(_, count)| **count > 0).map(|(index, count)| (index as u32, *count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_add_up_to_depths() {
+        let mut tally = Tally::new(4, IntervalSeries::new(0, 1, 0));
+        tally.submitted_at_depths(1, 4);
+        tally.submitted_at_depths(3, 4);
+        tally.submitted_at_depths(4, 4);
+        let mut recording = WorkerRecording::default();
+        tally.write_to(&mut recording, 1);
+        assert_eq!(recording.depth.at_submit, [(1, 1), (2, 1), (3, 2), (4, 3)]);
+    }
 }
