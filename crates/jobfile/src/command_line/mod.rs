@@ -60,15 +60,18 @@ pub fn parse(arguments: &[String], surroundings: &dyn Surroundings) -> Result<Co
                 builder.line.files.extend(arguments.rest(at));
                 break;
             }
-            Token::Option(mut written) => match names.meaning(&written.name, surroundings) {
-                Ok(meaning) => {
-                    if written.value.is_none() && meaning.needs_value() && arguments.add_next(&mut written, at) {
-                        at += 1;
+            Token::Option(mut written) => {
+                names.spell_out(&mut written);
+                match names.meaning(&written.name, surroundings) {
+                    Ok(meaning) => {
+                        if written.value.is_none() && meaning.needs_value() && arguments.add_next(&mut written, at) {
+                            at += 1;
+                        }
+                        builder.option(meaning, written);
                     }
-                    builder.option(meaning, written);
+                    Err((reason, suggestion)) => builder.refuse(written.name_span, reason, suggestion),
                 }
-                Err((reason, suggestion)) => builder.refuse(written.name_span, reason, suggestion),
-            },
+            }
         }
     }
     builder.finish()
