@@ -3,7 +3,7 @@
 //! Stamps of an operation: *intended* (what the pacer's schedule wanted), *begun* (the loop starts to hand over
 //! the burst it belongs to; after its buffer is filled, when buffers are filled per write), *submitted* (the
 //! lane's flush has returned; for lanes that complete inside `submit`, and for lanes that submit and wait in one
-//! system call, the moment just before that call), *reaped* (its completion has been collected). Operations
+//! system call, the moment just before that call, which for a single operation is begun), *reaped* (its completion has been collected). Operations
 //! submitted together share begun and submitted, operations collected together share reaped.
 //!
 //! Between the first and the last operation this file allocates nothing, takes no lock, logs nothing and calls
@@ -204,7 +204,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let answer = if self.unflushed.is_empty() {
             self.lane.reap(wait, &mut self.done)
         } else {
-            if R::STAMPS {
+            if R::STAMPS && self.unflushed.len() > 1 {
                 let now = self.clock.now_ns();
                 self.stamp_submitted(now);
             }
