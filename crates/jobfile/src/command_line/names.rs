@@ -102,11 +102,6 @@ impl Names {
     }
 
     fn exact(&self, name: &str) -> Option<Meaning> {
-        let name = match name {
-            "h" => "help",
-            "v" | "V" => "version",
-            other => other,
-        };
         let run = RUN_OPTIONS.iter().find(|option| option.name == name).map(Meaning::Run);
         run.or_else(|| find_option(name).map(job_meaning)).or_else(|| {
             let mut entries = self.engines.iter().flat_map(|table| table.iter());
