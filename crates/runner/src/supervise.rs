@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iolab_clock::Clock;
+use iolab_engine::FileUse;
 use iolab_observe::{DeviceSampler, System};
 use iolab_plan::{ExitScope, WorkerPlan};
 use iolab_process::ChildEnd;
@@ -220,7 +221,11 @@ impl<'a> Supervisor<'a> {
         if self.origin_ns.is_some() {
             return;
         }
-        let files = self.workers().iter().flat_map(|worker| &worker.files);
+        let uses_files = |worker: &&WorkerPlan| {
+            let engine = crate::engine_of(self.ground.engines, worker);
+            engine.is_some_and(|engine| engine.description.capabilities.files != FileUse::Nothing)
+        };
+        let files = self.workers().iter().filter(uses_files).flat_map(|worker| &worker.files);
         let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
         self.sampler = Some(DeviceSampler::start(&System::live(), &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();

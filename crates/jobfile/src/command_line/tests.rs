@@ -238,3 +238,12 @@ fn one_letter_names_are_fios() {
     let different: std::collections::BTreeSet<char> = letters.iter().copied().collect();
     assert_eq!(letters.len(), different.len());
 }
+
+#[test]
+fn a_name_that_begins_with_global_is_no_job() {
+    let set = jobs(&["--name=global", "--bs=8k", "--name=a", "--name=globals", "--iodepth=2", "--name=b"], &[]);
+    let names: Vec<&str> = set.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(set.jobs.iter().all(|job| job.settings.sizes("bs") == Some([Some(8192); 3])));
+    assert_eq!(set.jobs.iter().map(|job| job.settings.integer("iodepth")).collect::<Vec<_>>(), [None, Some(2)]);
+}
