@@ -2,6 +2,8 @@
 //!
 //! Guarantees: the context is destroyed once, and destroying waits for every operation (io_destroy(2)), so
 //! that buffers may be freed afterwards. Does not know what operations mean.
+//!
+//! Unsafe: raw system calls, and atomic access to memory that the kernel writes.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -4,6 +4,8 @@
 //! with a later flush or reap; an operation the kernel refuses completes with its errno and the rest goes on.
 //! A wait with a timeout that a signal interrupts returns early; one without goes on. Waiting is for what is
 //! in flight: with nothing in flight no wait sleeps. Dropping the lane waits for what the kernel has.
+//!
+//! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenRequest, Submission, TargetFile, Wait};
 
@@ -112,7 +114,7 @@ impl LibaioLane {
             _ => u16::MAX,
         };
         if opcode == u16::MAX || !self.syncs_in_kernel {
-            let result = plain::perform(op.kind, file.fd, op.offset, u64::from(op.length), file.is_block_device);
+            let result = plain::perform(op, file.fd, file.is_block_device);
             self.held += 1;
             self.done.push(Completion { slot: u32::from(op.slot), result });
             return Submission::Accepted;
@@ -121,6 +123,25 @@ impl LibaioLane {
         self.iocbs[op.slot as usize] = Iocb { data, opcode, fd: file.fd as u32, ..Iocb::default() };
         self.enqueue(op.slot);
         Submission::Accepted
+    }
+
+    /// What vectors and priorities change in an operation that is otherwise complete.
+    #[cold]
+    #[inline(never)]
+    fn specialise(&mut self, op: &Op) {
+        let iocb = &mut self.iocbs[op.slot as usize];
+        if op.priority != 0 {
+            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has them.
+            iocb.flags = abi::FLAG_IOPRIO;
+            iocb.priority = (i16::from(op.priority >> 3) << 13) | i16::from(op.priority & 7);
+        }
+        if self.is_vectored {
+            let vector = &mut self.vectors[op.slot as usize];
+            *vector = libc::iovec { iov_base: iocb.buffer as *mut _, iov_len: iocb.bytes as usize };
+            iocb.opcode = if op.kind == OpKind::Read { command::PREADV } else { command::PWRITEV };
+            iocb.buffer = (&raw const *vector) as u64;
+            iocb.bytes = 1;
+        }
     }
 
     #[inline]
@@ -183,18 +204,13 @@ impl LibaioLane {
         // SAFETY: the pointer is to an element of `iocbs`, which nothing writes meanwhile.
         let iocb = unsafe { *self.queue[self.queued_from] };
         self.queued_from += 1;
-        let sync = match iocb.opcode {
-            command::FSYNC => Some(OpKind::Sync),
-            command::FDSYNC => Some(OpKind::DataSync),
-            _ => None,
-        };
-        let result = match sync {
-            Some(kind) if errno == libc::EINVAL => {
-                let result = plain::perform(kind, iocb.fd as i32, 0, 0, false);
-                self.syncs_in_kernel &= result < 0;
-                result
-            }
-            _ => -errno,
+        let is_sync = matches!(iocb.opcode, command::FSYNC | command::FDSYNC);
+        let result = if is_sync && errno == libc::EINVAL {
+            let result = plain::sync(iocb.fd as i32, iocb.opcode == command::FDSYNC);
+            self.syncs_in_kernel &= result < 0;
+            result
+        } else {
+            -errno
         };
         self.done.push(Completion { slot: iocb.data as u32, result });
         Ok(true)
@@ -253,50 +269,28 @@ impl Lane for LibaioLane {
         if self.held == self.queue.len() {
             return Submission::Full;
         }
-        let vectored = self.is_vectored;
         let opcode = match op.kind {
-            OpKind::Read => {
-                if vectored {
-                    command::PREADV
-                } else {
-                    command::PREAD
-                }
-            }
-            OpKind::Write => {
-                if vectored {
-                    command::PWRITEV
-                } else {
-                    command::PWRITE
-                }
-            }
+            OpKind::Read => command::PREAD,
+            OpKind::Write => command::PWRITE,
             _ => return self.submit_control(op),
         };
         // The kernel would write past the slot: the buffers are this process's memory.
-        if u64::from(op.buffer_offset) + u64::from(op.length) > self.slot_bytes || op.slot as usize >= self.queue.len()
+        if u64::from(op.buffer_offset) + u64::from(op.length) > self.slot_bytes || op.slot as usize >= self.iocbs.len()
         {
             return Submission::Refused(libc::EFAULT);
         }
         let slot = op.slot as usize;
-        let mut buffer = self.buffers + slot as u64 * self.stride_bytes + u64::from(op.buffer_offset);
-        let mut bytes = u64::from(op.length);
-        if vectored {
-            let vector = &mut self.vectors[slot];
-            *vector = libc::iovec { iov_base: buffer as *mut _, iov_len: bytes as usize };
-            (buffer, bytes) = ((&raw const *vector) as u64, 1);
-        }
+        let fd = self.files[op.file as usize].fd;
         let iocb = &mut self.iocbs[slot];
-        iocb.opcode = opcode;
-        iocb.fd = self.files[op.file as usize].fd as u32;
-        iocb.buffer = buffer;
-        iocb.bytes = bytes;
-        iocb.offset = op.offset as i64;
         iocb.rw_flags = self.rw_flags;
-        if op.priority == 0 {
-            iocb.flags = 0;
-        } else {
-            // Class in the upper three bits, level in the lower three, as ioprio_set(2) has them.
-            iocb.flags = abi::FLAG_IOPRIO;
-            iocb.priority = (i16::from(op.priority >> 3) << 13) | i16::from(op.priority & 7);
+        iocb.opcode = opcode;
+        iocb.fd = fd as u32;
+        iocb.buffer = self.buffers + slot as u64 * self.stride_bytes + u64::from(op.buffer_offset);
+        iocb.bytes = u64::from(op.length);
+        iocb.offset = op.offset as i64;
+        iocb.flags = 0;
+        if self.is_vectored | (op.priority != 0) {
+            self.specialise(op);
         }
         self.enqueue(op.slot);
         Submission::Accepted

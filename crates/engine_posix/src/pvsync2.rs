@@ -21,7 +21,7 @@ pub const PVSYNC2_OPTIONS: &[OptionEntry] = &[
         summary: "Poll for completions (RWF_HIPRI)",
         details: "The kernel spins on the device's queue instead of waiting for an interrupt. Needs direct=1 and a \
                   device with poll queues; elsewhere the flag changes nothing.",
-        accepts: &[("", "1"), ("1", "1"), ("0", "0")],
+        accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "maybe"],
         ..OptionEntry::BLANK
     },

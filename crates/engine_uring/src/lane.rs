@@ -5,17 +5,14 @@
 //! the buffers are freed afterwards. A wait with a timeout that a signal interrupts returns early; one
 //! without goes on. Waiting is for what is in flight: with nothing in flight no wait sleeps.
 
+mod control;
+mod waiting;
+
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, Submission, TargetFile, Wait};
 
-use crate::abi::{self, Cqe, Sqe, enter, opcode, setup, sq_flag, sqe_flag};
+use crate::abi::{self, Sqe, enter, opcode, setup, sqe_flag};
 use crate::opening::Opened;
 use crate::options::Wishes;
-use crate::plain;
-
-/// How often a lane with a submission thread looks for completions before it sleeps for them.
-const SPINS: usize = 2000;
-/// How often a submission that the kernel has no memory for is offered again before the lane gives up.
-const PATIENCE: usize = 10_000;
 
 /// A lane on one ring, for the thread that opened it.
 #[derive(Debug)]
@@ -133,80 +130,10 @@ impl UringLane {
         self.setup_flags & setup::DEFER_TASKRUN != 0
     }
 
-    /// A sync or a trim: everything that is not a transfer.
-    #[cold]
-    #[inline(never)]
-    fn submit_control(&mut self, op: &Op) -> Submission {
-        if op.slot as usize >= self.depth {
-            return Submission::Refused(libc::EFAULT);
-        }
-        let file = self.files[op.file as usize];
-        let length = u64::from(op.length);
-        let discards = op.kind == OpKind::Trim && file.is_block_device;
-        if self.poll_device || (discards && !self.discards_by_ring) {
-            let result = plain::perform(op.kind, file.fd, op.offset, length, file.is_block_device);
-            self.done.push(Completion { slot: u32::from(op.slot), result });
-            self.held += 1;
-            return Submission::Accepted;
-        }
-        let word = |opcode| abi::word(opcode, self.control_flags) | self.file_words[op.file as usize];
-        let base = Sqe { off: op.offset, user_data: u64::from(op.slot), ..Sqe::default() };
-        let entry = match op.kind {
-            OpKind::Sync => Sqe { word: word(opcode::FSYNC), off: 0, ..base },
-            OpKind::DataSync => {
-                Sqe { word: word(opcode::FSYNC), off: 0, length_and_flags: abi::pair(0, abi::FSYNC_DATASYNC), ..base }
-            }
-            OpKind::SyncFileRange => {
-                let length_and_flags = abi::pair(op.length, plain::SYNC_RANGE_FLAGS);
-                Sqe { word: word(opcode::SYNC_FILE_RANGE), length_and_flags, ..base }
-            }
-            OpKind::Trim if discards => {
-                let off = abi::pair(abi::BLOCK_DISCARD, 0);
-                Sqe { word: word(opcode::URING_CMD), off, addr: op.offset, addr3: length, ..base }
-            }
-            OpKind::Trim => {
-                let length_and_flags = abi::pair(plain::PUNCH_HOLE as u32, 0);
-                Sqe { word: word(opcode::FALLOCATE), addr: length, length_and_flags, ..base }
-            }
-            OpKind::Read | OpKind::Write => return Submission::Refused(libc::EINVAL),
-        };
-        *self.ring.sqe(op.slot) = entry;
-        self.queue(op.slot);
-        Submission::Accepted
-    }
-
     #[inline]
     fn queue(&mut self, slot: u16) {
         self.ring.queue(slot);
         self.held += 1;
-    }
-
-    /// What priorities, vectors and forced workers change in an entry that is otherwise complete.
-    #[cold]
-    #[inline(never)]
-    fn specialise(&mut self, op: &Op) {
-        let mut extra = 0;
-        if op.priority != 0 {
-            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has them.
-            let class_and_level = u64::from(op.priority >> 3) << 13 | u64::from(op.priority & 7);
-            extra |= class_and_level << abi::PRIORITY_SHIFT;
-        }
-        if self.force_async > 0 {
-            self.until_async -= 1;
-            if self.until_async == 0 {
-                self.until_async = self.force_async;
-                extra |= u64::from(sqe_flag::ASYNC) << abi::FLAGS_SHIFT;
-            }
-        }
-        let flags = self.transfer_flags;
-        let entry = self.ring.sqe(op.slot);
-        entry.word |= extra;
-        if self.is_vectored {
-            let vector = &mut self.vectors[op.slot as usize];
-            *vector = libc::iovec { iov_base: entry.addr as *mut _, iov_len: op.length as usize };
-            entry.addr = (&raw const *vector) as u64;
-            entry.length_and_flags = abi::pair(1, 0) | flags;
-        }
     }
 
     /// Operations the kernel has or will have with the next enter.
@@ -221,107 +148,11 @@ impl UringLane {
         self.unsubmitted += if self.poll_thread { 0 } else { count };
     }
 
-    /// Submits what is offered and, with `GETEVENTS`, waits until `need` completions are in the ring.
-    #[inline]
-    fn enter_ring(&mut self, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
-        let result = self.ring.enter_for(self.unsubmitted, need as u32, timeout_ns, flags);
-        if result as u32 == self.unsubmitted && (self.ring.ready() >= need || timeout_ns != u64::MAX) {
-            self.unsubmitted = 0;
-            return Ok(());
-        }
-        self.enter_again(result, need, timeout_ns, flags)
-    }
-
-    /// The enter was refused, interrupted or consumed only a part: goes on as far as it can.
-    #[cold]
-    #[inline(never)]
-    fn enter_again(&mut self, first: i32, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
-        let forever = timeout_ns == u64::MAX;
-        let mut patience = PATIENCE;
-        let mut result = first;
-        loop {
-            match -result {
-                consumed if consumed <= 0 => {
-                    let progressed = result > 0 || self.unsubmitted == 0;
-                    self.unsubmitted -= result as u32;
-                    if self.unsubmitted == 0 && (!forever || self.ring.ready() >= need) {
-                        return Ok(());
-                    }
-                    if !progressed {
-                        return Err(LaneError { call: "io_uring_enter", errno: libc::EAGAIN });
-                    }
-                }
-                libc::EINTR if forever => {}
-                libc::EINTR | libc::ETIME => return Ok(()),
-                // No room for more now: completions make room, and the rest goes with a later enter.
-                libc::EAGAIN | libc::EBUSY if self.ring.ready() > 0 => return Ok(()),
-                libc::EAGAIN | libc::EBUSY if self.flushed() > self.unsubmitted as usize => {
-                    let waited = self.ring.enter(0, 1, enter::GETEVENTS);
-                    if waited < 0 && waited != -libc::EINTR {
-                        return Err(LaneError { call: "io_uring_enter", errno: -waited });
-                    }
-                }
-                // Nothing in flight can make room: the kernel is short of memory for a moment.
-                libc::EAGAIN | libc::EBUSY if patience > 0 => {
-                    patience -= 1;
-                    std::thread::yield_now();
-                }
-                errno => return Err(LaneError { call: "io_uring_enter", errno }),
-            }
-            result = self.ring.enter_for(self.unsubmitted, need as u32, timeout_ns, flags);
-        }
-    }
-
     /// How many completions of the ring a wait is for, given what `out` has and can take.
     #[inline]
     fn needed(&self, wait: Wait, out: &Completions) -> usize {
         let have = out.as_slice().len() + self.done.len();
         wait.at_least.saturating_sub(have).min(out.room_left()).min(self.flushed())
-    }
-
-    /// Makes the kernel move completions into the ring until it has `need`.
-    #[inline]
-    fn await_ring(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
-        if self.poll_thread {
-            return self.await_thread(need, timeout_ns);
-        }
-        let ready = self.ring.ready();
-        if need > ready || self.unsubmitted > 0 {
-            let need = if self.poll_device && timeout_ns != u64::MAX { 0 } else { need };
-            return self.enter_ring(need, timeout_ns, enter::GETEVENTS);
-        }
-        // Nothing asks for a wait. Enter only if the kernel holds completions that an enter would bring.
-        let hidden = self.ring.flags() & (sq_flag::TASKRUN | sq_flag::CQ_OVERFLOW) != 0;
-        if ready == 0 && (hidden || (self.poll_device && self.flushed() > 0)) {
-            return self.enter_ring(0, 0, enter::GETEVENTS);
-        }
-        Ok(())
-    }
-
-    /// The same where a kernel thread submits: looks for a while before it sleeps.
-    #[inline(never)]
-    fn await_thread(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
-        if self.flushed() > 0 && self.ring.needs_wakeup() {
-            let woken = self.ring.enter(0, 0, enter::SQ_WAKEUP);
-            if woken < 0 && woken != -libc::EINTR {
-                return Err(LaneError { call: "io_uring_enter", errno: -woken });
-            }
-        }
-        if need == 0 && self.ring.flags() & sq_flag::CQ_OVERFLOW != 0 {
-            return self.enter_ring(0, 0, enter::GETEVENTS);
-        }
-        if timeout_ns > 0 {
-            for _ in 0..SPINS {
-                if self.ring.ready() >= need {
-                    return Ok(());
-                }
-                std::hint::spin_loop();
-            }
-        }
-        if self.ring.ready() < need {
-            self.enter_ring(need, timeout_ns, enter::GETEVENTS | enter::SQ_WAKEUP)?;
-        }
-        Ok(())
     }
 
     /// Hands out what is ready.
@@ -347,23 +178,6 @@ impl UringLane {
         let count = self.done.len().min(out.room_left());
         self.done.drain(..count).for_each(|done| out.push(done));
         count
-    }
-
-    /// A failed operation: a discard that the ring does not know is done by a plain call instead.
-    #[cold]
-    #[inline(never)]
-    fn failed(&mut self, cqe: Cqe) -> i32 {
-        let sqe = *self.ring.sqe(cqe.user_data as u16);
-        let unknown = matches!(-cqe.res, libc::EOPNOTSUPP | libc::EINVAL | libc::ENOTTY);
-        if sqe.opcode() != opcode::URING_CMD || !unknown {
-            return cqe.res;
-        }
-        let number = (sqe.word >> abi::FILE_SHIFT) as u32;
-        let registered = self.control_flags & sqe_flag::FIXED_FILE != 0;
-        let fd = if registered { self.files[number as usize].fd } else { number as i32 };
-        let result = plain::discard(fd, sqe.addr, sqe.addr3);
-        self.discards_by_ring &= result < 0;
-        result
     }
 }
 
@@ -447,7 +261,7 @@ impl Drop for UringLane {
                 self.ring.cancel_everything();
                 cancelled = true;
             }
-            let result = self.ring.enter(0, left as u32, enter::GETEVENTS);
+            let result = self.ring.enter(0, left as u32, enter::GETEVENTS | enter::SQ_WAKEUP);
             if result < 0 && result != -libc::EINTR {
                 break; // The ring is broken; closing it makes the kernel give up the rest.
             }

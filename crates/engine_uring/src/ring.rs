@@ -10,6 +10,8 @@
 //!
 //! Guarantees: indices stay inside the mappings, and the mappings live as long as the value. Does not know
 //! what operations mean, nor who owns which slot.
+//!
+//! Unsafe: raw system calls, and access to mappings shared with the kernel.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;

@@ -38,7 +38,7 @@ iolab_engine::conformance_suite!(
 struct Bare {
     lane: UringLane,
     out: Completions,
-    _pool: SlotPool,
+    pool: SlotPool,
 }
 
 fn bare(setup: &Setup, fd: RawFd, depth: usize, slot_bytes: usize) -> Bare {
@@ -47,7 +47,7 @@ fn bare(setup: &Setup, fd: RawFd, depth: usize, slot_bytes: usize) -> Bare {
     let request =
         OpenRequest { files: &files, depth, buffers: pool.view(), options: &setup.options, direct: false, seed: 0 };
     let lane = Uring::open(&request).map_err(|error| error.message).unwrap();
-    Bare { lane, out: Completions::with_room(depth), _pool: pool }
+    Bare { lane, out: Completions::with_room(depth), pool }
 }
 
 fn read(slot: u16) -> Op {
@@ -143,4 +143,100 @@ fn priorities_are_packed_as_the_kernel_wants_them() {
         assert_eq!(bare.lane.flush_and_reap(wait, &mut bare.out), Ok(1));
         assert_eq!(bare.out.as_slice()[0].result, expected, "priority {priority}");
     }
+}
+
+/// A file of numbered blocks in the temporary folder, already unlinked.
+fn numbered_file(blocks: u64) -> File {
+    let path = std::env::temp_dir().join(format!("iolab-uring-{}-{:p}", std::process::id(), &raw const blocks));
+    let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    for block in 0..blocks {
+        file.write_all(&[block as u8; 4096]).unwrap();
+    }
+    file.sync_all().unwrap();
+    file
+}
+
+/// Reads blocks of a numbered file as deep as the lane is: the results, each checked against its data.
+fn read_blocks(bare: &mut Bare, depth: usize, blocks: u64) -> Vec<i32> {
+    for slot in 0..depth as u16 {
+        let op = Op { offset: u64::from(slot) % blocks * 4096, length: 4096, ..read(slot) };
+        assert_eq!(bare.lane.submit(&op), Submission::Accepted);
+    }
+    bare.out.clear();
+    let wait = Wait { at_least: depth, timeout_ns: u64::MAX };
+    assert_eq!(bare.lane.flush_and_reap(wait, &mut bare.out), Ok(depth));
+    for done in bare.out.as_slice().iter().filter(|done| done.result > 0) {
+        let expected = (u64::from(done.slot) % blocks) as u8;
+        assert!(bare.pool.slot_mut(done.slot as usize).iter().all(|&byte| byte == expected), "slot {}", done.slot);
+    }
+    bare.out.as_slice().iter().map(|done| done.result).collect()
+}
+
+/// Whatever is switched on and off together, a lane opens and reads what is there.
+#[test]
+fn every_combination_of_switches_works() {
+    const SWITCHES: [&str; 7] = [
+        "fixedbufs",
+        "registerfiles",
+        "single_issuer",
+        "defer_taskrun",
+        "coop_taskrun",
+        "register_ring",
+        "nonvectored",
+    ];
+    let file = numbered_file(16);
+    for bits in 0..1_u32 << SWITCHES.len() {
+        let on = |index: usize| bits >> index & 1 == 1;
+        let setup =
+            SWITCHES.iter().enumerate().fold(Setup::default(), |setup, (index, name)| setup.flag(name, on(index)));
+        let depth = [1, 32, 256][bits as usize % 3];
+        let mut bare = bare(&setup, file.as_raw_fd(), depth, 4096);
+        for _ in 0..2 {
+            assert!(read_blocks(&mut bare, depth, 16).iter().all(|&result| result == 4096), "{bits:#b}");
+        }
+        assert_eq!(bare.lane.defers_task_work(), on(2) && on(3), "{bits:#b}");
+    }
+}
+
+/// Options that depend on the device and the file system: operations succeed or say that they cannot.
+#[test]
+fn what_the_device_lacks_fails_operation_by_operation() {
+    let file = numbered_file(16);
+    for (name, permitted) in [
+        ("hipri", [libc::EOPNOTSUPP, libc::EINVAL]),
+        ("uncached", [libc::EOPNOTSUPP, libc::EINVAL]),
+        ("nowait", [libc::EOPNOTSUPP, libc::EAGAIN]),
+    ] {
+        for with_thread in [false, true] {
+            let setup = Setup::default().flag(name, true).flag("sqthread_poll", with_thread);
+            let mut bare = bare(&setup, file.as_raw_fd(), 8, 4096);
+            for _ in 0..2 {
+                for result in read_blocks(&mut bare, 8, 16) {
+                    assert!(result == 4096 || permitted.contains(&-result), "{name}: {result}");
+                }
+            }
+            for kind in [OpKind::Sync, OpKind::DataSync, OpKind::SyncFileRange, OpKind::Trim] {
+                let op = Op { kind, offset: 1 << 20, length: 4096, ..read(5) };
+                assert_eq!(bare.lane.submit(&op), Submission::Accepted, "{name}");
+                bare.out.clear();
+                let wait = Wait { at_least: 1, timeout_ns: u64::MAX };
+                assert_eq!(bare.lane.flush_and_reap(wait, &mut bare.out), Ok(1), "{name}");
+                let result = bare.out.as_slice()[0].result;
+                assert!(result == 0 || (kind == OpKind::Trim && result == -libc::EOPNOTSUPP), "{name} {kind:?}");
+            }
+        }
+    }
+}
+
+/// A processor that is not there is named as the likely cause.
+#[test]
+fn a_submission_thread_on_a_missing_processor_is_refused() {
+    let options =
+        Setup::default().option("sqthread_poll_cpu", iolab_engine::conformance::Value::Integer(65_000)).options;
+    let request =
+        OpenRequest { files: &[], depth: 1, buffers: PoolView::EMPTY, options: &options, direct: false, seed: 0 };
+    let error = Uring::open(&request).map(|_| ()).unwrap_err();
+    assert!(error.message.contains("sqthread_poll_cpu"), "{}", error.message);
+    assert_eq!(error.errno, Some(libc::EINVAL));
 }

@@ -1,6 +1,6 @@
 //! The command line: everything that reads arguments and the environment, prints, and decides on exit codes.
 //!
-//! The data's way through the program is one line: job → plan → run → recording → report. [`pipeline`] is that
+//! The data's way through the program is one line: job → plan → run → recording → report. `pipeline.rs` is that
 //! line; the subcommands enter and leave it at different points. No other crate prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
 

@@ -92,7 +92,7 @@ fn entropy() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
-/// Whether messages are coloured (NO_COLOR, https://no-color.org).
+/// Whether messages are coloured (NO_COLOR, <https://no-color.org>).
 pub(crate) fn use_color() -> bool {
     use std::io::IsTerminal;
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use iolab_engine::FileUse;
 use iolab_observe::{Hazard, System, WriteTarget};
-use iolab_plan::{Direction, Plan, WorkerPlan};
+use iolab_plan::{Direction, FilePlan, Plan, WorkerPlan};
 use iolab_resolve::Mode;
+
+use crate::engine_registry;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -25,8 +28,9 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
     let system = System::live();
     let mut verdict = Verdict::default();
     let mut seen = BTreeSet::new();
-    for worker in plan.workers.iter().filter(|worker| destroys(worker)) {
-        for file in &worker.files {
+    for worker in plan.workers.iter().filter(|worker| touches_files(worker)) {
+        let destroys = destroys(worker);
+        for file in worker.files.iter().filter(|file| destroys || is_laid_out(file)) {
             if !seen.insert(file.path.clone()) || is_allowed(&file.path, allowed) {
                 continue;
             }
@@ -40,16 +44,6 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
 }
 
 fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict) {
-    let path = match hazard {
-        Hazard::Mounted { path, .. }
-        | Hazard::Swap { path, .. }
-        | Hazard::Held { path, .. }
-        | Hazard::LoopBacking { path, .. }
-        | Hazard::Claimed { path }
-        | Hazard::Partitioned { path, .. }
-        | Hazard::ForeignFile { path, .. }
-        | Hazard::Unknown { path, .. } => path,
-    };
     let waived = hazard.is_about_a_device_in_use() && worker.layout.allow_mounted_write;
     if waived || (mode == Mode::Fio && !hazard.is_about_a_device_in_use()) {
         verdict.warnings.push(format!("{hazard}; job {} overwrites it all the same", worker.job));
@@ -58,13 +52,24 @@ fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict
     verdict.refusals.push(format!(
         "{hazard}; job {} would overwrite it. If that is what you want, say --allow-destroy {}",
         worker.job,
-        path.display()
+        hazard.path().display()
     ));
+}
+
+/// Whether the engine does anything with the files at all; `null` and `cpuio` make their offsets up.
+fn touches_files(worker: &WorkerPlan) -> bool {
+    engine_registry::description(&worker.engine.name).is_none_or(|engine| engine.capabilities.files != FileUse::Nothing)
 }
 
 fn destroys(worker: &WorkerPlan) -> bool {
     worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
         || worker.engine.name == "filedelete"
+}
+
+/// A regular file that is shorter than the job needs is filled up before the run, even if the job only reads.
+fn is_laid_out(file: &FilePlan) -> bool {
+    let length = std::fs::metadata(&file.path).map(|metadata| metadata.len());
+    !file.block_device && length.is_ok_and(|length| length < file.layout_bytes)
 }
 
 fn is_allowed(path: &Path, allowed: &[PathBuf]) -> bool {

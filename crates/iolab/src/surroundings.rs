@@ -44,6 +44,10 @@ impl Surroundings for Here {
         self.system.memory_bytes() >> 20
     }
 
+    fn engine_names(&self) -> Vec<&'static str> {
+        engine_registry::descriptions().iter().map(|engine| engine.name).collect()
+    }
+
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
         engine_registry::description(engine).map(|description| description.options)
     }

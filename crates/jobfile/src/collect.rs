@@ -6,39 +6,18 @@
 use iolab_options::{Kind, OptionEntry, Setting, Settings, Value};
 use iolab_units::KbBase;
 
-use crate::expand::expand;
+use crate::expand::{Expanded, expand};
 use crate::options::{find_option, suggest};
 use crate::parse::Failure;
 use crate::raw::{Assignment, Document, Scope, Section};
 use crate::suggest::closest;
-use crate::values::{NumberRules, parse_value};
+use crate::values::{NumberRules, ValueError, parse_value};
 use crate::{Diagnostic, JobSection, JobSet, Severity, Surroundings};
 
 /// The engine of a job that names none, as in fio.
 const DEFAULT_ENGINE: &str = "psync";
-/// Engines asked when an unknown option may belong to another one, for the message.
-const KNOWN_ENGINES: &[&str] = &[
-    "io_uring",
-    "libaio",
-    "pvsync2",
-    "psync",
-    "sync",
-    "mmap",
-    "posixaio",
-    "null",
-    "cpuio",
-    "exec",
-    "nvme",
-    "logfs",
-    "io_uring_cmd",
-    "filecreate",
-    "falloc",
-    "splice",
-    "sg",
-    "spdk",
-    "net",
-    "rbd",
-];
+/// Errors beyond this many are not kept: the file is no job file.
+pub(crate) const MOST_ERRORS: usize = 200;
 
 /// Options of globals in force.
 #[derive(Default, Clone)]
@@ -62,6 +41,7 @@ pub(crate) struct Collector<'a> {
     surroundings: &'a dyn Surroundings,
     set: JobSet,
     diagnostics: Vec<Diagnostic>,
+    errors: usize,
     globals: Globals,
     /// Per global engine option: the assignment and whether an engine has taken it.
     unclaimed: Vec<(Assignment, bool)>,
@@ -70,7 +50,8 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     pub(crate) fn new(surroundings: &'a dyn Surroundings, diagnostics: Vec<Diagnostic>) -> Self {
         let (set, globals, unclaimed) = Default::default();
-        Collector { surroundings, set, diagnostics, globals, unclaimed }
+        let errors = diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
+        Collector { surroundings, set, diagnostics, errors, globals, unclaimed }
     }
 
     /// What fio does between job files: every file begins with nothing set.
@@ -99,6 +80,8 @@ impl<'a> Collector<'a> {
                 self.unknown_option(&assignment, None);
             }
         }
+        // In the order of the text, whatever the order of discovery.
+        self.diagnostics.sort_by_key(|finding| (finding.source, finding.span));
         if self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(Failure { sources, diagnostics: self.diagnostics });
         }
@@ -175,13 +158,11 @@ impl<'a> Collector<'a> {
             let (seen, claimed) = (table.is_some(), self.unclaimed[candidate.claim].1);
             if let Some(entry) = find_in(table, &candidate.assignment.name) {
                 self.unclaimed[candidate.claim].1 = true;
-                // A value that does not parse is reported for the first job that takes it only.
-                let before = self.diagnostics.len();
-                if let Some(setting) = self.setting(entry, &candidate.assignment, candidate.kb_base) {
-                    settings.set(entry.name, setting);
-                }
-                if claimed {
-                    self.diagnostics.truncate(before);
+                match self.read(entry, &candidate.assignment, candidate.kb_base) {
+                    Ok(setting) => settings.set(entry.name, setting),
+                    // Reported for the first job that takes it, not for every one.
+                    Err(_) if claimed => {}
+                    Err(finding) => self.report(finding),
                 }
             } else if !seen && !claimed {
                 self.unclaimed[candidate.claim].1 = true;
@@ -191,38 +172,23 @@ impl<'a> Collector<'a> {
         settings
     }
 
+    /// The setting, or `None` after reporting why there is none.
     fn setting(&mut self, entry: &OptionEntry, assignment: &Assignment, kb_base: KbBase) -> Option<Setting> {
+        self.read(entry, assignment, kb_base).map_err(|finding| self.report(finding)).ok()
+    }
+
+    fn read(&self, entry: &OptionEntry, assignment: &Assignment, kb_base: KbBase) -> Result<Setting, Diagnostic> {
         let expanded = assignment.value.as_deref().map(|raw| expand(raw, self.surroundings));
-        let keywords = expanded.as_ref().is_some_and(|expanded| expanded.keywords);
+        let bare_arithmetic = expanded.as_ref().is_some_and(|expanded| expanded.keywords);
         let text = expanded.as_ref().map(|expanded| expanded.text.as_str());
-        let rules = NumberRules { kb_base, bare_arithmetic: keywords };
-        match parse_value(&entry.kind, text, rules) {
-            Ok(value) => Some(Setting {
+        match parse_value(&entry.kind, text, NumberRules { kb_base, bare_arithmetic }) {
+            Ok(value) => Ok(Setting {
                 value,
                 text: text.unwrap_or_default().to_owned(),
                 source: assignment.source,
                 span: assignment.span(),
             }),
-            Err(error) => {
-                let literal = text == assignment.value.as_deref() && text.is_some();
-                let (begin, end) = assignment.value_span;
-                let span = match (literal, assignment.value.is_some()) {
-                    (true, _) if error.range.1 > error.range.0 => (begin + error.range.0, begin + error.range.1),
-                    (_, true) if end > begin => (begin, end),
-                    _ => assignment.span(),
-                };
-                let unset = expanded.as_ref().and_then(|expanded| expanded.unset.first());
-                let suggestion = match unset {
-                    Some(name) => Some(format!("the environment variable {name} is not set")),
-                    None => error.suggestion,
-                };
-                let reason = match literal || text.is_none() {
-                    true => format!("{}: {}", entry.name, error.reason),
-                    false => format!("{}={}: {}", entry.name, text.unwrap_or_default(), error.reason),
-                };
-                self.error(assignment.source, span, reason, suggestion);
-                None
-            }
+            Err(error) => Err(refusal(entry, assignment, expanded.as_ref(), error)),
         }
     }
 
@@ -247,11 +213,18 @@ impl<'a> Collector<'a> {
         text.map_or_else(|| DEFAULT_ENGINE.to_owned(), |text| text.trim().to_owned())
     }
 
-    fn error(&mut self, source: usize, span: (usize, usize), reason: String, suggestion: Option<String>) {
-        self.diagnostics.push(Diagnostic { severity: Severity::Error, source, span, reason, suggestion });
+    /// Keeps a finding, unless there are so many errors already that nobody will read it.
+    fn report(&mut self, finding: Diagnostic) {
+        if self.errors < MOST_ERRORS {
+            self.errors += usize::from(finding.severity == Severity::Error);
+            self.diagnostics.push(finding);
+        }
     }
 
     fn unknown_option(&mut self, assignment: &Assignment, engine: Option<&str>) {
+        if self.errors >= MOST_ERRORS {
+            return;
+        }
         let name = assignment.name.as_str();
         let table = engine.and_then(|engine| self.surroundings.engine_options(engine)).unwrap_or(&[]);
         let owners = engine_owners(name, self.surroundings);
@@ -265,12 +238,13 @@ impl<'a> Collector<'a> {
             Some(engine) => format!("`{name}` is neither a job option nor an option of the engine {engine}"),
             None => format!("`{name}` is neither a job option nor an option of an engine used here"),
         };
-        self.error(assignment.source, assignment.name_span, reason, suggestion);
+        let (source, span, severity) = (assignment.source, assignment.name_span, Severity::Error);
+        self.report(Diagnostic { severity, source, span, reason, suggestion });
     }
 
     /// An option that may belong to an engine that is not known here.
     fn doubtful_option(&mut self, assignment: &Assignment, engine: &str) {
-        self.diagnostics.push(Diagnostic {
+        self.report(Diagnostic {
             severity: Severity::Warning,
             source: assignment.source,
             span: assignment.name_span,
@@ -287,10 +261,46 @@ fn find_in(table: Option<&'static [OptionEntry]>, name: &str) -> Option<&'static
     table?.iter().find(|entry| entry.answers_to(name))
 }
 
+/// A refused value as a finding: points at the refused part if it stands in the source as it was read.
+fn refusal(entry: &OptionEntry, assignment: &Assignment, expanded: Option<&Expanded>, error: ValueError) -> Diagnostic {
+    let text = expanded.map(|expanded| expanded.text.as_str());
+    let literal = text == assignment.value.as_deref();
+    let (begin, end) = assignment.value_span;
+    // The text of a quoted argument is shorter than its place on the command line.
+    let spelt = literal && text.is_some_and(|text| text.len() == end - begin);
+    let span = match spelt {
+        true if error.range.1 > error.range.0 => (begin + error.range.0, begin + error.range.1),
+        _ if end > begin => (begin, end),
+        _ => assignment.span(),
+    };
+    let reason = match text {
+        Some(text) if !literal => format!("{}={text}: {}", entry.name, error.reason),
+        _ => format!("{}: {}", entry.name, error.reason),
+    };
+    let unset = expanded.and_then(|expanded| expanded.unset.first());
+    let suggestion = match unset {
+        Some(name) => Some(format!("the environment variable {name} is not set")),
+        None => error.suggestion.or_else(|| quotes_advice(text)),
+    };
+    Diagnostic { severity: Severity::Error, source: assignment.source, span, reason, suggestion }
+}
+
+/// Job files know no quotes: they would be part of the value.
+fn quotes_advice(text: Option<&str>) -> Option<String> {
+    let text = text?.trim();
+    let quoted = text.len() > 1 && text.starts_with(['"', '\'']) && text.ends_with(['"', '\'']);
+    quoted.then(|| "write the value without quotes".to_owned())
+}
+
+/// An option of this name of whichever engine has one.
+pub(crate) fn engine_option(name: &str, surroundings: &dyn Surroundings) -> Option<&'static OptionEntry> {
+    surroundings.engine_names().into_iter().find_map(|engine| find_in(surroundings.engine_options(engine), name))
+}
+
 /// Engines (at most three) that have an option of this name.
-pub(crate) fn engine_owners(name: &str, surroundings: &dyn Surroundings) -> Vec<&'static str> {
-    let owners = KNOWN_ENGINES.iter().filter(|engine| find_in(surroundings.engine_options(engine), name).is_some());
-    owners.copied().take(3).collect()
+fn engine_owners(name: &str, surroundings: &dyn Surroundings) -> Vec<&'static str> {
+    let has = |engine: &&str| find_in(surroundings.engine_options(engine), name).is_some();
+    surroundings.engine_names().into_iter().filter(has).take(3).collect()
 }
 
 /// Whether a bare name may stand for an option of this kind.

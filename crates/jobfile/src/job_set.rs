@@ -48,6 +48,10 @@ pub trait Surroundings {
     fn memory_mib(&self) -> u64;
     /// The option table of an engine, by name or alias; `None` if there is no such engine.
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]>;
+    /// Names of all engines, so that a misplaced engine option can be traced to its engine.
+    fn engine_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// How bad it is.

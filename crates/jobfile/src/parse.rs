@@ -54,7 +54,7 @@ pub fn parse(request: &Request<'_>, surroundings: &dyn Surroundings) -> Result<J
     }
     let mut reader = Reader { sources: &mut sources, diagnostics: &mut diagnostics, surroundings };
     let mut files: Vec<Document> = request.files.iter().map(|file| reader.read(&file.name, &file.bytes)).collect();
-    select(&mut files, selection, &mut diagnostics);
+    select(&mut files, selection, &mut diagnostics, request.command_line);
 
     let mut collector = Collector::new(surroundings, diagnostics);
     collector.document(&written, false);
@@ -68,7 +68,12 @@ pub fn parse(request: &Request<'_>, surroundings: &dyn Surroundings) -> Result<J
 }
 
 /// Drops the jobs that `--section` does not name.
-fn select(files: &mut [Document], selection: &[String], diagnostics: &mut Vec<Diagnostic>) {
+fn select(
+    files: &mut [Document],
+    selection: &[String],
+    diagnostics: &mut Vec<Diagnostic>,
+    command_line: Option<&CommandLine>,
+) {
     if selection.is_empty() {
         return;
     }
@@ -76,10 +81,12 @@ fn select(files: &mut [Document], selection: &[String], diagnostics: &mut Vec<Di
     for wanted in selection {
         if !jobs().any(|section| section.name == *wanted) {
             let near = closest(wanted, jobs().map(|section| section.name.as_str()));
+            // `--section` only ever stands on the command line, which is the first source.
+            let written = command_line.and_then(|line| line.source.1.find(wanted.as_str())).unwrap_or(0);
             diagnostics.push(Diagnostic {
                 severity: Severity::Error,
                 source: 0,
-                span: (0, 0),
+                span: (written, written + wanted.len()),
                 reason: format!("no job file has a section named `{wanted}`, asked for by --section"),
                 suggestion: near.map(|name| format!("did you mean `{name}`?")),
             });

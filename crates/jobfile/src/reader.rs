@@ -3,6 +3,7 @@
 //! As in fio, a line is a comment when `;` or `#` is its first visible character, and `;` or `#` ends the text of any
 //! other line. Unlike fio, a broken header, a missing include or a line outside any section is an error.
 
+use crate::collect::MOST_ERRORS;
 use crate::raw::{Assignment, Document, Scope, Section};
 use crate::{Diagnostic, Severity, Surroundings};
 
@@ -49,7 +50,21 @@ impl Reader<'_> {
 
     fn refuse(&mut self, source: usize, span: (usize, usize), reason: impl Into<String>, suggestion: Option<String>) {
         let reason = reason.into();
+        // Warnings stop at MOST_ERRORS, so there is always room for an error.
+        if self.diagnostics.len() >= 2 * MOST_ERRORS {
+            return;
+        }
         self.diagnostics.push(Diagnostic { severity: Severity::Error, source, span, reason, suggestion });
+    }
+
+    /// fio cuts values at `;` and `#` without a word, which has surprised many a command and path.
+    fn warn_of_comment(&mut self, source: usize, span: (usize, usize)) {
+        if self.diagnostics.len() >= MOST_ERRORS {
+            return;
+        }
+        let reason = "from here on the line is read as a comment".to_owned();
+        let suggestion = Some("put a blank before it if that is meant".to_owned());
+        self.diagnostics.push(Diagnostic { severity: Severity::Warning, source, span, reason, suggestion });
     }
 
     fn lines(&mut self, source: usize, state: &mut State) {
@@ -62,7 +77,11 @@ impl Reader<'_> {
             if visible.is_empty() || visible.starts_with([';', '#']) {
                 continue;
             }
-            let visible = visible.find([';', '#']).map_or(visible, |end| &visible[..end]).trim_end();
+            let content = visible.find([';', '#']).map_or(visible, |end| &visible[..end]);
+            if content.len() < visible.len() && !content.ends_with([' ', '\t']) && content.contains('=') {
+                self.warn_of_comment(source, (begin + content.len(), begin + visible.trim_end().len()));
+            }
+            let visible = content.trim_end();
             self.line(source, visible, begin, state);
         }
     }
@@ -125,33 +144,37 @@ impl Reader<'_> {
     }
 }
 
-/// The file's text without a byte order mark, or why it is none, with what can be shown of it.
-fn text_of(bytes: &[u8]) -> Result<String, (String, String, (usize, usize))> {
+/// Why a file is not text: the reason, the text before the place, the place.
+type NotText = (String, String, (usize, usize));
+
+/// The file's text without a byte order mark. Bytes that are not UTF-8 are forgiven in comments.
+fn text_of(bytes: &[u8]) -> Result<String, NotText> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let shown =
-        |upto: usize| String::from_utf8_lossy(&bytes[..upto]).replace(|c: char| c.is_control() && c != '\n', " ");
-    let line_of = |at: usize| 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
     let control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0c\x0b".contains(byte);
     if let Some(at) = bytes.iter().position(control) {
-        let before = shown(at);
-        let reason = format!(
-            "byte 0x{:02x} in line {} does not belong in a job file; this looks like a binary file",
-            bytes[at],
-            line_of(at)
-        );
-        let end = before.len();
-        return Err((reason, before, (end, end)));
+        return Err(not_text(bytes, at, "does not belong in a job file; this looks like a binary file"));
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(text.to_owned()),
-        Err(error) => {
-            let at = error.valid_up_to();
-            let before = shown(at);
-            let reason = format!("byte 0x{:02x} in line {} is not UTF-8", bytes[at], line_of(at));
-            let end = before.len();
-            Err((reason, before, (end, end)))
+    let mut at = 0;
+    for chunk in bytes.utf8_chunks() {
+        at += chunk.valid().len();
+        let line = bytes[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        if !chunk.invalid().is_empty() && !line.iter().any(|byte| b";#".contains(byte)) {
+            return Err(not_text(bytes, at, "is not UTF-8"));
         }
+        at += chunk.invalid().len();
     }
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn not_text(bytes: &[u8], at: usize, what: &str) -> NotText {
+    let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+    let reason = format!("byte 0x{:02x} in line {line} {what}", bytes[at]);
+    let before: String = String::from_utf8_lossy(&bytes[..at])
+        .chars()
+        .map(|letter| if letter.is_control() && letter != '\n' { ' ' } else { letter })
+        .collect();
+    let end = before.len();
+    (reason, before, (end, end))
 }
 
 /// The file named by an `include` line.

@@ -53,4 +53,8 @@ impl Surroundings for Fixed {
             _ => None,
         }
     }
+
+    fn engine_names(&self) -> Vec<&'static str> {
+        vec!["io_uring", "spdk", "psync", "libaio", "null", "sync"]
+    }
 }

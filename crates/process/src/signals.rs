@@ -2,6 +2,7 @@
 //!
 //! The handler only adds to a counter, which is all a handler may safely do. Forked children inherit it and
 //! count for themselves; their parent tells them what to do.
+//! Unsafe because a signal handler is installed through a C structure.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

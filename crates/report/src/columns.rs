@@ -135,8 +135,8 @@ pub const COLUMNS: &[Column] = &[
 
 /// The column of this name or alias, upper and lower case alike.
 pub fn find(word: &str) -> Option<&'static Column> {
-    let same = |name: &&str| name.eq_ignore_ascii_case(word);
-    COLUMNS.iter().find(|column| same(&column.name) || column.aliases.iter().any(|alias| same(&alias)))
+    let same = |name: &str| name.eq_ignore_ascii_case(word);
+    COLUMNS.iter().find(|column| same(column.name) || column.aliases.iter().any(|alias| same(alias)))
 }
 
 /// The column's explanation for a terminal.

@@ -1,6 +1,7 @@
-//! A table that compares runs, and one sentence on who was ahead by how much.
+//! A table that compares cases, each measured in one or more rounds, and one sentence on who was ahead by how much.
 //!
-//! It says what was measured and no more: one run each is an observation, not a proof, and the sentence says so.
+//! It says what was measured and no more: rates are medians of the rounds, latencies those of all rounds' operations
+//! together, and the sentence claims a difference only where the rounds of the two do not overlap.
 
 use iolab_histogram::SparseHistogram;
 use iolab_recording::Recording;
@@ -10,30 +11,55 @@ use crate::number::{NumberStyle, Unit, scaled};
 /// Differences in IOPS up to this share are called none.
 const EQUIVALENCE: f64 = 0.02;
 
-/// Figures of one run, all workers and directions together.
+/// Figures of one case, all workers and directions together.
 struct Row {
     case: String,
-    iops: f64,
+    /// IOPS of each round, ascending.
+    iops: Vec<f64>,
     bytes_per_second: f64,
     /// Mean, p50, p99, p99.9 in ns.
     latency: Option<[f64; 4]>,
     cpu_us_per_io: Option<f64>,
 }
 
-/// The table and the sentence. Each case has a name and its recording; latency is total latency, or completion
-/// latency where the total was not recorded; a dash stands for what was not measured.
-pub fn summary(cases: &[(&str, &Recording)]) -> String {
-    let rows: Vec<Row> = cases.iter().map(|(case, recording)| row(case, recording)).collect();
+impl Row {
+    fn median_iops(&self) -> f64 {
+        median(&self.iops)
+    }
+
+    /// Half the distance between the best and the worst round, as a share of the median.
+    fn spread(&self) -> f64 {
+        match (self.iops.first(), self.iops.last()) {
+            (Some(least), Some(most)) if self.median_iops() > 0.0 => (most - least) / 2.0 / self.median_iops(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// The middle of ascending values; the mean of the two middle ones where there are two.
+fn median(ascending: &[f64]) -> f64 {
+    match ascending.len() {
+        0 => 0.0,
+        length => (ascending[(length - 1) / 2] + ascending[length / 2]) / 2.0,
+    }
+}
+
+/// The table and the sentence. Each case has a name and the recordings of its rounds; latency is total latency, or
+/// completion latency where the total was not recorded; a dash stands for what was not measured.
+pub fn summary(cases: &[(&str, &[Recording])]) -> String {
+    let rows: Vec<Row> = cases.iter().map(|(case, rounds)| row(case, rounds)).collect();
     let style = NumberStyle::new(1024, 0, 4);
-    let mut lines = vec![["case", "IOPS", "bandwidth", "mean", "p50", "p99", "p99.9", "CPU us/IO"].map(str::to_owned)];
+    let mut lines =
+        vec![["case", "IOPS", "+-", "bandwidth", "mean", "p50", "p99", "p99.9", "CPU us/IO"].map(str::to_owned)];
     for row in &rows {
         let [mean, p50, p99, p999] = match row.latency {
             Some(latency) => latency.map(time_text),
             None => ["-"; 4].map(str::to_owned),
         };
         let cpu = row.cpu_us_per_io.map_or("-".to_owned(), |us| format!("{us:.3}"));
-        let iops = style.count(row.iops as u64);
-        lines.push([row.case.clone(), iops, style.rate(row.bytes_per_second as u64), mean, p50, p99, p999, cpu]);
+        let spread = if row.iops.len() > 1 { format!("{:.0} %", row.spread() * 100.0) } else { "-".to_owned() };
+        let (iops, rate) = (style.count(row.median_iops() as u64), style.rate(row.bytes_per_second as u64));
+        lines.push([row.case.clone(), iops, spread, rate, mean, p50, p99, p999, cpu]);
     }
     let mut text = table(&lines);
     if let Some(verdict) = verdict(&rows) {
@@ -42,22 +68,30 @@ pub fn summary(cases: &[(&str, &Recording)]) -> String {
     text
 }
 
-fn row(case: &str, recording: &Recording) -> Row {
-    let figures = crate::figures(recording);
+fn row(case: &str, rounds: &[Recording]) -> Row {
     let mut lat = SparseHistogram::default();
-    let (mut ios, mut iops, mut bytes_per_second) = (0, 0.0, 0.0);
-    for direction in figures.jobs.iter().flat_map(|job| &job.directions) {
-        ios += direction.ios;
-        iops += direction.ios_per_second();
-        bytes_per_second += direction.bytes_per_second();
-        lat.merge(if direction.lat.is_empty() { &direction.clat } else { &direction.lat });
+    let (mut iops, mut rates) = (Vec::new(), Vec::new());
+    let (mut ios, mut cpu_ns) = (0, 0);
+    for recording in rounds {
+        let figures = crate::figures(recording);
+        let (mut round_iops, mut round_bytes) = (0.0, 0.0);
+        for direction in figures.jobs.iter().flat_map(|job| &job.directions) {
+            ios += direction.ios;
+            round_iops += direction.ios_per_second();
+            round_bytes += direction.bytes_per_second();
+            lat.merge(if direction.lat.is_empty() { &direction.clat } else { &direction.lat });
+        }
+        iops.push(round_iops);
+        rates.push(round_bytes);
+        let workers = figures.jobs.iter().flat_map(|job| &job.workers);
+        cpu_ns += workers.map(|worker| worker.cpu.user_ns + worker.cpu.system_ns).sum::<u64>();
     }
-    let cpu = figures.jobs.iter().flat_map(|job| &job.workers).map(|worker| worker.cpu.user_ns + worker.cpu.system_ns);
-    let cpu_ns: u64 = cpu.sum();
+    iops.sort_by(f64::total_cmp);
+    rates.sort_by(f64::total_cmp);
     Row {
         case: case.to_owned(),
         iops,
-        bytes_per_second,
+        bytes_per_second: median(&rates),
         latency: (!lat.is_empty()).then(|| {
             [lat.mean(), lat.percentile(50.0) as f64, lat.percentile(99.0) as f64, lat.percentile(99.9) as f64]
         }),
@@ -84,13 +118,13 @@ fn time_text(ns: f64) -> String {
 }
 
 /// Columns as wide as their widest cell; the first to the left, numbers to the right.
-fn table(lines: &[[String; 8]]) -> String {
+fn table(lines: &[[String; 9]]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 8] = std::array::from_fn(width);
+    let widths: [usize; 9] = std::array::from_fn(width);
     let mut text = String::new();
     for line in lines {
         let mut cells = vec![format!("{:<width$}", line[0], width = widths[0])];
-        cells.extend((1..8).map(|column| format!("{:>width$}", line[column], width = widths[column])));
+        cells.extend((1..9).map(|column| format!("{:>width$}", line[column], width = widths[column])));
         text += cells.join("  ").trim_end();
         text.push('\n');
     }
@@ -99,15 +133,23 @@ fn table(lines: &[[String; 8]]) -> String {
 
 /// Who had the most IOPS, against the next; `None` for fewer than two cases that did any I/O.
 fn verdict(rows: &[Row]) -> Option<String> {
-    let mut ranked: Vec<&Row> = rows.iter().filter(|row| row.iops > 0.0).collect();
-    ranked.sort_by(|a, b| b.iops.total_cmp(&a.iops));
+    let mut ranked: Vec<&Row> = rows.iter().filter(|row| row.median_iops() > 0.0).collect();
+    ranked.sort_by(|a, b| b.median_iops().total_cmp(&a.median_iops()));
     let (first, second) = (ranked.first()?, ranked.get(1)?);
-    let ratio = first.iops / second.iops;
+    let ratio = first.median_iops() / second.median_iops();
+    let rounds = first.iops.len().min(second.iops.len());
     if ratio < 1.0 + EQUIVALENCE {
-        let percent = EQUIVALENCE * 100.0;
+        let (percent, basis) = (EQUIVALENCE * 100.0, basis(rounds));
+        return Some(format!("{} and {} did the same IOPS within {percent:.0} % ({basis}).", first.case, second.case));
+    }
+    let least = first.iops.first().copied().unwrap_or(0.0);
+    let most = second.iops.last().copied().unwrap_or(0.0);
+    if least <= most {
         return Some(format!(
-            "{} and {} did the same IOPS within {percent:.0} % (one run each).",
-            first.case, second.case
+            "{} was ahead of {} ({ratio:.2} times the IOPS), but their rounds overlap: {}.",
+            first.case,
+            second.case,
+            if rounds == 1 { "one run each decides nothing" } else { "more rounds must decide" }
         ));
     }
     let tail = match (first.latency, second.latency) {
@@ -116,10 +158,16 @@ fn verdict(rows: &[Row]) -> Option<String> {
         }
         _ => String::new(),
     };
-    Some(format!(
-        "{} did {ratio:.2} times the IOPS of {}{tail} (one run each: repeat before relying on it).",
-        first.case, second.case
-    ))
+    let basis = basis(rounds);
+    Some(format!("{} did {ratio:.2} times the IOPS of {}{tail} ({basis}).", first.case, second.case))
+}
+
+/// What a verdict rests on.
+fn basis(rounds: usize) -> String {
+    match rounds {
+        0 | 1 => "one run each: repeat before relying on it".to_owned(),
+        rounds => format!("medians of {rounds} interleaved rounds"),
+    }
 }
 
 #[cfg(test)]
@@ -143,24 +191,28 @@ mod tests {
 
     #[test]
     fn verdicts_claim_no_more_than_was_seen() {
-        let row = |case: &str, iops, p99| Row {
+        let row = |case: &str, iops: &[f64], p99| Row {
             case: case.into(),
-            iops,
+            iops: iops.to_vec(),
             bytes_per_second: 0.0,
             latency: Some([0.0, 0.0, p99, 0.0]),
             cpu_us_per_io: None,
         };
-        assert_eq!(verdict(&[row("a", 1.0, 1.0)]), None);
-        assert_eq!(verdict(&[row("a", 1.0, 1.0), row("b", 0.0, 1.0)]), None);
-        let same = verdict(&[row("a", 100.0, 1.0), row("b", 101.0, 1.0)]);
-        assert_eq!(same.as_deref(), Some("b and a did the same IOPS within 2 % (one run each)."));
-        let worse_tail = verdict(&[row("a", 100.0, 1000.0), row("b", 300.0, 5000.0)]);
+        let say = |rows: &[Row]| verdict(rows).unwrap_or_default();
+        assert_eq!(verdict(&[row("a", &[1.0], 1.0)]), None);
+        assert_eq!(verdict(&[row("a", &[1.0], 1.0), row("b", &[], 1.0)]), None);
         assert_eq!(
-            worse_tail.as_deref(),
-            Some(
-                "b did 3.00 times the IOPS of a, but its p99 latency was 5.00 us against 1.00 us \
-                 (one run each: repeat before relying on it)."
-            )
+            say(&[row("a", &[100.0], 1.0), row("b", &[101.0], 1.0)]),
+            "b and a did the same IOPS within 2 % (one run each: repeat before relying on it)."
+        );
+        assert_eq!(
+            say(&[row("a", &[90.0, 100.0, 110.0], 1000.0), row("b", &[250.0, 300.0, 310.0], 5000.0)]),
+            "b did 3.00 times the IOPS of a, but its p99 latency was 5.00 us against 1.00 us \
+             (medians of 3 interleaved rounds)."
+        );
+        assert_eq!(
+            say(&[row("a", &[90.0, 100.0, 150.0], 1.0), row("b", &[120.0, 140.0, 160.0], 1.0)]),
+            "b was ahead of a (1.40 times the IOPS), but their rounds overlap: more rounds must decide."
         );
     }
 }

@@ -41,5 +41,8 @@ fn terse_reports() {
 #[test]
 fn comparison() {
     let (one, four, idle) = (fixture::case("single"), fixture::case("clones"), fixture::case("empty"));
-    check("summary.txt", &summary(&[("psync", &one), ("psync, four clones", &four), ("idle", &idle)]));
+    check(
+        "summary.txt",
+        &summary(&[("psync", &[one.clone(), one]), ("psync, four clones", &[four]), ("idle", &[idle])]),
+    );
 }

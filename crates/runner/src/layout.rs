@@ -79,6 +79,8 @@ fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> R
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(layout.allow_create).truncate(false);
     let file = options.open(path).map_err(|error| fatal(&context("laying out"), &error))?;
+    // So that a later run may overwrite it. A file system that cannot carry the mark is no reason to stop.
+    let _ = iolab_observe::mark_layout(&file);
     let length = file.metadata().map_err(|error| fatal(&context("stat"), &error))?.len();
     reserve(&file, layout.fallocate, task).map_err(|error| fatal(&context("reserving space"), &error))?;
     if task.with_data {

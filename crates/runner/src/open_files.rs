@@ -113,13 +113,18 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Fatal> {
     if writing && layout.allow_create && !file.block_device {
         options.create(true);
     }
-    options.open(&file.path).map_err(|error| {
+    let handle = options.open(&file.path).map_err(|error| {
         let mut failure = fatal(&file.path.display().to_string(), &error);
         if layout.direct && failure.errno == libc::EINVAL {
             failure.message.push_str(" (this file system has no direct I/O: use direct=0)");
         }
         failure
-    })
+    })?;
+    if writing && !file.block_device {
+        // So that a later run may overwrite it. A file system that cannot carry the mark is no reason to stop.
+        let _ = iolab_observe::mark_layout(&handle);
+    }
+    Ok(handle)
 }
 
 fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool) -> Result<(), Fatal> {

@@ -36,6 +36,8 @@ struct Stage {
     pool: SlotPool,
     stream: Option<OpStream>,
     filler: BufferFiller,
+    /// Whether the engine takes data from the buffers at all.
+    fills: bool,
     notes: Vec<String>,
 }
 
@@ -83,7 +85,7 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let limits = PassLimits { io_bytes: plan.limits.io_bytes, io_count: plan.limits.io_count };
     let stream = OpStream::new(&workload, &extents, limits)
         .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })?;
-    Ok(Stage { files, pool, stream: Some(stream), filler, notes })
+    Ok(Stage { files, pool, stream: Some(stream), filler, fills: E::DESCRIPTION.capabilities.moves_data, notes })
 }
 
 fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
@@ -208,7 +210,7 @@ impl Go<'_, '_> {
         pacer.start(begun_ns);
         let queue = queue_of(&plan.queue);
         let room = plan.queue.batch_complete_max.map_or(queue.depth, |most| (most as usize).clamp(1, queue.depth));
-        let filler = stage.filler.touches_writes().then(|| stage.filler.clone());
+        let filler = (stage.fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
         let mut hot = HotLoop {
             lane,
             recorder,

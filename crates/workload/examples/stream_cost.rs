@@ -3,8 +3,8 @@
 //! `cargo run --release -p iolab-workload --example stream_cost [operations]`
 #![allow(clippy::print_stdout)] // a measurement's output is its purpose
 
+use iolab_clock::Clock;
 use std::hint::black_box;
-use std::time::Instant;
 
 use iolab_engine::{Op, OpKind};
 use iolab_plan::{
@@ -57,9 +57,10 @@ fn cost(name: &str, plan: &WorkloadPlan, files: &[u64], ops: u64) {
     };
     let mut batch = OpBatch::new();
     let mut best = f64::INFINITY;
-    for _ in 0..3 {
+    for _ in 0..30 {
         stream.restart();
-        let begun = Instant::now();
+        let clock = Clock::monotonic();
+        let begun_ns = clock.now_ns();
         let mut made = 0_u64;
         while stream.fill(&mut batch) > 0 {
             made += batch.len() as u64;
@@ -67,7 +68,7 @@ fn cost(name: &str, plan: &WorkloadPlan, files: &[u64], ops: u64) {
                 black_box(op);
             }
         }
-        best = best.min(begun.elapsed().as_nanos() as f64 / made.max(1) as f64);
+        best = best.min((clock.now_ns() - begun_ns) as f64 / made.max(1) as f64);
     }
     println!("{name:34} {best:7.2} ns/op  {:>10} bytes held", stream.memory_bytes());
 }
@@ -115,6 +116,12 @@ fn streams(ops: u64) {
         &filled,
         ops,
     );
+    skewed(&random, ops);
+    rarer(&random, ops);
+}
+
+fn skewed(random: &WorkloadPlan, ops: u64) {
+    let one = [TEBIBYTE];
     let with = |distribution: Distribution| WorkloadPlan {
         distributions: [distribution.clone(), distribution.clone(), distribution],
         ..random.clone()
@@ -126,7 +133,6 @@ fn streams(ops: u64) {
     cost("normal 10", &with(Distribution::Normal { deviation_percent: 10.0, center: None }), &one, ops);
     let zone = |access_percent, size_percent| ZoneShare { access_percent, size_percent, size_bytes: 0 };
     cost("zoned", &with(Distribution::Zoned(vec![zone(60.0, 10.0), zone(30.0, 20.0), zone(10.0, 70.0)])), &one, ops);
-    rarer(&random, ops);
 }
 
 fn rarer(random: &WorkloadPlan, ops: u64) {
@@ -167,18 +173,19 @@ fn buffers(rounds: u64) {
         let mut slot = vec![0_u8; 4096];
         filler.initialise(&mut slot);
         let op = Op { offset: 0, length: 4096, buffer_offset: 0, file: 0, slot: 0, kind: OpKind::Write, priority: 0 };
-        let begun = Instant::now();
+        let clock = Clock::monotonic();
+        let begun_ns = clock.now_ns();
         for round in 0..rounds {
             filler.before_write(&Op { offset: round * 4096, ..op }, &mut slot);
             black_box(&mut slot);
         }
-        let ns = begun.elapsed().as_nanos() as f64 / rounds as f64;
+        let ns = (clock.now_ns() - begun_ns) as f64 / rounds as f64;
         println!("{name:34} {ns:7.2} ns per 4 KiB  {:6.2} GB/s", 4096.0 / ns);
     }
 }
 
 fn main() {
-    let ops = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(100_000);
+    let ops = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_000);
     streams(ops);
     buffers(ops);
 }

@@ -1,7 +1,8 @@
 //! Which blocks have been visited, where sizes vary: one bit per block and a tree of summaries above.
 //!
 //! A summary bit says that the 64 bits below it are all set, so that the next free block is found by looking at two
-//! words per level, however full the map is. Costs one bit per block plus 1/63. Bits past the end are set from the start.
+//! words per level, however full the map is. Costs one bit per block plus 1/63. Bits past the end are set from the
+//! start.
 
 /// A set of visited blocks.
 #[derive(Debug, Clone)]
@@ -35,7 +36,7 @@ impl Bitmap {
         for level in &mut self.levels {
             level.fill(0);
             if let Some(last) = level.last_mut()
-                && (bits % 64 != 0 || bits == 0)
+                && (!bits.is_multiple_of(64) || bits == 0)
             {
                 *last = u64::MAX << (bits % 64);
             }

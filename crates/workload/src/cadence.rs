@@ -1,8 +1,9 @@
 //! Syncs put into the stream after every so many writes.
 //!
 //! Where several are due after the same write, the strongest one stands for all: `fsync` (also for barriers), then
-//! `fdatasync`, then `sync_file_range`. A sync comes before the operation that follows the write, and goes to the file that was
-//! written; after the last write of a pass it waits for the next pass, as with fio. Syncs count for no limit.
+//! `fdatasync`, then `sync_file_range`. A sync comes before the operation that follows the write, and goes to the
+//! file that was written; after the last write of a pass it waits for the next pass, as with fio. Syncs count for
+//! no limit.
 
 use iolab_engine::{Op, OpKind};
 use iolab_plan::SyncCadence;

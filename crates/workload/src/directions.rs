@@ -10,7 +10,7 @@ pub(crate) trait Directions: Send {
     /// Of the next operation.
     fn next(&mut self) -> Direction;
     /// Tells what came of it.
-    fn moved(&mut self, direction: Direction, bytes: u64);
+    fn moved(&mut self, direction: Direction);
     /// Begins a pass.
     fn reseed(&mut self, seed: u64);
 }
@@ -26,7 +26,7 @@ impl Directions for OneDirection {
     }
 
     #[inline]
-    fn moved(&mut self, _direction: Direction, _bytes: u64) {}
+    fn moved(&mut self, _direction: Direction) {}
 
     fn reseed(&mut self, _seed: u64) {}
 }
@@ -60,9 +60,9 @@ impl Directions for MixedDirections {
     }
 
     #[inline]
-    fn moved(&mut self, direction: Direction, bytes: u64) {
+    fn moved(&mut self, direction: Direction) {
         if let MixedDirections::Rates(rates) = self {
-            rates.moved(direction, bytes);
+            rates.moved(direction);
         }
     }
 
@@ -108,11 +108,11 @@ impl Dice {
     }
 }
 
-/// Whichever is due next when each direction moves bytes at its own rate.
+/// Whichever is due next when each direction performs operations at its own rate.
 #[derive(Debug)]
 pub(crate) struct Rates {
     used: [bool; 3],
-    seconds_per_byte: PerDirection<f64>,
+    seconds_per_op: PerDirection<f64>,
     due_seconds: PerDirection<f64>,
     process: RateProcess,
     generator: Generator,
@@ -122,7 +122,7 @@ impl Rates {
     fn new(rates: PerDirection<u64>, process: RateProcess, used: &[Direction], seed: u64) -> Rates {
         let mut made = Rates {
             used: Direction::ALL.map(|direction| used.contains(&direction)),
-            seconds_per_byte: rates.map(|rate| 1.0 / rate.max(1) as f64),
+            seconds_per_op: rates.map(|rate| 1.0 / rate.max(1) as f64),
             due_seconds: [0.0; 3],
             process,
             generator: Generator::new(0),
@@ -150,8 +150,8 @@ impl Rates {
     }
 
     #[inline]
-    fn moved(&mut self, direction: Direction, bytes: u64) {
-        let even = bytes as f64 * self.seconds_per_byte[direction.index()];
+    fn moved(&mut self, direction: Direction) {
+        let even = self.seconds_per_op[direction.index()];
         let gap = match self.process {
             RateProcess::Linear => even,
             // An exponential gap of the same mean.
@@ -200,7 +200,7 @@ mod tests {
         let mut order = Vec::new();
         for _ in 0..8 {
             let direction = rates.next();
-            rates.moved(direction, 100);
+            rates.moved(direction);
             order.push(direction.index());
         }
         assert_eq!(order.iter().filter(|index| **index == 0).count(), 6, "{order:?}");
@@ -208,7 +208,7 @@ mod tests {
         let observed = shares(
             || {
                 let direction = poisson.next();
-                poisson.moved(direction, 100);
+                poisson.moved(direction);
                 direction
             },
             40_000,

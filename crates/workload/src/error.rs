@@ -6,9 +6,7 @@ use iolab_plan::Direction;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
     /// The pattern names no direction.
-    #[error(
-        "the access pattern `{word}` neither reads, writes nor trims; choose one of read, write, trim, randread, …"
-    )]
+    #[error("the access pattern `{word}` neither reads, writes nor trims; choose read, write, trim, randread, …")]
     NoDirection {
         /// The pattern's word.
         word: String,

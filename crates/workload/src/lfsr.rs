@@ -112,7 +112,7 @@ impl Walk for ShiftRegisterWalk {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<u64> {
         if self.left == 0 {
             return None;
@@ -232,7 +232,7 @@ mod tests {
             let period = (1_u64 << width) - 1;
             let mut rest = period;
             for factor in FACTORS[index] {
-                while rest % factor == 0 {
+                while rest.is_multiple_of(*factor) {
                     rest /= factor;
                 }
                 assert_ne!(power_of_x(period / factor, width, polynomial), 1, "width {width} repeats early");

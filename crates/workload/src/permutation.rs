@@ -87,7 +87,7 @@ impl Walk for PermutedWalk {
         PermutedWalk { permutation: Permutation::new(count, seed), count, left: count, counter: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<u64> {
         if self.left == 0 {
             return None;

@@ -90,7 +90,7 @@ impl Shape {
         self.used.iter().all(|direction| self.least[direction.index()] == self.most[direction.index()])
     }
 
-    /// Smallest alignment and whether all directions share it.
+    /// The alignment, if all directions that occur share it.
     pub(crate) fn common_align(&self) -> Option<u64> {
         let first = self.align[self.used.first()?.index()];
         self.used.iter().all(|direction| self.align[direction.index()] == first).then_some(first)

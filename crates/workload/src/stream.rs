@@ -211,7 +211,7 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Source for Stream<D, F, P,
             let length = self.sizes.draw(index, spot.random, spot.room);
             self.placement.commit(file, index, spot.offset, length);
             self.files.served(length);
-            self.directions.moved(direction, length);
+            self.directions.moved(direction);
             self.budget.spend(length);
             out.push(Op {
                 offset: self.files.start_bytes(file) + spot.offset,

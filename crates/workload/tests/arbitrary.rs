@@ -143,7 +143,7 @@ proptest! {
         io_count in prop::option::of(0_u64..300),
     ) {
         let extents: Vec<Extent> =
-            files.iter().map(|(start_bytes, length_bytes)| Extent { start_bytes: *start_bytes, length_bytes: *length_bytes }).collect();
+            files.iter().map(|file| Extent { start_bytes: file.0, length_bytes: file.1 }).collect();
         // Tiny blocks would make long passes.
         let limits = PassLimits { io_bytes, io_count: Some(io_count.unwrap_or(2000)) };
         let Ok(mut stream) = OpStream::new(&plan, &extents, limits) else { return Ok(()) };

@@ -21,6 +21,14 @@ fn share(ops: &[Op], mut of: impl FnMut(&Op) -> bool) -> f64 {
 }
 
 #[test]
+fn streams_and_fillers_can_move_to_their_thread() {
+    fn check<T: Send + 'static>() {}
+    check::<OpStream>();
+    check::<iolab_workload::OpBatch>();
+    check::<iolab_workload::BufferFiller>();
+}
+
+#[test]
 fn the_seed_decides_and_passes_differ() {
     for word in ["randread", "randrw", "randtrimwrite"] {
         let lengths = [1024 * K, 333 * K];

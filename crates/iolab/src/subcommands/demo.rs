@@ -1,5 +1,169 @@
-//! temp
-use crate::{arguments::DemoArguments, exit::Failure};
-pub(crate) fn main(_: &DemoArguments) -> Result<u8, Failure> {
+//! `iolab demo`: psync, libaio and io_uring on a temporary file, in interleaved rounds, and a table.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use iolab_observe::{DirectIo, direct_io_at};
+use iolab_recording::{Outcome, Recording};
+use iolab_resolve::Mode;
+use iolab_runner::{Observer, Progress};
+
+use crate::arguments::DemoArguments;
+use crate::exit::{Failure, INTERRUPTED};
+use crate::{output, pipeline, subcommands};
+
+/// An interface at a queue depth.
+struct Case {
+    name: &'static str,
+    engine: &'static str,
+    depth: u32,
+}
+
+const CASES: [Case; 5] = [
+    Case { name: "psync", engine: "psync", depth: 1 },
+    Case { name: "libaio", engine: "libaio", depth: 1 },
+    Case { name: "io_uring", engine: "io_uring", depth: 1 },
+    Case { name: "libaio, 32 deep", engine: "libaio", depth: 32 },
+    Case { name: "io_uring, 32 deep", engine: "io_uring", depth: 32 },
+];
+
+pub(crate) fn main(arguments: &DemoArguments) -> Result<u8, Failure> {
+    let (folder, direct) = choose_folder(arguments.directory.as_deref())?;
+    let path = folder.path().join("demo.0.0");
+    let mut rounds: Vec<Vec<Recording>> = CASES.iter().map(|_| Vec::new()).collect();
+    for round in 0..arguments.rounds {
+        for (case, done) in CASES.iter().zip(&mut rounds) {
+            let label = format!("round {} of {}: {}", round + 1, arguments.rounds, case.name);
+            let recording = measure(case, arguments, &path, direct, &label)?;
+            if recording.interrupted {
+                eprintln!();
+                return Ok(INTERRUPTED);
+            }
+            done.push(recording);
+        }
+    }
+    clear_line();
+    output::print(&report(arguments, direct, folder.path(), &rounds))?;
     Ok(0)
+}
+
+/// A temporary folder where direct I/O works if possible: the folder named, else the current one, else the
+/// system's.
+fn choose_folder(named: Option<&Path>) -> Result<(tempfile::TempDir, bool), Failure> {
+    let candidates: Vec<PathBuf> = match named {
+        Some(folder) => vec![folder.to_owned()],
+        None => vec![PathBuf::from("."), std::env::temp_dir()],
+    };
+    let mut usable = None;
+    let mut trouble = None;
+    for candidate in &candidates {
+        match tempfile::Builder::new().prefix("iolab-demo-").tempdir_in(candidate) {
+            Ok(folder) => {
+                if direct_io_at(folder.path()) == DirectIo::Works {
+                    return Ok((folder, true));
+                }
+                usable.get_or_insert(folder);
+            }
+            Err(error) => trouble = Some(format!("iolab: no temporary folder in {}: {error}", candidate.display())),
+        }
+    }
+    let reason = || Failure::mistake(trouble.unwrap_or_default());
+    usable.map(|folder| (folder, false)).ok_or_else(reason)
+}
+
+fn measure(
+    case: &Case,
+    arguments: &DemoArguments,
+    path: &Path,
+    direct: bool,
+    label: &str,
+) -> Result<Recording, Failure> {
+    let words = [
+        "--name=demo".to_owned(),
+        format!("--filename={}", path.display().to_string().replace(':', "\\:")),
+        format!("--size={}m", arguments.size_mib),
+        "--rw=randread".to_owned(),
+        "--bs=4k".to_owned(),
+        format!("--direct={}", u8::from(direct)),
+        format!("--ioengine={}", case.engine),
+        format!("--iodepth={}", case.depth),
+        "--time_based".to_owned(),
+        format!("--runtime={}ms", arguments.milliseconds),
+        "--thread".to_owned(),
+    ];
+    let command_line = subcommands::run::take_apart(&words)?;
+    let planned = pipeline::plan(&command_line, Mode::Iolab)?;
+    let (recording, _) = pipeline::run(&planned.plan, &mut OneLine { label })?;
+    match recording.workers.first().map(|worker| &worker.outcome) {
+        Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
+            Err(anyhow::anyhow!("{message}")).context(case.name).map_err(Failure::from)
+        }
+        _ => Ok(recording),
+    }
+}
+
+fn report(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<Recording>]) -> String {
+    let how = if direct {
+        "direct I/O, past the page cache"
+    } else {
+        "buffered: this file system has no direct I/O, so the page cache was measured, not the device"
+    };
+    let place = folder.parent().unwrap_or(folder).canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut text = format!(
+        "4 KiB random reads of a {} MiB file in {} ({how});\n{} rounds of {} ms for each case, one after another; one job on one thread.\n",
+        arguments.size_mib,
+        place.display(),
+        arguments.rounds,
+        arguments.milliseconds,
+    );
+    let named = |wanted: fn(&Case) -> bool| -> Vec<(&str, &[Recording])> {
+        let cases = CASES.iter().zip(rounds).filter(|(case, _)| wanted(case));
+        cases.map(|(case, rounds)| (case.name, rounds.as_slice())).collect()
+    };
+    text += "\nOne operation at a time (the interface's own cost shows):\n\n";
+    text += &iolab_report::summary(&named(|case| case.depth == 1));
+    text += "\n32 operations in flight (what the device can do together):\n\n";
+    text += &iolab_report::summary(&named(|case| case.depth > 1));
+    text += "\nIOPS are medians, +- is half the distance between the best and the worst round; latencies are of all rounds.\n";
+    text + "Next: `iolab run --name=try --rw=randread --bs=4k --size=256m`, or `iolab --help`.\n"
+}
+
+/// Progress on one line of the terminal.
+struct OneLine<'a> {
+    label: &'a str,
+}
+
+fn clear_line() {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+}
+
+impl OneLine<'_> {
+    fn show(&self, text: &str) {
+        if std::io::stderr().is_terminal() {
+            eprint!("\r\x1b[K{text}");
+            // A progress line that cannot be shown is no reason to stop.
+            let _ = std::io::stderr().flush();
+        }
+    }
+}
+
+impl Observer for OneLine<'_> {
+    fn laying_out(&mut self, _path: &Path, done: u64, total: u64) {
+        self.show(&format!("laying out the file: {} of {} MiB", done >> 20, total >> 20));
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let ios: u64 = progress.workers.iter().map(|worker| worker.ios[0]).sum();
+        let seconds = progress.elapsed_ns as f64 / 1e9;
+        self.show(&format!("{}: {ios} reads in {seconds:.1} s", self.label));
+    }
+
+    fn wants_snapshot(&mut self) -> bool {
+        false
+    }
+
+    fn snapshot(&mut self, _recording: &Recording) {}
 }

@@ -6,7 +6,7 @@ use iolab_options::OptionEntry;
 
 use super::arguments::{Arguments, Token};
 use super::{RUN_OPTIONS, RunOption};
-use crate::collect::{engine_owners, takes_no_value};
+use crate::collect::{engine_option, takes_no_value};
 use crate::options::OPTIONS;
 use crate::suggest::closest;
 use crate::{Surroundings, find_option};
@@ -74,8 +74,8 @@ impl Names {
             return Ok(only);
         }
         // An option of an engine that a job file may name.
-        if !engine_owners(name, surroundings).is_empty() {
-            return Ok(Meaning::Job { name: name.to_owned(), needs_value: false });
+        if let Some(entry) = engine_option(name, surroundings) {
+            return Ok(job_meaning(entry));
         }
         let known = RUN_OPTIONS.iter().map(|option| option.name).chain(OPTIONS.iter().map(|entry| entry.name));
         let near = closest(name, known);
@@ -83,6 +83,11 @@ impl Names {
     }
 
     fn exact(&self, name: &str) -> Option<Meaning> {
+        let name = match name {
+            "h" => "help",
+            "v" | "V" => "version",
+            other => other,
+        };
         let run = RUN_OPTIONS.iter().find(|option| option.name == name).map(Meaning::Run);
         run.or_else(|| find_option(name).map(job_meaning)).or_else(|| {
             let mut entries = self.engines.iter().flat_map(|table| table.iter());

@@ -60,6 +60,9 @@ impl RunOption {
     }
 }
 
+/// Shortest interval of the status line, as in fio.
+const SHORTEST_ETA_NS: u64 = 250_000_000;
+
 const NO_REMOTE: &str = "jobs run on this machine only";
 const NO_TRIGGER: &str = "there are no triggers";
 
@@ -80,7 +83,13 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         time(&mut run.eta_newline_ns, text)
     }),
     valued("eta-interval", "TIME", "Update the status line this often", |run, text| {
-        time(&mut run.eta_interval_ns, text)
+        time(&mut run.eta_interval_ns, text)?;
+        match run.eta_interval_ns {
+            Some(ns) if ns < SHORTEST_ETA_NS => {
+                Err(Piece::whole(text).refuse("less than 250ms would flood the terminal"))
+            }
+            _ => Ok(()),
+        }
     }),
     valued("status-interval", "TIME", "Print a full report this often", |run, text| {
         time(&mut run.status_interval_ns, text)

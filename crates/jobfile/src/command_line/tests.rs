@@ -45,6 +45,7 @@ fn every_form_of_an_option_means_the_same() {
 fn names_may_be_cut_short() {
     let set = jobs(&["--name=a", "--runt=5", "--status=10"], &[]);
     assert_eq!(set.jobs[0].settings.time_ns("runtime"), Some(5_000_000_000));
+    assert!(good(&["-h"]).run.help && good(&["-v"]).run.version);
     assert_eq!(good(&["--status=10"]).run.status_interval_ns, Some(10_000_000_000));
 }
 
@@ -156,7 +157,8 @@ fn engine_options_may_stand_anywhere() {
     }
     let set = jobs(&["--name=a", "--cmd_type", "nvme", "--ioengine=io_uring"], &[]);
     assert_eq!(set.jobs[0].engine_settings.text("cmd_type"), Some("nvme"));
-    let set = jobs(&["--hipri", "f.fio"], &["[a]\nioengine=io_uring\n"]);
+    let set = jobs(&["--cmd_type", "nvme", "--hipri", "f.fio"], &["[a]\nioengine=io_uring\n"]);
+    assert_eq!(set.jobs[0].engine_settings.text("cmd_type"), Some("nvme"));
     assert_eq!(set.jobs[0].engine_settings.flag("hipri"), Some(true));
 }
 
@@ -186,6 +188,7 @@ fn mistakes_are_refused_where_they_stand() {
         (&["--output-format=json,foo"], "json,foo", "not a report format", "json+"),
         (&["--eta=xx"], "xx", "xx", "auto"),
         (&["--debug=foo"], "foo", "foo", "process"),
+        (&["--eta-interval=1ms"], "1ms", "flood", ""),
         (&["--max-jobs=0"], "0", "not within", ""),
         (&["--terse-version=9"], "9", "not within", ""),
         (&["--status-interval=soon"], "soon", "not a number", ""),
@@ -204,6 +207,10 @@ fn values_are_checked_with_the_place_on_the_command_line() {
     let failure = crate::parse(&Request { command_line: Some(&line), files: &[] }, &Fixed).expect_err("8q");
     let (begin, end) = failure.diagnostics[0].span;
     assert_eq!((failure.diagnostics[0].source, &failure.sources[0].1[begin..end]), (0, "8q"));
+    let line = good(&["--name=a", "--bs", "4k, 8q"]);
+    let failure = crate::parse(&Request { command_line: Some(&line), files: &[] }, &Fixed).expect_err("8q");
+    let (begin, end) = failure.diagnostics[0].span;
+    assert_eq!(&failure.sources[0].1[begin..end], "'4k, 8q'");
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             ("2k/50:4k/50,4k/90:8k/10", "2k/50:4k/50,4k/90:8k/10,4k/90:8k/10"),
             ("4k/30:16k/60:64k/10", "4k/30:16k/60:64k/10"),
         ],
-        rejects: &["4k/60:8k/60", "4k/10:8k/20", "4k/101", "4k/x", "8q/100", "0/100"],
+        rejects: &["4k/60:8k/60", "4k/101", "4k/x", "8q/100", "0/100"],
         ..OptionEntry::BLANK
     },
     OptionEntry {

@@ -222,7 +222,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: "1",
         summary: "Save the state when a run is interrupted",
-        status: Status::NotYet,
+        status: Status::NoEffect("nothing is verified yet, so there is no state to save"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

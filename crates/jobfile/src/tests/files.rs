@@ -90,3 +90,20 @@ fn spans_cover_the_option_and_the_header() {
     let (begin, end) = set.jobs[0].span;
     assert_eq!(&text[begin..end], "[first]");
 }
+
+#[test]
+fn a_comment_without_a_blank_is_pointed_out() {
+    let set = good("[a]\nexec_prerun=sync;sleep 1\nrw=read ; fine\n");
+    assert_eq!(set.jobs[0].settings.text("exec_prerun"), Some("sync"));
+    assert_eq!(set.warnings.len(), 1);
+    let (begin, end) = set.warnings[0].span;
+    assert_eq!(&set.sources[0].1[begin..end], ";sleep 1");
+}
+
+#[test]
+fn comments_may_hold_any_bytes() {
+    let files = [crate::Input { name: "x".to_owned(), bytes: b"; caf\xe9\n[a]\niodepth=2 # \xff\n".to_vec() }];
+    let request = crate::Request { command_line: None, files: &files };
+    let set = crate::parse(&request, &crate::test_surroundings::Fixed).unwrap_or_default();
+    assert_eq!(depths(&set), [Some(2)]);
+}

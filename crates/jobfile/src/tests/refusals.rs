@@ -52,6 +52,7 @@ fn suggestions_help() {
         ("[a]\nsize=10*1k\n", "parentheses"),
         ("[a]\nsize=${UNSET}\n", "UNSET is not set"),
         ("[a]\nbsrange=4k\n", "min-max"),
+        ("[a]\nbs=\"4k\"\n", "without quotes"),
     ];
     for (text, advice) in cases {
         let found = bad(text);
@@ -62,7 +63,8 @@ fn suggestions_help() {
 #[test]
 fn all_mistakes_are_reported_at_once() {
     let found = bad("[global]\nbs=8q\n[a]\nrw=nothing\nfoo=1\n[b\niodepth=0\n");
-    assert_eq!(found.len(), 5, "{found:?}");
+    let marked: Vec<&str> = found.iter().map(|finding| finding.0.as_str()).collect();
+    assert_eq!(marked, ["8q", "nothing", "foo", "[b", "0"]);
 }
 
 #[test]

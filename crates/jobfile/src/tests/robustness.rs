@@ -99,6 +99,8 @@ proptest! {
 fn huge_lines_and_deep_nesting_are_survived() {
     let huge = format!("[a]\nfilename={}\nbs={}\n", "x".repeat(1 << 20), "9".repeat(1 << 16));
     fuzz_entry(huge.as_bytes(), &Fixed);
+    fuzz_entry("[a]\nnonsense\n".repeat(3_000).as_bytes(), &Fixed);
+    fuzz_entry("[a\nx=1;y\n".repeat(3_000).as_bytes(), &Fixed);
     fuzz_entry(format!("[a]\nbs={}1{}\n", "(".repeat(100_000), ")".repeat(100_000)).as_bytes(), &Fixed);
     fuzz_entry(format!("[a]\nbs=({}1)\n", "-".repeat(100_000)).as_bytes(), &Fixed);
     fuzz_entry(format!("[a]\nsize=(2{})\n", "^2".repeat(100_000)).as_bytes(), &Fixed);

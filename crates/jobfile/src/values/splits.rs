@@ -43,21 +43,15 @@ fn one_entry(entry: Piece<'_>, rules: NumberRules) -> Result<BlockSplit, ValueEr
     Ok(BlockSplit { bytes, share: SplitShare::Percent(percent) })
 }
 
+/// Percentages beyond 100 contradict themselves; below 100 without an empty one is for `resolve` to judge.
 fn check_sum(part: Piece<'_>, splits: &[BlockSplit]) -> Result<(), ValueError> {
-    let mut sum = 0_u32;
-    let mut open = false;
-    for split in splits {
-        match split.share {
-            SplitShare::Percent(percent) => sum += u32::from(percent),
-            SplitShare::Remainder => open = true,
-        }
-    }
+    let percent = |split: &BlockSplit| match split.share {
+        SplitShare::Percent(percent) => u32::from(percent),
+        SplitShare::Remainder => 0,
+    };
+    let sum: u32 = splits.iter().map(percent).sum();
     if sum > 100 {
         return Err(part.refuse(format!("the percentages add up to {sum}, more than 100")));
-    }
-    if sum < 100 && !open {
-        let advice = "leave one percentage empty to give it the rest, as in `4k/60:64k/`";
-        return Err(part.refuse_with(format!("the percentages add up to {sum}, not 100"), advice));
     }
     Ok(())
 }

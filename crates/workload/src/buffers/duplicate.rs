@@ -1,9 +1,9 @@
 //! Which write repeats which earlier content.
 //!
-//! Without a working set, a repeating write has the content of the write before it. With one of W percent, it has any of
-//! the first W percent of the contents there have been so far, which grows with the run and costs no memory, where
-//! fio draws the whole working set in advance from the size of the file: the share of repetitions is the same, the
-//! first repetitions come from fewer contents.
+//! Without a working set, a repeating write has the content of the write before it. With one of W percent, it has
+//! any of the first W percent of the contents there have been so far, which grows with the run and costs no memory,
+//! where fio draws the whole working set in advance from the size of the file: the share of repetitions is the
+//! same, the first repetitions come from fewer contents.
 
 use crate::random::{Chance, Generator};
 

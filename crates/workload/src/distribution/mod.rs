@@ -1,7 +1,7 @@
 //! Where random offsets fall when not everywhere alike: one block number per draw.
 //!
-//! Guarantees: every block is below the domain's count. Which block is hot follows from the seed of the job, not from the pass:
-//! a hot spot that moved between passes would be none.
+//! Guarantees: every block is below the domain's count. Which block is hot follows from the seed of the job, not
+//! from the pass: a hot spot that moved between passes would be none.
 
 mod normal;
 mod pareto;
@@ -60,7 +60,7 @@ impl Sampler {
     }
 
     /// The next block.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn draw(&mut self, generator: &mut Generator) -> u64 {
         match self {
             Sampler::Uniform(count) => generator.below(*count),

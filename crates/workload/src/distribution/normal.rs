@@ -37,7 +37,7 @@ impl Normal {
         for _ in 0..PATIENCE {
             let position = self.mean + self.deviation * self.variate(generator);
             if position >= 0.0 && position < self.count as f64 {
-                return (position as u64).min(self.count.saturating_sub(1));
+                return (position as i64 as u64).min(self.count.saturating_sub(1));
             }
         }
         generator.below(self.count)

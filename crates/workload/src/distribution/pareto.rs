@@ -28,7 +28,7 @@ impl Pareto {
         // From 2^-53 to 1, so that the logarithm exists.
         let uniform = 1.0 - generator.unit();
         let rank = self.count as f64 * exp(self.exponent * ln(uniform));
-        (rank as u64).min(self.count.saturating_sub(1))
+        (rank as i64 as u64).min(self.count.saturating_sub(1))
     }
 }
 

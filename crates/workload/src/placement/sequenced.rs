@@ -1,7 +1,8 @@
 //! Random and sequential taken together: `:N` with `rw_sequencer`, and `percentage_random`.
 //!
-//! One operation in N asks the placement within, by the dice of `percentage_random`; the others follow the last operation
-//! of their file and direction, or repeat its offset. Those do not count as visits in a random map, as with fio.
+//! One operation in N asks the placement within, by the dice of `percentage_random`; the others follow the last
+//! operation of their file and direction, or repeat its offset. Those do not count as visits in a random map, as
+//! with fio.
 
 use iolab_plan::{Sequencer, WorkloadPlan};
 

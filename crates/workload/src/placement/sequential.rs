@@ -22,7 +22,7 @@ impl Placement for Sequential {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let offset = self.next[file][direction];
         let room = self.lengths[file].saturating_sub(offset);
@@ -76,7 +76,7 @@ impl Placement for Skipping {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let (length, least) = (self.lengths[file], self.least[direction]);
         let fits = |offset: &u64| offset.saturating_add(least) <= length;

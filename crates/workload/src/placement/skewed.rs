@@ -56,7 +56,7 @@ impl Placement for Skewed {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let offset = self.samplers[file][direction].draw(&mut self.generator) * self.align[direction];
         Some(Spot { offset, room: self.lengths[file] - offset, random: true })

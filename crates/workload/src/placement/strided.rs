@@ -4,8 +4,8 @@
 //!   |── range ──|── skip ──|── range ──|── skip ──|── tail ─|
 //! ```
 //!
-//! The placement within sees each zone as a file of its own length; the last zone of a file may be shorter. A zone whose
-//! places are used up before its bytes begins again. After the last zone comes the first: a file never ends.
+//! The placement within sees each zone as a file of its own length; the last zone of a file may be shorter. A zone
+//! whose places are used up before its bytes begins again. After the last zone comes the first: a file never ends.
 
 use iolab_plan::StridePlan;
 

@@ -32,7 +32,7 @@ impl Placement for Uniform {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let FilePlaces { places, length } = &self.files[file];
         let offset = self.generator.below(places[direction]) * self.align[direction];
@@ -79,7 +79,7 @@ impl<W: Walk> Placement for Once<W> {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let walk = if self.per_file == 1 { file } else { file * 3 + direction };
         let offset = self.walks[walk].next()? * self.shape.align[direction];
