@@ -130,9 +130,8 @@ fn compare(programs: &Programs, cases: &[Case], ground: &Ground, wanted: &Wanted
             let of = |side: &[Vec<Figures>], figure: usize| -> Vec<f64> {
                 side.iter().map(|run| run[index][figure]).collect()
             };
-            let figures = (0..FIGURES.len())
-                .map(|figure| verdict::compare(&of(&runs.0, figure), &of(&runs.1, figure)))
-                .collect();
+            let figures =
+                (0..FIGURES.len()).map(|figure| verdict::compare(&of(&runs.0, figure), &of(&runs.1, figure))).collect();
             let row = Row { name, figures };
             println!("{}", table::text_line(&row));
             table.rows.push(row);

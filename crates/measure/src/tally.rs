@@ -51,19 +51,15 @@ impl Tally {
         }
     }
 
-    /// One operation was submitted; with it, `depth` are in flight.
+    /// One flush made `count` operations visible; with them, `in_flight` are. All of them count at that depth, since
+    /// the device gets them at once.
     #[inline(always)]
-    pub fn submitted_at_depth(&mut self, depth: usize) {
-        if let Some(count) = self.depth.get_mut(depth) {
-            *count += 1;
-        }
-    }
-
-    /// One flush made `count` operations visible.
-    #[inline(always)]
-    pub fn flushed(&mut self, count: usize) {
+    pub fn flushed(&mut self, count: usize, in_flight: usize) {
         if let Some(batches) = self.submit_batches.get_mut(count) {
             *batches += 1;
+        }
+        if let Some(operations) = self.depth.get_mut(in_flight) {
+            *operations += count as u64;
         }
     }
 
@@ -111,4 +107,22 @@ impl Tally {
 fn non_zero(counters: &[u64]) -> Vec<(u32, u64)> {
     let numbered = counters.iter().enumerate();
     numbered.filter(|(_, count)| **count > 0).map(|(index, count)| (index as u32, *count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_counts_at_the_depth_it_makes() {
+        let mut tally = Tally::new(8, IntervalSeries::new(0, 1_000, 1));
+        tally.flushed(8, 8);
+        tally.flushed(1, 8);
+        tally.flushed(3, 5);
+        tally.flushed(1, 9);
+        let mut recording = WorkerRecording::default();
+        tally.write_to(&mut recording, 1);
+        assert_eq!(recording.depth.at_submit, [(5, 3), (8, 9)]);
+        assert_eq!(recording.depth.submit_batches, [(1, 2), (3, 1), (8, 1)]);
+    }
 }

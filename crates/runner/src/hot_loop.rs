@@ -157,10 +157,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 self.pacer.released(&op, *begun_ns);
                 self.in_flight += 1;
                 self.unflushed.push(slot);
-                let tally = self.recorder.tally();
-                tally.submitted_at_depth(self.in_flight);
                 if let Some(direction) = op.kind.direction() {
-                    tally.issued[direction.index()] += 1;
+                    self.recorder.tally().issued[direction.index()] += 1;
                 }
                 true
             }
@@ -182,7 +180,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             let now = self.clock.now_ns();
             self.stamp_submitted(now);
         }
-        self.recorder.tally().flushed(self.unflushed.len());
+        self.recorder.tally().flushed(self.unflushed.len(), self.in_flight);
         self.unflushed.clear();
         if let Err(error) = answer {
             self.trouble.lane_broke(error);
@@ -208,7 +206,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 let now = self.clock.now_ns();
                 self.stamp_submitted(now);
             }
-            self.recorder.tally().flushed(self.unflushed.len());
+            self.recorder.tally().flushed(self.unflushed.len(), self.in_flight);
             self.unflushed.clear();
             self.lane.flush_and_reap(wait, &mut self.done)
         };

@@ -1,7 +1,7 @@
 //! What the jobs run on: a file that both programs share, or a RAM disk of the kernel.
 //!
 //! The file is laid out once with data that does not compress, so that neither program pays for it and neither
-//! reads holes. The RAM disk (zram) is taken only when nobody uses it, and given back as it was.
+//! reads holes. The RAM disk (zram) is made for the purpose and removed afterwards; others stay as they are.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -20,11 +20,11 @@ pub(super) struct Ground {
 #[derive(Debug)]
 enum Kind {
     File(tempfile::TempDir),
-    RamDisk,
+    RamDisk { number: u32 },
 }
 
-const RAM_DISK: &str = "/dev/zram0";
-const RAM_DISK_CONTROL: &str = "/sys/block/zram0";
+/// Makes and removes RAM disks: reading `hot_add` makes one and says its number.
+const RAM_DISKS: &str = "/sys/class/zram-control";
 
 impl Ground {
     /// A file in a fresh folder below `folder`.
@@ -38,21 +38,17 @@ impl Ground {
         Ok(Ground { name, target, bytes, kind: Kind::File(folder) })
     }
 
-    /// The kernel's RAM disk, or why it cannot be had.
+    /// A fresh RAM disk of the kernel, or why it cannot be had.
     pub(super) fn ram_disk(bytes: u64) -> Result<Ground, String> {
-        let failed = |error: std::io::Error| format!("{RAM_DISK}: {error}");
-        if in_use()? {
-            return Err(format!("{RAM_DISK} is mounted or swapped to"));
-        }
-        control("reset", "1").map_err(failed)?;
-        control("disksize", &bytes.to_string()).map_err(failed)?;
-        let ground = Ground {
-            name: format!("a RAM disk (zram) of {} MiB, direct", bytes >> 20),
-            target: PathBuf::from(RAM_DISK),
-            bytes,
-            kind: Kind::RamDisk,
-        };
-        fill(&mut File::options().write(true).open(RAM_DISK).map_err(failed)?, bytes).map_err(failed)?;
+        let failed = |error: std::io::Error| format!("a RAM disk (zram): {error}");
+        let answer = fs::read_to_string(Path::new(RAM_DISKS).join("hot_add")).map_err(failed)?;
+        let number: u32 = answer.trim().parse().map_err(|_| format!("{RAM_DISKS} answered {answer}"))?;
+        let target = PathBuf::from(format!("/dev/zram{number}"));
+        let name = format!("a RAM disk (zram) of {} MiB, direct", bytes >> 20);
+        // From here on, dropping the ground removes the disk.
+        let ground = Ground { name, target, bytes, kind: Kind::RamDisk { number } };
+        fs::write(format!("/sys/block/zram{number}/disksize"), bytes.to_string()).map_err(failed)?;
+        fill(&mut File::options().write(true).open(&ground.target).map_err(failed)?, bytes).map_err(failed)?;
         Ok(ground)
     }
 }
@@ -62,24 +58,13 @@ impl Drop for Ground {
         match &self.kind {
             // The folder goes with its handle.
             Kind::File(folder) => debug_assert!(self.target.starts_with(folder.path())),
-            // Nothing can be done about a failure here; the next user resets it too.
-            Kind::RamDisk => drop(control("reset", "1")),
+            Kind::RamDisk { number } => {
+                // A disk that cannot be removed holds memory until it is reset; more than trying is not possible here.
+                let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
+                let _ = fs::write(Path::new(RAM_DISKS).join("hot_remove"), number.to_string());
+            }
         }
     }
-}
-
-fn control(name: &str, value: &str) -> std::io::Result<()> {
-    fs::write(Path::new(RAM_DISK_CONTROL).join(name), value)
-}
-
-fn in_use() -> Result<bool, String> {
-    for list in ["/proc/mounts", "/proc/swaps"] {
-        let text = fs::read_to_string(list).map_err(|error| format!("{list}: {error}"))?;
-        if text.lines().any(|line| line.starts_with(RAM_DISK)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Fills with the output of a xorshift generator (Marsaglia 2003): nothing compresses it.

@@ -88,7 +88,8 @@ pub(super) fn json(tables: &[Table]) -> Value {
             .collect();
         json!({ "job": row.name, "figures": figures })
     };
-    let table = |table: &Table| json!({ "ground": table.ground, "rows": table.rows.iter().map(row).collect::<Vec<_>>() });
+    let table =
+        |table: &Table| json!({ "ground": table.ground, "rows": table.rows.iter().map(row).collect::<Vec<_>>() });
     Value::Array(tables.iter().map(table).collect())
 }
 
