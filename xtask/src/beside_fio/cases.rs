@@ -21,8 +21,13 @@ const BOTH: &[&str] = &["read", "write"];
 const ENGINES: [(&str, u32); 5] = [("psync", 1), ("libaio", 1), ("libaio", 32), ("io_uring", 1), ("io_uring", 32)];
 const PATTERNS: [(&str, &[&str]); 5] =
     [("randread", READ), ("randwrite", WRITE), ("read", READ), ("write", WRITE), ("randrw", BOTH)];
+const BATCHES: &str = "--rw=randread --bs=4k --iodepth_batch=16 --iodepth_batch_complete_min=16";
 /// Name, engine, depth, what else.
-const OTHERS: [(&str, &str, u32, &str, &[&str]); 5] = [
+const OTHERS: [(&str, &str, u32, &str, &[&str]); 9] = [
+    ("one by one", "libaio", 32, "--rw=randread --bs=4k --iodepth_batch_complete_max=1", READ),
+    ("one by one", "io_uring", 32, "--rw=randread --bs=4k --iodepth_batch_complete_max=1", READ),
+    ("in batches", "libaio", 32, BATCHES, READ),
+    ("in batches", "io_uring", 32, BATCHES, READ),
     ("bssplit", "libaio", 16, "--rw=randread --bssplit=4k/50:16k/30:64k/20", READ),
     ("zipf", "libaio", 16, "--rw=randread --bs=4k --random_distribution=zipf:1.1", READ),
     ("rate_iops=2000", "libaio", 16, "--rw=randread --bs=4k --rate_iops=2000", READ),
