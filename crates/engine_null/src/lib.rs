@@ -48,6 +48,7 @@ impl Engine for Null {
 
 impl Lane for NullLane {
     const SYNCHRONOUS: bool = false;
+    const FUSES: bool = true;
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {

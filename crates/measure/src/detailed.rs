@@ -7,7 +7,7 @@ use iolab_recording::WorkerRecording;
 
 use crate::logs::{HistogramLog, Logs};
 use crate::recorder::{Latencies, count};
-use crate::{LogSpool, Recorder, Sample, Tally};
+use crate::{LogSpool, Recorder, Run, Sample, Tally};
 
 /// An operation took longer than the job allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,7 @@ impl DetailedRecorder {
 
 impl Recorder for DetailedRecorder {
     const STAMPS: bool = true;
+    const EACH: bool = true;
 
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
@@ -112,6 +113,20 @@ impl Recorder for DetailedRecorder {
         if let Some(logs) = &mut self.logs {
             logs.completed(sample, lat_ns);
         }
+    }
+
+    fn completed_run(&mut self, run: &Run) {
+        // The loop tells this recorder of each operation (EACH), so a run is one operation without its place.
+        self.completed(&Sample {
+            direction: run.direction,
+            bytes: run.bytes as u32,
+            offset: 0,
+            priority: 0,
+            intended_ns: run.begun_ns,
+            begun_ns: run.begun_ns,
+            submitted_ns: run.submitted_ns,
+            reaped_ns: run.reaped_ns,
+        });
     }
 
     fn start_measuring(&mut self, now_ns: u64) {

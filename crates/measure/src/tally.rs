@@ -20,8 +20,8 @@ pub struct Totals {
 pub struct Tally {
     /// Completed in the measured part.
     pub totals: Totals,
-    /// Issued, ramp included.
-    pub issued: PerDirection<u64>,
+    /// Completed or given up during the ramp.
+    before_measuring: PerDirection<u64>,
     /// Came back short.
     pub short: PerDirection<u64>,
     /// Given up.
@@ -40,7 +40,7 @@ impl Tally {
     pub fn new(depth: usize, intervals: IntervalSeries) -> Tally {
         Tally {
             totals: Totals::default(),
-            issued: [0; 3],
+            before_measuring: [0; 3],
             short: [0; 3],
             dropped: [0; 3],
             sync: Histogram::new(),
@@ -71,16 +71,19 @@ impl Tally {
         }
     }
 
-    /// Forgets everything but what was issued: the ramp is over.
+    /// Forgets everything but how much was issued: the ramp is over.
     pub fn start_measuring(&mut self, now_ns: u64) {
+        for (index, before) in self.before_measuring.iter_mut().enumerate() {
+            *before += self.totals.ios[index] + self.dropped[index];
+        }
         self.totals = Totals::default();
         self.short = [0; 3];
         self.dropped = [0; 3];
         self.sync.clear();
         self.intervals.start(now_ns);
-        for counters in [&mut self.depth, &mut self.submit_batches, &mut self.complete_batches] {
-            counters.fill(0);
-        }
+        self.depth.fill(0);
+        self.submit_batches.fill(0);
+        self.complete_batches.fill(0);
     }
 
     /// Writes the counters into a recording. `runtime_ns` is the length of the measured part.
@@ -88,7 +91,7 @@ impl Tally {
         for (index, direction) in recording.directions.iter_mut().enumerate() {
             direction.ios = self.totals.ios[index];
             direction.bytes = self.totals.bytes[index];
-            direction.issued = self.issued[index];
+            direction.issued = self.before_measuring[index] + self.totals.ios[index] + self.dropped[index];
             direction.short_ios = self.short[index];
             direction.dropped_ios = self.dropped[index];
             direction.runtime_ns = if direction.ios > 0 { runtime_ns } else { 0 };

@@ -2,7 +2,7 @@
 //!
 //! This is the first of the two narrow waists (job → **plan** → run → recording → report). `resolve` makes
 //! it, `iolab plan` prints it, the runner obeys it and the recording carries it. Nothing here decides,
-//! reads a clock or does I/O. [`describe`] renders it for people.
+//! reads a clock or does I/O. [`describe()`] renders it for people.
 
 mod buffers;
 mod describe;

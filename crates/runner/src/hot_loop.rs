@@ -3,16 +3,17 @@
 //! Stamps of an operation: *intended* (what the pacer's schedule wanted), *begun* (the loop starts to hand over
 //! the burst it belongs to; after its buffer is filled, when buffers are filled per write), *submitted* (the
 //! lane's flush has returned; for lanes that complete inside `submit`, and for lanes that submit and wait in one
-//! system call, the moment just before that call), *reaped* (its completion has been collected). Operations
+//! system call, the moment just before that call, which for a single operation is begun), *reaped* (its completion has been collected). Operations
 //! submitted together share begun and submitted, operations collected together share reaped.
 //!
 //! Between the first and the last operation this file allocates nothing, takes no lock, logs nothing and calls
 //! through no table; everything that is not needed for every operation is `#[cold]` and lives elsewhere.
 
 use iolab_clock::Clock;
-use iolab_engine::{Completion, Completions, Lane, Op, OpKind, Submission, Wait};
-use iolab_measure::{Recorder, Sample};
+use iolab_engine::{Completion, Completions, Lane, OpKind, Submission, Wait};
+use iolab_measure::{Recorder, Run, Sample};
 use iolab_memory::SlotPool;
+use iolab_plan::Direction;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
 use crate::pacing::{Pacer, Release};
@@ -36,8 +37,8 @@ pub(crate) struct HotLoop<'a, L, R, P> {
     pub(crate) queue: Queue,
     pub(crate) watch: Watch<'a>,
     pub(crate) trouble: Trouble<'a>,
-    /// Slots handed over since the last flush.
-    pub(crate) unflushed: Vec<u16>,
+    /// Operations handed over since the last flush.
+    pub(crate) unflushed: usize,
     pub(crate) in_flight: usize,
 }
 
@@ -102,25 +103,23 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         loop {
             let mut begun_ns = if R::STAMPS || P::PACED { self.clock.now_ns() } else { now };
             let mut pause = Pause::Full;
-            while self.in_flight < self.queue.depth && self.unflushed.len() < self.queue.burst {
-                let Some(op) = self.next_op() else {
+            while self.in_flight < self.queue.depth && self.unflushed < self.queue.burst {
+                if self.batch.is_empty() && !self.refill() {
                     pause = Pause::Over;
                     break;
+                }
+                let halt = if P::PACED || self.filler.is_some() {
+                    self.hand_over(&mut begun_ns)
+                } else {
+                    self.hand_over_all(begun_ns)
                 };
-                let intended_ns = match self.pacer.release(&op, begun_ns) {
-                    Release::Now => begun_ns,
-                    Release::Intended(at_ns) => at_ns,
-                    Release::Wait(until_ns) => {
-                        pause = Pause::Until(until_ns);
-                        break;
-                    }
-                };
-                if !self.hand_over(op, intended_ns, &mut begun_ns) {
+                if let Some(halt) = halt {
+                    pause = halt;
                     break;
                 }
             }
-            let more = pause == Pause::Full && self.in_flight < self.queue.depth && !self.unflushed.is_empty();
-            if self.unflushed.is_empty() || (!more && L::FUSES && self.queue.wait_for > 0) {
+            let more = pause == Pause::Full && self.in_flight < self.queue.depth && self.unflushed > 0;
+            if self.unflushed == 0 || (!more && L::FUSES && self.queue.wait_for > 0) {
                 return pause;
             }
             self.flush();
@@ -130,46 +129,63 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         }
     }
 
-    /// The operation at the head of the stream, left there until it is handed over.
+    /// Gives as many operations as there is room for to the lane; nothing is to be done for each before it goes.
     #[inline(always)]
-    fn next_op(&mut self) -> Option<Op> {
-        if self.batch.is_empty() && !self.refill() {
-            return None;
-        }
-        self.batch.peek().copied()
+    fn hand_over_all(&mut self, begun_ns: u64) -> Option<Pause> {
+        let HotLoop { batch, slots, lane, .. } = self;
+        let room = (self.queue.depth - self.in_flight).min(self.queue.burst - self.unflushed);
+        let ops = batch.as_slice();
+        let (accepted, answer) = slots.hand_over_all(&ops[..ops.len().min(room)], begun_ns, |op| lane.submit(op));
+        batch.skip(accepted);
+        self.in_flight += accepted;
+        self.unflushed += accepted;
+        (answer != Submission::Accepted).then(|| self.not_accepted(answer))
     }
 
-    /// Gives the operation to the lane. False when the lane took none.
+    /// Gives the operation at the head of the stream to the lane. `Some` when it took none, and why.
     #[inline(always)]
-    fn hand_over(&mut self, mut op: Op, intended_ns: u64, begun_ns: &mut u64) -> bool {
-        let Some(slot) = self.slots.peek_free() else { return false };
-        op.slot = slot;
+    fn hand_over(&mut self, begun_ns: &mut u64) -> Option<Pause> {
+        let HotLoop { batch, slots, pacer, lane, filler, pool, .. } = self;
+        let op = batch.peek()?;
+        let intended_ns = match pacer.release(op, *begun_ns) {
+            Release::Now => *begun_ns,
+            Release::Intended(at_ns) => at_ns,
+            Release::Wait(until_ns) => return Some(Pause::Until(until_ns)),
+        };
+        let Some(slot) = slots.prepare(op) else { return Some(Pause::Full) };
         if op.kind == OpKind::Write
-            && let Some(filler) = &mut self.filler
+            && let Some(filler) = filler
         {
-            filler.before_write(&op, &mut self.pool.slot_mut(usize::from(slot))[..op.length as usize]);
+            filler.before_write(op, &mut pool.slot_mut(usize::from(slot.op.slot))[..op.length as usize]);
             *begun_ns = self.clock.now_ns();
         }
-        match self.lane.submit(&op) {
-            Submission::Accepted => {
-                self.slots.hand_over(&op, intended_ns, *begun_ns);
-                self.batch.pop_front();
-                self.pacer.released(&op, *begun_ns);
-                self.in_flight += 1;
-                self.unflushed.push(slot);
-                if let Some(direction) = op.kind.direction() {
-                    self.recorder.tally().issued[direction.index()] += 1;
-                }
-                true
-            }
-            Submission::Full => false,
-            Submission::Refused(errno) => {
-                self.batch.pop_front();
-                self.trouble.refused(&op, errno, &mut self.recorder);
-                self.watch.look_at_once();
-                false
-            }
+        let answer = lane.submit(&slot.op);
+        if answer != Submission::Accepted {
+            return Some(self.not_accepted(answer));
         }
+        debug_assert!(!slot.lanes, "slot {} handed over twice", slot.op.slot);
+        slot.lanes = true;
+        slot.intended_ns = intended_ns;
+        slot.begun_ns = *begun_ns;
+        slot.submitted_ns = *begun_ns;
+        pacer.released(op, *begun_ns);
+        slots.hand_over();
+        batch.skip(1);
+        self.in_flight += 1;
+        self.unflushed += 1;
+        None
+    }
+
+    /// The lane is full, or will not have this operation.
+    #[cold]
+    fn not_accepted(&mut self, answer: Submission) -> Pause {
+        if let Submission::Refused(errno) = answer
+            && let Some(op) = self.batch.pop_front()
+        {
+            self.trouble.refused(&op, errno, &mut self.recorder);
+            self.watch.look_at_once();
+        }
+        Pause::Full
     }
 
     /// Makes the burst visible and stamps it.
@@ -177,21 +193,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     fn flush(&mut self) {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
-            let now = self.clock.now_ns();
-            self.stamp_submitted(now);
+            self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
         }
-        self.recorder.tally().flushed(self.unflushed.len(), self.in_flight);
-        self.unflushed.clear();
+        self.count_burst();
         if let Err(error) = answer {
             self.trouble.lane_broke(error);
             self.watch.look_at_once();
-        }
-    }
-
-    #[inline(always)]
-    fn stamp_submitted(&mut self, now: u64) {
-        for &slot in &self.unflushed {
-            self.slots.get_mut(u32::from(slot)).submitted_ns = now;
         }
     }
 
@@ -199,15 +206,13 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[inline(always)]
     fn collect(&mut self, wait: Wait) -> u64 {
         self.done.clear();
-        let answer = if self.unflushed.is_empty() {
+        let answer = if self.unflushed == 0 {
             self.lane.reap(wait, &mut self.done)
         } else {
-            if R::STAMPS {
-                let now = self.clock.now_ns();
-                self.stamp_submitted(now);
+            if R::STAMPS && self.unflushed > 1 {
+                self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
             }
-            self.recorder.tally().flushed(self.unflushed.len(), self.in_flight);
-            self.unflushed.clear();
+            self.count_burst();
             self.lane.flush_and_reap(wait, &mut self.done)
         };
         let now = self.clock.now_ns();
@@ -218,21 +223,89 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if now >= self.recorder.next_tick_ns() {
             self.recorder.tick(now);
         }
-        self.recorder.tally().reaped(self.done.as_slice().len());
+        let found = self.done.as_slice().len();
+        self.recorder.tally().reaped(found);
+        let odd = if R::EACH { self.count_each(now) } else { self.count_runs(now) };
+        self.in_flight -= found - odd;
+        if odd > 0 {
+            self.unusual_ones(now);
+        }
+        now
+    }
+
+    /// The burst is the lane's: counts its size and the depth it made.
+    #[inline(always)]
+    fn count_burst(&mut self) {
+        self.recorder.tally().flushed(self.unflushed, self.in_flight);
+        self.unflushed = 0;
+    }
+
+    /// Counts plain successes, those with equal stamps together. Returns how many completions were not plain.
+    #[inline(always)]
+    fn count_runs(&mut self, now: u64) -> usize {
+        let HotLoop { done, slots, recorder, pacer, .. } = self;
+        let mut odd = 0;
+        let mut run: Option<Run> = None;
+        for completion in done.as_slice() {
+            let slot = slots.get(completion.slot);
+            if !slot.is_plain(completion.result) {
+                odd += 1;
+                continue;
+            }
+            let (direction, bytes) = (direction_of(slot.op.kind), u64::from(slot.op.buffer_offset + slot.op.length));
+            match &mut run {
+                Some(run)
+                    if (run.begun_ns, run.submitted_ns, run.direction)
+                        == (slot.begun_ns, slot.submitted_ns, direction) =>
+                {
+                    run.count += 1;
+                    run.bytes += bytes;
+                }
+                other => {
+                    let (begun_ns, submitted_ns) = (slot.begun_ns, slot.submitted_ns);
+                    let next = Run { direction, count: 1, bytes, begun_ns, submitted_ns, reaped_ns: now };
+                    if let Some(run) = other.replace(next) {
+                        recorder.completed_run(&run);
+                    }
+                }
+            }
+            pacer.completed(now);
+            slots.take_back(completion.slot);
+        }
+        if let Some(run) = run {
+            recorder.completed_run(&run);
+        }
+        odd
+    }
+
+    /// Counts plain successes one by one. Returns how many completions were not plain.
+    fn count_each(&mut self, now: u64) -> usize {
+        let HotLoop { done, slots, recorder, pacer, .. } = self;
+        let mut odd = 0;
+        for completion in done.as_slice() {
+            let slot = slots.get(completion.slot);
+            if !slot.is_plain(completion.result) {
+                odd += 1;
+                continue;
+            }
+            recorder.completed(&sample_of(slot, now));
+            pacer.completed(now);
+            slots.take_back(completion.slot);
+        }
+        odd
+    }
+
+    /// Looks after the completions that the counting passed over.
+    #[cold]
+    fn unusual_ones(&mut self, now: u64) {
         for index in 0..self.done.as_slice().len() {
             let completion = self.done.as_slice()[index];
             let slot = self.slots.get(completion.slot);
-            if completion.result as u32 == slot.expected {
-                let sample = sample_of(slot, now);
-                self.recorder.completed(&sample);
-                self.pacer.completed(now);
-                self.slots.take_back(completion.slot);
-                self.in_flight -= 1;
-            } else {
+            // Slots already taken back have been counted.
+            if slot.lanes && !slot.is_plain(completion.result) {
                 self.unusual(completion, now);
             }
         }
-        now
     }
 
     /// How long to wait for completions after submission paused.
@@ -266,7 +339,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let slot = *self.slots.get(completion.slot);
         if completion.result >= 0 && slot.op.kind.is_sync() {
             self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
-        } else if completion.result > 0 && (completion.result as u32) < slot.expected {
+        } else if completion.result > 0 && !slot.op.kind.is_sync() && (completion.result as u32) < slot.op.length {
             if self.resubmit_rest(completion, now) {
                 return;
             }
@@ -287,7 +360,6 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         slot.op.offset += u64::from(moved);
         slot.op.buffer_offset += moved;
         slot.op.length -= moved;
-        slot.expected = slot.op.length;
         let op = slot.op;
         if let Some(direction) = op.kind.direction() {
             self.recorder.tally().short[direction.index()] += 1;
@@ -308,7 +380,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[cold]
     fn drain(&mut self) -> u64 {
         const PATIENCE_NS: u64 = 100_000_000;
-        if !self.unflushed.is_empty() {
+        if self.unflushed > 0 {
             self.flush();
         }
         let mut now = self.clock.now_ns();
@@ -320,14 +392,20 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     }
 }
 
+/// The direction of an operation that moves or discards data.
+#[inline(always)]
+fn direction_of(kind: OpKind) -> Direction {
+    match kind {
+        OpKind::Write => Direction::Write,
+        OpKind::Trim => Direction::Trim,
+        _ => Direction::Read,
+    }
+}
+
 #[inline(always)]
 fn sample_of(slot: &crate::slots::Slot, reaped_ns: u64) -> Sample {
     Sample {
-        direction: match slot.op.kind {
-            OpKind::Write => iolab_plan::Direction::Write,
-            OpKind::Trim => iolab_plan::Direction::Trim,
-            _ => iolab_plan::Direction::Read,
-        },
+        direction: direction_of(slot.op.kind),
         bytes: slot.op.buffer_offset + slot.op.length,
         offset: slot.op.offset - u64::from(slot.op.buffer_offset),
         priority: slot.op.priority,
