@@ -1,7 +1,9 @@
 //! Queue depth and batching.
 //!
-//! What is not set stays open in the plan (`None`): iolab then refills every free slot, submits once and takes
-//! whatever has completed, where fio would submit and collect one at a time.
+//! Operations are submitted one by one unless the job asks for batches, as fio documents it. A batch is another load:
+//! the kernel merges neighbours within it, and the device idles while it is put together (`docs/beside-fio.md` has
+//! the figures). What has completed is taken all at once unless `iodepth_batch_complete_max` says otherwise (`None` in
+//! the plan), where fio takes one at a time: that changes nothing for the device, only how long completions wait.
 
 use iolab_plan::QueuePlan;
 
@@ -31,7 +33,11 @@ pub(crate) fn resolve(job: &Job<'_>) -> QueuePlan {
     QueuePlan {
         depth,
         asked_depth,
-        batch_submit: job.count("iodepth_batch").map(|batch| if batch == 0 { depth } else { batch.min(depth) }),
+        batch_submit: Some(match job.count("iodepth_batch") {
+            None => 1,
+            Some(0) => depth,
+            Some(batch) => batch.min(depth),
+        }),
         batch_complete_min: min,
         batch_complete_max: max,
         low_watermark: job.count("iodepth_low").filter(|low| (1..depth).contains(low)),

@@ -92,16 +92,16 @@ fn time_based_needs_a_runtime() {
 fn queues() {
     // options, depth, submit, least, most, low
     let cases = [
-        ("ioengine=io_uring", (1, None, 1, None, None)),
-        ("ioengine=io_uring iodepth=32", (32, None, 1, None, None)),
+        ("ioengine=io_uring", (1, Some(1), 1, None, None)),
+        ("ioengine=io_uring iodepth=32", (32, Some(1), 1, None, None)),
         ("ioengine=io_uring iodepth=32 iodepth_batch=64", (32, Some(32), 1, None, None)),
         ("ioengine=io_uring iodepth=32 iodepth_batch=0", (32, Some(32), 1, None, None)),
-        ("ioengine=io_uring iodepth=32 iodepth_batch_complete_min=8", (32, None, 8, None, None)),
+        ("ioengine=io_uring iodepth=32 iodepth_batch_complete_min=8", (32, Some(1), 8, None, None)),
         (
             "ioengine=io_uring iodepth=32 iodepth_batch_complete_min=0 iodepth_batch_complete_max=16 iodepth_low=8",
-            (32, None, 0, Some(16), Some(8)),
+            (32, Some(1), 0, Some(16), Some(8)),
         ),
-        ("ioengine=io_uring iodepth=8 iodepth_low=8", (8, None, 1, None, None)),
+        ("ioengine=io_uring iodepth=8 iodepth_low=8", (8, Some(1), 1, None, None)),
     ];
     for (options, expected) in cases {
         let queue = worker(&format!("size=1m {options}")).queue;

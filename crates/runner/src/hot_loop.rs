@@ -220,12 +220,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         now
     }
 
-    /// The burst is the lane's: counts its size and the depths it reached.
+    /// The burst is the lane's: counts its size and the depth it made.
     #[inline(always)]
     fn count_burst(&mut self) {
-        let tally = self.recorder.tally();
-        tally.flushed(self.unflushed);
-        tally.submitted_at_depths(self.in_flight + 1 - self.unflushed, self.in_flight);
+        self.recorder.tally().flushed(self.unflushed, self.in_flight);
         self.unflushed = 0;
     }
 

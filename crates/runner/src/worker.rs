@@ -54,7 +54,7 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
     task.seat.set_state(State::SettingUp);
     let outcome = set_up::<E>(task).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
-        perform::<E>(task, stage, &mut recording)
+        if task.plan.layout.create_only { Ok(Stop::StreamOver) } else { perform::<E>(task, stage, &mut recording) }
     });
     recording.outcome = match outcome {
         Ok(Stop::Interrupt) => Outcome::Interrupted,
@@ -254,8 +254,13 @@ impl Go<'_, '_> {
         };
         hot.recorder.start_measuring(begun_ns);
         let (mut stop, mut end_ns) = hot.run();
+        // A failure here must not lose what the passes before measured.
+        let mut renewed = Ok(());
         while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {
-            stage.files.renew(plan)?;
+            renewed = stage.files.renew(plan);
+            if renewed.is_err() {
+                break;
+            }
             hot.stream.restart();
             (stop, end_ns) = hot.run();
         }
@@ -271,7 +276,7 @@ impl Go<'_, '_> {
         recording.notes.extend(notes);
         close(recorder, &watch, end_ns, recording);
         finish_up(task, recording)?;
-        flushed?;
+        flushed.and(renewed)?;
         fatal.map_or(Ok(stop), Err)
     }
 }
