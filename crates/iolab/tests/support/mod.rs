@@ -60,6 +60,11 @@ impl Lab {
         self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, environment).finish()
     }
 
+    /// A line for the shell.
+    pub(crate) fn shell(&self, line: &str) -> Done {
+        self.start_program("/bin/sh", ["-c", line], &[]).finish()
+    }
+
     /// The program as `fio`.
     pub(crate) fn fio<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Done {
         self.start_program(env!("CARGO_BIN_EXE_fio"), arguments, &[]).finish()
