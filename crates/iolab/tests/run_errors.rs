@@ -128,3 +128,18 @@ fn stages_and_awaited_jobs_follow_one_another_as_processes() {
         );
     }
 }
+
+#[test]
+fn too_many_open_files_are_met_with_advice() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("files")).unwrap();
+    for (job, said) in [
+        ("ioengine=null\nsize=4k\nnumjobs=100", "setting up the run: Too many open files"),
+        ("ioengine=psync\nrw=write\nsize=800k\nnrfiles=200\ndirectory=files", "Too many open files (raise the limit"),
+    ] {
+        lab.file("job.fio", format!("[a]\n{job}\n"));
+        let command = format!("ulimit -n 64 && exec {} run job.fio --output-format=terse", env!("CARGO_BIN_EXE_iolab"));
+        let done = lab.shell(&command).ended(1, said);
+        assert!(done.errors().contains("ulimit -n"), "{}", done.errors());
+    }
+}

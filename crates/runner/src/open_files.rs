@@ -88,7 +88,8 @@ pub(crate) fn remove(file: &FilePlan) -> Result<(), Fatal> {
 
 pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
-    Fatal { errno, message: format!("{what}: {}", errno_text(errno)) }
+    let advice = if errno == libc::EMFILE { " (raise the limit: ulimit -n)" } else { "" };
+    Fatal { errno, message: format!("{what}: {}{advice}", errno_text(errno)) }
 }
 
 /// Makes the folder a file is to be made in, as fio does.
