@@ -7,7 +7,7 @@ use iolab_recording::WorkerRecording;
 
 use crate::logs::{HistogramLog, Logs};
 use crate::recorder::{Latencies, count};
-use crate::{LogSpool, Recorder, Sample, Tally};
+use crate::{LogSpool, Recorder, Run, Sample, Tally};
 
 /// An operation took longer than the job allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,7 @@ pub struct DetailedRecorder {
     latencies: [Latencies; 3],
     response: [Histogram; 3],
     want: Wanted,
+    synchronous: bool,
     max_latency_ns: PerDirection<u64>,
     exceeded: Option<LatencyExceeded>,
     logs: Option<Logs>,
@@ -56,6 +57,7 @@ impl DetailedRecorder {
                 lat: plan.lat,
                 response: paced && plan.lat,
             },
+            synchronous,
             max_latency_ns: [0; 3],
             exceeded: None,
             logs: None,
@@ -72,7 +74,7 @@ impl DetailedRecorder {
     /// Writes logs as `plan` says; log time counts from `epoch_ns`, to which `add_ns` is added (the Unix time of
     /// the epoch, when the plan wants that).
     pub fn log_to(&mut self, plan: &LogPlan, spool: LogSpool, epoch_ns: u64, add_ns: u64, smallest_block: u64) {
-        self.logs = Some(Logs::new(plan, spool, epoch_ns, add_ns));
+        self.logs = Some(Logs::new(plan, self.synchronous, spool, epoch_ns, add_ns));
         let histogram = plan.histogram.as_ref();
         self.histogram_log = histogram.map(|log| HistogramLog::new(log.interval_ns, epoch_ns, add_ns, smallest_block));
     }
@@ -80,6 +82,7 @@ impl DetailedRecorder {
 
 impl Recorder for DetailedRecorder {
     const STAMPS: bool = true;
+    const EACH: bool = true;
 
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
@@ -110,6 +113,20 @@ impl Recorder for DetailedRecorder {
         if let Some(logs) = &mut self.logs {
             logs.completed(sample, lat_ns);
         }
+    }
+
+    fn completed_run(&mut self, run: &Run) {
+        // The loop tells this recorder of each operation (EACH), so a run is one operation without its place.
+        self.completed(&Sample {
+            direction: run.direction,
+            bytes: run.bytes as u32,
+            offset: 0,
+            priority: 0,
+            intended_ns: run.begun_ns,
+            begun_ns: run.begun_ns,
+            submitted_ns: run.submitted_ns,
+            reaped_ns: run.reaped_ns,
+        });
     }
 
     fn start_measuring(&mut self, now_ns: u64) {

@@ -15,6 +15,6 @@ mod tally;
 
 pub use detailed::{DetailedRecorder, LatencyExceeded};
 pub use intervals::IntervalSeries;
-pub use recorder::{CountingRecorder, FullRecorder, Recorder, Sample};
+pub use recorder::{CountingRecorder, FullRecorder, Recorder, Run, Sample};
 pub use spool::LogSpool;
 pub use tally::{Tally, Totals};

@@ -15,7 +15,8 @@ pub(crate) struct Logs {
     add_ns: u64,
     window_ns: u64,
     value: LogWindow,
-    latency: bool,
+    /// Which latencies are written, if any.
+    latencies: &'static [LogKind],
     bandwidth: bool,
     iops: bool,
     window_begun_ns: u64,
@@ -34,9 +35,11 @@ struct Window {
 }
 
 const LATENCIES: [LogKind; 3] = [LogKind::Lat, LogKind::Clat, LogKind::Slat];
+/// Synchronous engines have no submission latency: that log stays empty, as fio's does.
+const SYNCHRONOUS_LATENCIES: [LogKind; 2] = [LogKind::Lat, LogKind::Clat];
 
 impl Logs {
-    pub(crate) fn new(plan: &LogPlan, spool: LogSpool, epoch_ns: u64, add_ns: u64) -> Logs {
+    pub(crate) fn new(plan: &LogPlan, synchronous: bool, spool: LogSpool, epoch_ns: u64, add_ns: u64) -> Logs {
         let window_end_ns = if plan.window_ns == 0 { u64::MAX } else { epoch_ns + plan.window_ns };
         Logs {
             spool,
@@ -44,7 +47,11 @@ impl Logs {
             add_ns,
             window_ns: plan.window_ns,
             value: plan.window_value,
-            latency: plan.latency.is_some(),
+            latencies: match plan.latency {
+                None => &[],
+                Some(_) if synchronous => &SYNCHRONOUS_LATENCIES,
+                Some(_) => &LATENCIES,
+            },
             bandwidth: plan.bandwidth.is_some(),
             iops: plan.iops.is_some(),
             window_begun_ns: epoch_ns,
@@ -56,6 +63,7 @@ impl Logs {
     }
 
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
+        self.spool.restart();
         self.sums = Default::default();
         self.at_begin = Totals::default();
         self.window_begun_ns = now_ns;
@@ -96,10 +104,8 @@ impl Logs {
             entry.maximum = value;
             self.spool.push(&entry);
         };
-        if self.latency {
-            for (kind, value) in LATENCIES.into_iter().zip([lat_ns, clat_ns, slat_ns]) {
-                push(kind, value);
-            }
+        for (kind, value) in self.latencies.iter().zip([lat_ns, clat_ns, slat_ns]) {
+            push(*kind, value);
         }
         if self.bandwidth {
             push(LogKind::Bw, u64::from(sample.bytes) * 1_000_000 / lat_ns.max(1));
@@ -145,10 +151,8 @@ impl Logs {
             if ios == 0 {
                 continue;
             }
-            if self.latency {
-                for (kind, window) in LATENCIES.into_iter().zip(self.sums[index]) {
-                    self.push_window(end_ns, kind, direction, window.sum / window.count.max(1), window.maximum);
-                }
+            for (kind, window) in self.latencies.iter().zip(self.sums[index]) {
+                self.push_window(end_ns, *kind, direction, window.sum / window.count.max(1), window.maximum);
             }
             let per_second = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(length_ns)) as u64;
             if self.bandwidth {
@@ -202,6 +206,7 @@ impl HistogramLog {
 
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
         self.seen = Default::default();
+        self.entries.clear();
         self.next_ns = now_ns + self.interval_ns;
     }
 

@@ -27,16 +27,39 @@ pub struct Sample {
     pub reaped_ns: u64,
 }
 
+/// Operations of one direction that share all their stamps: submitted together, collected together.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// Direction.
+    pub direction: Direction,
+    /// Operations, at least 1.
+    pub count: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// When the loop began to prepare them, ns.
+    pub begun_ns: u64,
+    /// When they had been handed to the kernel or device, ns.
+    pub submitted_ns: u64,
+    /// When their completions were collected, ns.
+    pub reaped_ns: u64,
+}
+
 /// What the hot loop tells of its progress. Implementations must not allocate per call.
 pub trait Recorder {
     /// Whether the loop must take latency stamps at all.
     const STAMPS: bool;
+
+    /// Whether every operation must be told by `completed`; else equal ones come together by `completed_run`.
+    const EACH: bool;
 
     /// The common counters.
     fn tally(&mut self) -> &mut Tally;
 
     /// One operation completed.
     fn completed(&mut self, sample: &Sample);
+
+    /// Operations with the same stamps completed.
+    fn completed_run(&mut self, run: &Run);
 
     /// The measured part begins: forget the ramp.
     fn start_measuring(&mut self, now_ns: u64);
@@ -61,6 +84,13 @@ pub trait Recorder {
 }
 
 #[inline(always)]
+fn count_run(totals: &mut Totals, run: &Run) {
+    let index = run.direction.index();
+    totals.ios[index] += run.count;
+    totals.bytes[index] += run.bytes;
+}
+
+#[inline(always)]
 pub(crate) fn count(totals: &mut Totals, sample: &Sample) {
     let index = sample.direction.index();
     totals.ios[index] += 1;
@@ -82,6 +112,7 @@ impl CountingRecorder {
 
 impl Recorder for CountingRecorder {
     const STAMPS: bool = false;
+    const EACH: bool = false;
 
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
@@ -90,6 +121,11 @@ impl Recorder for CountingRecorder {
     #[inline(always)]
     fn completed(&mut self, sample: &Sample) {
         count(&mut self.tally.totals, sample);
+    }
+
+    #[inline(always)]
+    fn completed_run(&mut self, run: &Run) {
+        count_run(&mut self.tally.totals, run);
     }
 
     fn start_measuring(&mut self, now_ns: u64) {
@@ -141,6 +177,7 @@ impl FullRecorder {
 
 impl Recorder for FullRecorder {
     const STAMPS: bool = true;
+    const EACH: bool = false;
 
     fn tally(&mut self) -> &mut Tally {
         &mut self.tally
@@ -148,13 +185,25 @@ impl Recorder for FullRecorder {
 
     #[inline(always)]
     fn completed(&mut self, sample: &Sample) {
-        count(&mut self.tally.totals, sample);
-        let latencies = &mut self.latencies[sample.direction.index()];
+        self.completed_run(&Run {
+            direction: sample.direction,
+            count: 1,
+            bytes: u64::from(sample.bytes),
+            begun_ns: sample.begun_ns,
+            submitted_ns: sample.submitted_ns,
+            reaped_ns: sample.reaped_ns,
+        });
+    }
+
+    #[inline(always)]
+    fn completed_run(&mut self, run: &Run) {
+        count_run(&mut self.tally.totals, run);
+        let latencies = &mut self.latencies[run.direction.index()];
         if self.slat {
-            latencies.slat.add(sample.submitted_ns.saturating_sub(sample.begun_ns));
+            latencies.slat.add_many(run.submitted_ns.saturating_sub(run.begun_ns), run.count);
         }
-        latencies.clat.add(sample.reaped_ns.saturating_sub(sample.submitted_ns));
-        latencies.lat.add(sample.reaped_ns.saturating_sub(sample.begun_ns));
+        latencies.clat.add_many(run.reaped_ns.saturating_sub(run.submitted_ns), run.count);
+        latencies.lat.add_many(run.reaped_ns.saturating_sub(run.begun_ns), run.count);
     }
 
     fn start_measuring(&mut self, now_ns: u64) {

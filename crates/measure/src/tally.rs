@@ -20,8 +20,8 @@ pub struct Totals {
 pub struct Tally {
     /// Completed in the measured part.
     pub totals: Totals,
-    /// Issued, ramp included.
-    pub issued: PerDirection<u64>,
+    /// Completed or given up during the ramp.
+    before_measuring: PerDirection<u64>,
     /// Came back short.
     pub short: PerDirection<u64>,
     /// Given up.
@@ -40,7 +40,7 @@ impl Tally {
     pub fn new(depth: usize, intervals: IntervalSeries) -> Tally {
         Tally {
             totals: Totals::default(),
-            issued: [0; 3],
+            before_measuring: [0; 3],
             short: [0; 3],
             dropped: [0; 3],
             sync: Histogram::new(),
@@ -51,19 +51,15 @@ impl Tally {
         }
     }
 
-    /// One operation was submitted; with it, `depth` are in flight.
+    /// One flush made `count` operations visible; with them, `in_flight` are. All of them count at that depth, since
+    /// the device gets them at once.
     #[inline(always)]
-    pub fn submitted_at_depth(&mut self, depth: usize) {
-        if let Some(count) = self.depth.get_mut(depth) {
-            *count += 1;
-        }
-    }
-
-    /// One flush made `count` operations visible.
-    #[inline(always)]
-    pub fn flushed(&mut self, count: usize) {
+    pub fn flushed(&mut self, count: usize, in_flight: usize) {
         if let Some(batches) = self.submit_batches.get_mut(count) {
             *batches += 1;
+        }
+        if let Some(operations) = self.depth.get_mut(in_flight) {
+            *operations += count as u64;
         }
     }
 
@@ -75,16 +71,19 @@ impl Tally {
         }
     }
 
-    /// Forgets everything but what was issued: the ramp is over.
+    /// Forgets everything but how much was issued: the ramp is over.
     pub fn start_measuring(&mut self, now_ns: u64) {
+        for (index, before) in self.before_measuring.iter_mut().enumerate() {
+            *before += self.totals.ios[index] + self.dropped[index];
+        }
         self.totals = Totals::default();
         self.short = [0; 3];
         self.dropped = [0; 3];
         self.sync.clear();
         self.intervals.start(now_ns);
-        for counters in [&mut self.depth, &mut self.submit_batches, &mut self.complete_batches] {
-            counters.fill(0);
-        }
+        self.depth.fill(0);
+        self.submit_batches.fill(0);
+        self.complete_batches.fill(0);
     }
 
     /// Writes the counters into a recording. `runtime_ns` is the length of the measured part.
@@ -92,7 +91,7 @@ impl Tally {
         for (index, direction) in recording.directions.iter_mut().enumerate() {
             direction.ios = self.totals.ios[index];
             direction.bytes = self.totals.bytes[index];
-            direction.issued = self.issued[index];
+            direction.issued = self.before_measuring[index] + self.totals.ios[index] + self.dropped[index];
             direction.short_ios = self.short[index];
             direction.dropped_ios = self.dropped[index];
             direction.runtime_ns = if direction.ios > 0 { runtime_ns } else { 0 };
@@ -111,4 +110,22 @@ impl Tally {
 fn non_zero(counters: &[u64]) -> Vec<(u32, u64)> {
     let numbered = counters.iter().enumerate();
     numbered.filter(|(_, count)| **count > 0).map(|(index, count)| (index as u32, *count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_counts_at_the_depth_it_makes() {
+        let mut tally = Tally::new(8, IntervalSeries::new(0, 1_000, 1));
+        tally.flushed(8, 8);
+        tally.flushed(1, 8);
+        tally.flushed(3, 5);
+        tally.flushed(1, 9);
+        let mut recording = WorkerRecording::default();
+        tally.write_to(&mut recording, 1);
+        assert_eq!(recording.depth.at_submit, [(5, 3), (8, 9)]);
+        assert_eq!(recording.depth.submit_batches, [(1, 2), (3, 1), (8, 1)]);
+    }
 }

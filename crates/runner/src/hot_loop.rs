@@ -10,8 +10,8 @@
 //! through no table; everything that is not needed for every operation is `#[cold]` and lives elsewhere.
 
 use iolab_clock::Clock;
-use iolab_engine::{Completion, Completions, Lane, Op, OpKind, Submission, Wait};
-use iolab_measure::{Recorder, Sample};
+use iolab_engine::{Completions, Lane, OpKind, Submission, Wait};
+use iolab_measure::Recorder;
 use iolab_memory::SlotPool;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
@@ -36,8 +36,8 @@ pub(crate) struct HotLoop<'a, L, R, P> {
     pub(crate) queue: Queue,
     pub(crate) watch: Watch<'a>,
     pub(crate) trouble: Trouble<'a>,
-    /// Slots handed over since the last flush.
-    pub(crate) unflushed: Vec<u16>,
+    /// Operations handed over since the last flush.
+    pub(crate) unflushed: usize,
     pub(crate) in_flight: usize,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Queue {
 
 /// Why submission paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pause {
+pub(crate) enum Pause {
     /// The queue is full, or the lane takes no more.
     Full,
     /// The schedule holds the next operation back until this time, ns.
@@ -81,7 +81,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             }
             if self.in_flight == 0 {
                 match pause {
-                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns),
+                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns, self.pacer.busy_until_ns()),
                     Pause::Over => return (Stop::StreamOver, now),
                     // A lane that refuses everything while it holds nothing has ended in trouble.
                     Pause::Full => {}
@@ -102,25 +102,23 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         loop {
             let mut begun_ns = if R::STAMPS || P::PACED { self.clock.now_ns() } else { now };
             let mut pause = Pause::Full;
-            while self.in_flight < self.queue.depth && self.unflushed.len() < self.queue.burst {
-                let Some(op) = self.next_op() else {
+            while self.in_flight < self.queue.depth && self.unflushed < self.queue.burst {
+                if self.batch.is_empty() && !self.refill() {
                     pause = Pause::Over;
                     break;
+                }
+                let halt = if P::PACED || self.filler.is_some() {
+                    self.hand_over(&mut begun_ns)
+                } else {
+                    self.hand_over_all(begun_ns)
                 };
-                let intended_ns = match self.pacer.release(&op, begun_ns) {
-                    Release::Now => begun_ns,
-                    Release::Intended(at_ns) => at_ns,
-                    Release::Wait(until_ns) => {
-                        pause = Pause::Until(until_ns);
-                        break;
-                    }
-                };
-                if !self.hand_over(op, intended_ns, &mut begun_ns) {
+                if let Some(halt) = halt {
+                    pause = halt;
                     break;
                 }
             }
-            let more = pause == Pause::Full && self.in_flight < self.queue.depth && !self.unflushed.is_empty();
-            if self.unflushed.is_empty() || (!more && L::FUSES && self.queue.wait_for > 0) {
+            let more = pause == Pause::Full && self.in_flight < self.queue.depth && self.unflushed > 0;
+            if self.unflushed == 0 || (!more && L::FUSES && self.queue.wait_for > 0) {
                 return pause;
             }
             self.flush();
@@ -130,86 +128,78 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         }
     }
 
-    /// The operation at the head of the stream, left there until it is handed over.
+    /// Gives as many operations as there is room for to the lane; nothing is to be done for each before it goes.
     #[inline(always)]
-    fn next_op(&mut self) -> Option<Op> {
-        if self.batch.is_empty() && !self.refill() {
-            return None;
-        }
-        self.batch.peek().copied()
+    fn hand_over_all(&mut self, begun_ns: u64) -> Option<Pause> {
+        let HotLoop { batch, slots, lane, .. } = self;
+        let room = (self.queue.depth - self.in_flight).min(self.queue.burst - self.unflushed);
+        let ops = batch.as_slice();
+        let (accepted, answer) = slots.hand_over_all(&ops[..ops.len().min(room)], begun_ns, |op| lane.submit(op));
+        batch.skip(accepted);
+        self.in_flight += accepted;
+        self.unflushed += accepted;
+        (answer != Submission::Accepted).then(|| self.not_accepted(answer))
     }
 
-    /// Gives the operation to the lane. False when the lane took none.
+    /// Gives the operation at the head of the stream to the lane. `Some` when it took none, and why.
     #[inline(always)]
-    fn hand_over(&mut self, mut op: Op, intended_ns: u64, begun_ns: &mut u64) -> bool {
-        let Some(slot) = self.slots.peek_free() else { return false };
-        op.slot = slot;
+    fn hand_over(&mut self, begun_ns: &mut u64) -> Option<Pause> {
+        let HotLoop { batch, slots, pacer, lane, filler, pool, .. } = self;
+        let op = batch.peek()?;
+        let intended_ns = match pacer.release(op, *begun_ns) {
+            Release::Now => *begun_ns,
+            Release::Intended(at_ns) => at_ns,
+            Release::Wait(until_ns) => return Some(Pause::Until(until_ns)),
+        };
+        let Some(slot) = slots.prepare(op) else { return Some(Pause::Full) };
         if op.kind == OpKind::Write
-            && let Some(filler) = &mut self.filler
+            && let Some(filler) = filler
         {
-            filler.before_write(&op, &mut self.pool.slot_mut(usize::from(slot))[..op.length as usize]);
+            filler.before_write(op, &mut pool.slot_mut(usize::from(slot.op.slot))[..op.length as usize]);
             *begun_ns = self.clock.now_ns();
         }
-        match self.lane.submit(&op) {
-            Submission::Accepted => {
-                self.slots.hand_over(&op, intended_ns, *begun_ns);
-                self.batch.pop_front();
-                self.pacer.released(&op, *begun_ns);
-                self.in_flight += 1;
-                self.unflushed.push(slot);
-                let tally = self.recorder.tally();
-                tally.submitted_at_depth(self.in_flight);
-                if let Some(direction) = op.kind.direction() {
-                    tally.issued[direction.index()] += 1;
-                }
-                true
-            }
-            Submission::Full => false,
-            Submission::Refused(errno) => {
-                self.batch.pop_front();
-                self.trouble.refused(&op, errno, &mut self.recorder);
-                self.watch.look_at_once();
-                false
-            }
+        let answer = lane.submit(&slot.op);
+        if answer != Submission::Accepted {
+            return Some(self.not_accepted(answer));
         }
+        debug_assert!(!slot.lanes, "slot {} handed over twice", slot.op.slot);
+        slot.lanes = true;
+        slot.intended_ns = intended_ns;
+        slot.begun_ns = *begun_ns;
+        slot.submitted_ns = *begun_ns;
+        pacer.released(op, *begun_ns);
+        slots.hand_over();
+        batch.skip(1);
+        self.in_flight += 1;
+        self.unflushed += 1;
+        None
     }
 
     /// Makes the burst visible and stamps it.
     #[inline(always)]
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
-            let now = self.clock.now_ns();
-            self.stamp_submitted(now);
+            self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
         }
-        self.recorder.tally().flushed(self.unflushed.len());
-        self.unflushed.clear();
+        self.count_burst();
         if let Err(error) = answer {
             self.trouble.lane_broke(error);
             self.watch.look_at_once();
         }
     }
 
-    #[inline(always)]
-    fn stamp_submitted(&mut self, now: u64) {
-        for &slot in &self.unflushed {
-            self.slots.get_mut(u32::from(slot)).submitted_ns = now;
-        }
-    }
-
     /// Collects completions and counts them. Returns the stamp they share.
     #[inline(always)]
-    fn collect(&mut self, wait: Wait) -> u64 {
+    pub(crate) fn collect(&mut self, wait: Wait) -> u64 {
         self.done.clear();
-        let answer = if self.unflushed.is_empty() {
+        let answer = if self.unflushed == 0 {
             self.lane.reap(wait, &mut self.done)
         } else {
-            if R::STAMPS && self.unflushed.len() > 1 {
-                let now = self.clock.now_ns();
-                self.stamp_submitted(now);
+            if R::STAMPS && self.unflushed > 1 {
+                self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
             }
-            self.recorder.tally().flushed(self.unflushed.len());
-            self.unflushed.clear();
+            self.count_burst();
             self.lane.flush_and_reap(wait, &mut self.done)
         };
         let now = self.clock.now_ns();
@@ -220,21 +210,21 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if now >= self.recorder.next_tick_ns() {
             self.recorder.tick(now);
         }
-        self.recorder.tally().reaped(self.done.as_slice().len());
-        for index in 0..self.done.as_slice().len() {
-            let completion = self.done.as_slice()[index];
-            let slot = self.slots.get(completion.slot);
-            if completion.result as u32 == slot.expected {
-                let sample = sample_of(slot, now);
-                self.recorder.completed(&sample);
-                self.pacer.completed(now);
-                self.slots.take_back(completion.slot);
-                self.in_flight -= 1;
-            } else {
-                self.unusual(completion, now);
-            }
+        let found = self.done.as_slice().len();
+        self.recorder.tally().reaped(found);
+        let odd = if R::EACH { self.count_each(now) } else { self.count_runs(now) };
+        self.in_flight -= found - odd;
+        if odd > 0 {
+            self.unusual_ones(now);
         }
         now
+    }
+
+    /// The burst is the lane's: counts its size and the depth it made.
+    #[inline(always)]
+    fn count_burst(&mut self) {
+        self.recorder.tally().flushed(self.unflushed, self.in_flight);
+        self.unflushed = 0;
     }
 
     /// How long to wait for completions after submission paused.
@@ -248,94 +238,5 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             },
             Pause::Until(due_ns) => Wait { at_least: 1, timeout_ns: due_ns.min(look_ns).saturating_sub(now).max(1) },
         }
-    }
-
-    /// The next operations of the stream, or of its next pass.
-    #[cold]
-    fn refill(&mut self) -> bool {
-        while self.stream.fill(&mut self.batch) == 0 {
-            if !self.watch.begin_next_pass() {
-                return false;
-            }
-            self.stream.restart();
-        }
-        true
-    }
-
-    /// Everything but plain success: flushes, short transfers, errors.
-    #[cold]
-    fn unusual(&mut self, completion: Completion, now: u64) {
-        let slot = *self.slots.get(completion.slot);
-        if completion.result >= 0 && slot.op.kind.is_sync() {
-            self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
-        } else if completion.result > 0 && (completion.result as u32) < slot.expected {
-            if self.resubmit_rest(completion, now) {
-                return;
-            }
-        } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            self.recorder.completed(&sample_of(&slot, now));
-        } else {
-            self.watch.look_at_once();
-        }
-        self.pacer.completed(now);
-        self.slots.take_back(completion.slot);
-        self.in_flight -= 1;
-    }
-
-    /// Sends what a short transfer left undone. The slot stays the lane's, its stamps stay those of the whole.
-    fn resubmit_rest(&mut self, completion: Completion, now: u64) -> bool {
-        let slot = self.slots.get_mut(completion.slot);
-        let moved = completion.result as u32;
-        slot.op.offset += u64::from(moved);
-        slot.op.buffer_offset += moved;
-        slot.op.length -= moved;
-        slot.expected = slot.op.length;
-        let op = slot.op;
-        if let Some(direction) = op.kind.direction() {
-            self.recorder.tally().short[direction.index()] += 1;
-        }
-        if self.lane.submit(&op) == Submission::Accepted {
-            if self.lane.flush().is_ok() {
-                return true;
-            }
-        } else {
-            self.trouble.refused(&op, libc::EAGAIN, &mut self.recorder);
-        }
-        self.watch.look_at_once();
-        let _ = now;
-        false
-    }
-
-    /// Collects what is in flight; nothing new is sent.
-    #[cold]
-    fn drain(&mut self) -> u64 {
-        const PATIENCE_NS: u64 = 100_000_000;
-        if !self.unflushed.is_empty() {
-            self.flush();
-        }
-        let mut now = self.clock.now_ns();
-        while self.in_flight > 0 && !self.trouble.lane_is_broken() && !self.watch.abandon() {
-            now = self.collect(Wait { at_least: 1, timeout_ns: PATIENCE_NS });
-        }
-        self.trouble.abandoned(self.in_flight);
-        now
-    }
-}
-
-#[inline(always)]
-fn sample_of(slot: &crate::slots::Slot, reaped_ns: u64) -> Sample {
-    Sample {
-        direction: match slot.op.kind {
-            OpKind::Write => iolab_plan::Direction::Write,
-            OpKind::Trim => iolab_plan::Direction::Trim,
-            _ => iolab_plan::Direction::Read,
-        },
-        bytes: slot.op.buffer_offset + slot.op.length,
-        offset: slot.op.offset - u64::from(slot.op.buffer_offset),
-        priority: slot.op.priority,
-        intended_ns: slot.intended_ns,
-        begun_ns: slot.begun_ns,
-        submitted_ns: slot.submitted_ns,
-        reaped_ns,
     }
 }

@@ -3,61 +3,111 @@
 //! A slot is the loop's (on the free stack) or the lane's (accepted, not yet reaped). Both hand-overs are
 //! asserted.
 
-use iolab_engine::Op;
+use iolab_engine::{Op, OpKind, Submission};
 
 /// One slot's operation and stamps, ns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) op: Op,
-    /// The result that means plain success: the length, or 0 for trims. Flushes never match, so that they leave
-    /// the short way.
-    pub(crate) expected: u32,
     pub(crate) lanes: bool,
     pub(crate) intended_ns: u64,
     pub(crate) begun_ns: u64,
     pub(crate) submitted_ns: u64,
 }
 
+impl Slot {
+    /// Whether this result means that all was done: the length moved, or the range trimmed. Never of flushes,
+    /// which leave the short way.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, result: i32) -> bool {
+        if self.op.kind as u8 <= OpKind::Write as u8 {
+            result as u32 == self.op.length
+        } else {
+            self.op.kind == OpKind::Trim && result == 0
+        }
+    }
+}
+
 /// All slots of one worker.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    slots: Vec<Slot>,
-    free: Vec<u16>,
+    slots: Box<[Slot]>,
+    /// A stack: the first `free_count` are free; those above were handed over most recently, latest lowest.
+    stack: Box<[u16]>,
+    free_count: usize,
 }
 
 impl Slots {
     pub(crate) fn new(depth: usize) -> Slots {
-        let op = Op {
-            offset: 0,
-            length: 0,
-            buffer_offset: 0,
-            file: 0,
-            slot: 0,
-            kind: iolab_engine::OpKind::Read,
-            priority: 0,
-        };
-        let slot = Slot { op, expected: 0, lanes: false, intended_ns: 0, begun_ns: 0, submitted_ns: 0 };
-        Slots { slots: vec![slot; depth], free: (0..depth as u16).rev().collect() }
+        let kind = OpKind::Read;
+        let op = Op { offset: 0, length: 0, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 };
+        let slot = Slot { op, lanes: false, intended_ns: 0, begun_ns: 0, submitted_ns: 0 };
+        Slots {
+            slots: vec![slot; depth].into_boxed_slice(),
+            stack: (0..depth as u16).rev().collect(),
+            free_count: depth,
+        }
     }
 
-    /// The next free slot, still the loop's.
+    /// Puts an operation into the next free slot, which stays the loop's; `None` when all are the lane's.
     #[inline(always)]
-    pub(crate) fn peek_free(&self) -> Option<u16> {
-        self.free.last().copied()
+    pub(crate) fn prepare(&mut self, op: &Op) -> Option<&mut Slot> {
+        let number = *self.stack[..self.free_count].last()?;
+        let slot = &mut self.slots[usize::from(number)];
+        // In memory, not through registers: the lane and the completion read it there.
+        slot.op = *op;
+        slot.op.slot = number;
+        Some(slot)
     }
 
-    /// The lane accepted the operation of the slot that `peek_free` named.
+    /// The lane accepted the operation of the slot last prepared.
     #[inline(always)]
-    pub(crate) fn hand_over(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) {
-        self.free.pop();
-        let expected = match op.kind {
-            iolab_engine::OpKind::Read | iolab_engine::OpKind::Write => op.length,
-            iolab_engine::OpKind::Trim => 0,
-            _ => u32::MAX,
-        };
-        let slot = &mut self.slots[usize::from(op.slot)];
-        debug_assert!(!slot.lanes, "slot {} handed over twice", op.slot);
-        *slot = Slot { op: *op, expected, lanes: true, intended_ns, begun_ns, submitted_ns: begun_ns };
+    pub(crate) fn hand_over(&mut self) {
+        self.free_count -= 1;
+    }
+
+    /// Offers operations to the lane, each in a free slot, until it takes one no more. Returns how many it took and
+    /// its last answer.
+    #[inline(always)]
+    pub(crate) fn hand_over_all(
+        &mut self,
+        ops: &[Op],
+        begun_ns: u64,
+        mut submit: impl FnMut(&Op) -> Submission,
+    ) -> (usize, Submission) {
+        let mut accepted = 0;
+        for (op, &number) in ops.iter().zip(self.stack[..self.free_count].iter().rev()) {
+            let slot = &mut self.slots[usize::from(number)];
+            slot.op = *op;
+            slot.op.slot = number;
+            let answer = submit(&slot.op);
+            if answer != Submission::Accepted {
+                self.free_count -= accepted;
+                return (accepted, answer);
+            }
+            debug_assert!(!slot.lanes, "slot {number} handed over twice");
+            slot.lanes = true;
+            slot.intended_ns = begun_ns;
+            slot.begun_ns = begun_ns;
+            slot.submitted_ns = begun_ns;
+            accepted += 1;
+        }
+        self.free_count -= accepted;
+        (accepted, Submission::Accepted)
+    }
+
+    /// Stamps the last `count` slots handed over. Must come before any of them is taken back.
+    #[inline(always)]
+    pub(crate) fn stamp_submitted(&mut self, count: usize, now_ns: u64) {
+        for &slot in &self.stack[self.free_count..][..count] {
+            self.slots[usize::from(slot)].submitted_ns = now_ns;
+        }
+    }
+
+    /// The operations that the lane holds.
+    #[cold]
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Op> {
+        self.slots.iter().filter(|slot| slot.lanes).map(|slot| &slot.op)
     }
 
     /// The slot of a completion.
@@ -66,7 +116,6 @@ impl Slots {
         &self.slots[slot as usize]
     }
 
-    #[inline(always)]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Slot {
         &mut self.slots[slot as usize]
     }
@@ -77,6 +126,7 @@ impl Slots {
         let entry = &mut self.slots[slot as usize];
         debug_assert!(entry.lanes, "slot {slot} came back twice");
         entry.lanes = false;
-        self.free.push(slot as u16);
+        self.stack[self.free_count] = slot as u16;
+        self.free_count += 1;
     }
 }

@@ -58,6 +58,12 @@ impl OpBatch {
         op
     }
 
+    /// Takes the first `count` operations without looking at them (again).
+    #[inline]
+    pub fn skip(&mut self, count: usize) {
+        self.front = (self.front + count).min(self.end);
+    }
+
     /// Forgets everything.
     #[inline]
     pub fn clear(&mut self) {

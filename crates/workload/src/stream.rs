@@ -84,9 +84,15 @@ impl Budget {
         self.ops_left = self.limits.io_count.unwrap_or(u64::MAX);
     }
 
+    /// How many of `room` operations the count still allows.
+    #[inline]
+    fn ops_within(&self, room: usize) -> usize {
+        usize::try_from(self.ops_left).map_or(room, |left| left.min(room))
+    }
+
     #[inline]
     fn is_open(&self) -> bool {
-        self.bytes_left > 0 && self.ops_left > 0
+        self.bytes_left > 0
     }
 
     #[inline]
@@ -201,14 +207,17 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
 impl<D: Directions, F: Files, P: Placement, S: Sizes> Source for Stream<D, F, P, S> {
     fn fill(&mut self, out: &mut OpBatch) {
         out.clear();
-        while out.room() > 0 && self.budget.is_open() {
+        for _ in 0..self.budget.ops_within(out.room()) {
+            if !self.budget.is_open() {
+                return;
+            }
             let direction = self.directions.next();
             let index = direction.index();
             let Some((file, spot)) = self.find(index) else {
                 self.budget.close();
                 return;
             };
-            let length = self.sizes.draw(index, spot.random, spot.room);
+            let length = self.sizes.draw(index, spot.random, spot.room).min(spot.free);
             self.placement.commit(file, index, spot.offset, length);
             self.files.served(length);
             self.directions.moved(direction);

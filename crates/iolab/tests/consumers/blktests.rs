@@ -1,6 +1,6 @@
 //! blktests: `--output-format=terse --terse-version=4 --group_reporting=1`, fields by position.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::terse_fields::{Line, V4};
 
 #[test]

@@ -1,6 +1,6 @@
 //! dbench: greps the normal report of `--gtod_reduce` runs for IOPS and bandwidth, and of others for latencies.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 
 /// What `grep -Eoi 'KEY[CHARACTERS]+'` finds in a line, without the key.
 fn grep<'a>(line: &'a str, key: &str, characters: &str) -> &'a str {

@@ -1,7 +1,7 @@
 //! fio-plot: options and figures of the JSON report, and logs found by their names. `ci/suites/fio_plot` runs the
 //! program itself.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{at, integer, number, report, text};
 
 const JOB: &str = "[FIOJOB]

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{at, integer};
 
 #[test]

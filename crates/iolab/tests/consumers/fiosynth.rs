@@ -1,6 +1,6 @@
 //! FioSynth: its own list of percentiles, and volumes and rates of each direction.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{at, integer, number, report, text};
 
 #[test]

@@ -1,6 +1,6 @@
 //! gcsfuse's performance suite: options of the run and of each job, and percentiles of the whole latency.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{at, integer, number, report, text};
 
 const JOBS: &str = "[global]

@@ -1,7 +1,7 @@
 //! LISA: regular expressions over the normal report, written out here by hand: `IOPS=(.+?),` in a direction's line,
 //! then a latency line ending in its `avg=`.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 
 #[test]
 fn rates_and_latencies_match() {

@@ -4,6 +4,8 @@
 
 mod blktests;
 mod dbench;
+#[path = "../drop_in/mod.rs"]
+mod drop_in;
 mod fio_plot;
 mod fio_tools;
 mod fiosynth;
@@ -14,8 +16,6 @@ mod lkp;
 mod mmtests;
 mod pbench;
 mod perfkit;
-#[path = "../support/mod.rs"]
-mod support;
 mod terse_fields;
 mod yabs;
 

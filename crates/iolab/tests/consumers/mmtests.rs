@@ -1,6 +1,6 @@
 //! mmtests: terse version 5 by position, and the latency log of each job.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::terse_fields::{Line, V5};
 
 #[test]

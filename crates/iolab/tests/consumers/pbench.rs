@@ -1,7 +1,7 @@
 //! pbench, crucible and fio's own fio-histo-log-pctiles: histogram logs of 29 groups of 64 bins, whose counts are of
 //! the interval alone and whose bins stand for known latencies.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{at, integer, number, report};
 
 const BINS: usize = 29 * 64;

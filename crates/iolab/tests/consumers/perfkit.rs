@@ -1,6 +1,6 @@
 //! PerfKitBenchmarker: one sample of each figure of every job and direction that moved anything.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{at, number, report, text};
 
 const JOBS: &str = "[global]

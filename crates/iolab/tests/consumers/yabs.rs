@@ -1,6 +1,6 @@
 //! YABS: greps the job's line of `--minimal` and cuts rates out by position.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::terse_fields::{Line, V3};
 
 #[test]

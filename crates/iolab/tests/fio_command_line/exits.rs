@@ -1,7 +1,7 @@
 //! Exit codes, and standard error: empty when all is well, never empty when it is not.
 
 use crate::ONE;
-use crate::support::Folder;
+use crate::drop_in::Folder;
 
 #[test]
 fn what_cannot_be_run_ends_with_one_and_says_why() {

@@ -1,6 +1,6 @@
 //! Forms of options, and options that ask a question.
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{ONE, TWO};
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 use crate::{ONE, TWO};
 
 /// `(job, group, KiB)` of each terse line.

@@ -1,13 +1,13 @@
 //! fio's command line as scripts use it: options of the run, forms of options, where jobs come from, exit codes and
 //! signals. Compared with what fio 3.33 answers to the same lines.
 
+#[path = "../drop_in/mod.rs"]
+mod drop_in;
 mod exits;
 mod forms;
 mod jobs;
 mod reports;
 mod signals;
-#[path = "../support/mod.rs"]
-mod support;
 
 /// A job file of one section that ends at once.
 const ONE: &str = "[c]\nrw=read\nioengine=null\nsize=1m\n";

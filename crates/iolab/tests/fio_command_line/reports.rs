@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::ONE;
-use crate::support::Folder;
+use crate::drop_in::Folder;
 
 fn folder() -> Folder {
     let folder = Folder::new();

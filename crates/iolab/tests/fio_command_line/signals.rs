@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::support::Folder;
+use crate::drop_in::Folder;
 
 const JOB: [&str; 7] =
     ["--name=x", "--ioengine=null", "--rw=read", "--size=1m", "--rate=16m", "--time_based", "--write_iops_log=begun"];
