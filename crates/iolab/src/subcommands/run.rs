@@ -62,7 +62,7 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
     let printed = output.into_inner().finish(&recording);
     if kept.is_err() || printed.is_err() {
         // The run is over: what else there is to say of it must not be lost with what could not be written.
-        show_outcomes(&recording, name);
+        show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
     }
     kept?;
     printed?;
