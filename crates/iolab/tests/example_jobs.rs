@@ -1,15 +1,15 @@
 //! The example jobs of `jobs/`: `iolab plan` accepts each as it stands, and each runs when scaled down to small files
 //! and short times. What they measure is not judged.
 
-#[path = "support/mod.rs"]
-mod support;
+#[path = "drop_in/mod.rs"]
+mod drop_in;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use drop_in::Folder;
 use serde_json::Value;
-use support::Folder;
 
 /// Name and text of every example.
 fn examples() -> Vec<(String, String)> {
