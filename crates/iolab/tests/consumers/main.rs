@@ -19,8 +19,8 @@ mod perfkit;
 mod terse_fields;
 mod yabs;
 
+use drop_in::Folder;
 use serde_json::Value;
-use support::Folder;
 
 /// The JSON report of a run that succeeds: it opens and closes as fio's does, in lines of their own.
 fn report(folder: &Folder, arguments: &[&str]) -> Value {
