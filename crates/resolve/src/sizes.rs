@@ -61,8 +61,10 @@ pub(crate) fn resolve(
     } else {
         0
     };
-    let laid_out =
-        (layout.overwrite || pattern.directions == [Direction::Trim]) && !layout.create_on_open && !layout.append;
+    // An engine that cannot make a file longer (a mapping) needs it whole before it starts.
+    let grows = job.engine.capabilities.extends_files;
+    let laid_out = !grows
+        || (layout.overwrite || pattern.directions == [Direction::Trim]) && !layout.create_on_open && !layout.append;
     let mut files = Vec::with_capacity(targets.len());
     let mut total = 0u64;
     for (index, target) in targets.into_iter().enumerate() {

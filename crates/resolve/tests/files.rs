@@ -93,6 +93,7 @@ fn layout() {
     let cases = [
         ("rw=read size=1m", MIB),
         ("rw=write size=1m", 0),
+        ("rw=write size=1m ioengine=mmap", MIB),
         ("rw=write size=1m overwrite=1", MIB),
         ("rw=rw size=1m", MIB),
         ("rw=read size=1m create_on_open=1", 0),
