@@ -89,6 +89,20 @@ fn time_based_needs_a_runtime() {
 }
 
 #[test]
+fn as_fio_sequential_operations_are_submitted_one_by_one() {
+    for (pattern, mode, expected) in [
+        ("read", Mode::Fio, Some(1)),
+        ("randread", Mode::Fio, None),
+        ("read", Mode::Iolab, None),
+        ("read iodepth_batch=8", Mode::Fio, Some(8)),
+    ] {
+        let text = section(&format!("size=1m ioengine=io_uring iodepth=32 rw={pattern}"));
+        let plan = resolved(&text, |request| request.mode = mode).plan;
+        assert_eq!(plan.workers[0].queue.batch_submit, expected, "{pattern} {mode:?}");
+    }
+}
+
+#[test]
 fn queues() {
     // options, depth, submit, least, most, low
     let cases = [

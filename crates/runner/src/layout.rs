@@ -11,7 +11,7 @@ use iolab_plan::{BufferContent, Fallocate, Plan, WorkerPlan};
 use iolab_workload::BufferFiller;
 use rustix::fs::FallocateFlags;
 
-use crate::open_files::{fatal, holds_nothing, mark, reads};
+use crate::open_files::{fatal, holds_nothing, make_folder_of, mark, reads};
 use crate::registry::EngineEntry;
 use crate::trouble::Fatal;
 use crate::{Observer, engine_of};
@@ -32,6 +32,7 @@ pub(crate) fn lay_out(
     observer: &mut dyn Observer,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), (PathBuf, Fatal)> {
+    make_folders(plan, engines)?;
     let tasks = tasks(plan, engines);
     let needed: Vec<_> = tasks
         .iter()
@@ -82,6 +83,22 @@ impl<'a> Unsynced<'a> {
     }
 }
 
+/// Makes the folders that file names lead through, as fio does: `filename_format` may name one for each job.
+fn make_folders(plan: &Plan, engines: &[EngineEntry]) -> Result<(), (PathBuf, Fatal)> {
+    for worker in plan.workers.iter().filter(|worker| worker.layout.allow_create && !worker.layout.read_only) {
+        let uses = engine_of(engines, worker).map(|engine| engine.description.capabilities.files);
+        if uses != Some(FileUse::Descriptors) {
+            continue;
+        }
+        let folders = worker.files.iter().filter_map(|file| file.path.parent());
+        for folder in folders.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+            let made = std::fs::create_dir_all(folder);
+            made.map_err(|error| (folder.to_owned(), fatal(&format!("{}: creating", folder.display()), &error)))?;
+        }
+    }
+    Ok(())
+}
+
 fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<'a>> {
     let mut tasks: BTreeMap<PathBuf, Task<'_>> = BTreeMap::new();
     for worker in &plan.workers {
@@ -105,6 +122,9 @@ fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<
 fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<File, Fatal> {
     let context = |what: &str| format!("{}: {what}", path.display());
     let layout = &task.worker.layout;
+    if layout.allow_create {
+        make_folder_of(path)?;
+    }
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(layout.allow_create).truncate(false);
     let fresh = holds_nothing(path);

@@ -4,7 +4,9 @@
 //! nothing that the plan does not say; what the user should see goes through [`Observer`].
 
 mod attributes;
+mod cold_path;
 mod control;
+mod counting;
 mod deliver;
 mod hot_loop;
 mod launch;

@@ -246,7 +246,8 @@ impl Go<'_, '_> {
         pacer.start(begun_ns);
         let queue = queue_of(&plan.queue);
         let room = plan.queue.batch_complete_max.map_or(queue.depth, |most| (most as usize).clamp(1, queue.depth));
-        let filler = (stage.fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
+        let fills = stage.fills && open_files::writes(plan);
+        let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
         let mut hot = HotLoop {
             lane,
             recorder,
