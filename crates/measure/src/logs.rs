@@ -269,7 +269,7 @@ mod tests {
         };
         let mut file = tempfile::tempfile().expect("a temporary file");
         let spool = LogSpool::new(File::try_clone(&file).expect("a second handle"));
-        let mut logs = Logs::new(&plan, spool, 0, 0);
+        let mut logs = Logs::new(&plan, false, spool, 0, 0);
         let mut totals = Totals::default();
         for ms in completions_ms {
             logs.roll(ms * 1_000_000, &totals);
