@@ -80,7 +80,7 @@ pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String>
 
 fn build(repository: &Repository) -> Result<(), String> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--quiet", "--package", "iolab"]).current_dir(repository.root);
+    cargo.args(["build", "--release", "--quiet", "--package", "iolab"]).current_dir(&repository.root);
     match cargo.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("cargo build: {status}")),
