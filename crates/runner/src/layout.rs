@@ -105,7 +105,8 @@ fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<
         let Some(capabilities) = engine_of(engines, worker).map(|engine| engine.description.capabilities) else {
             continue;
         };
-        if capabilities.files != FileUse::Descriptors || worker.layout.create_on_open || worker.layout.read_only {
+        let later = worker.layout.create_on_open && capabilities.extends_files;
+        if capabilities.files != FileUse::Descriptors || later || worker.layout.read_only {
             continue;
         }
         let with_data = reads(worker) || worker.layout.overwrite || !capabilities.extends_files;

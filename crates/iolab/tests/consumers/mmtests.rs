@@ -17,7 +17,7 @@ fn bandwidth_and_iops_stand_where_it_looks() {
     assert!(writer.integer(V5.direction(1, 1)) > 0 && writer.integer(V5.direction(1, 2)) > 0);
     // Samples of bandwidth; least, most, mean, deviation and samples of IOPS.
     let block: Vec<f64> = (41..47).map(|nth| writer.number(V5.direction(1, nth))).collect();
-    // Extremes are rounded to integers, the mean is not.
+    // Extremes are integers, the mean is not.
     assert!(block[0] >= 1.0 && block[1] < block[3] + 1.0 && block[3] < block[2] + 1.0 && block[5] >= 1.0, "{block:?}");
 }
 
