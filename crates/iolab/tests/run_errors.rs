@@ -53,7 +53,7 @@ fn places_that_are_not_there_or_too_small() {
     let lab = Lab::new();
     lab.job("[a]\nrw=write\nsize=1m\ndirectory=no/such\n").ended(2, "no/such is not a directory");
     lab.job("[a]\nioengine=psync\nrw=write\nsize=1m\nfilename=no/such/file\n")
-        .ended(1, "no/such/file: No such file or directory");
+        .ended(1, "no/such/file: laying out: No such file or directory");
     lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=no/such/file\n")
         .ended(1, "no/such/file: laying out: No such file or directory");
     lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=/dev/no-such-device\n").ended(2, "there is no device");
