@@ -106,19 +106,23 @@ impl Observer for Silent {
     fn snapshot(&mut self, _: &Recording) {}
 }
 
-/// Runs a plan on a clock.
+/// Runs a plan on a clock, until `interrupts` says otherwise.
 ///
 /// # Errors
 /// What the runner says.
-pub fn try_run(plan: &Plan, clock: &Clock, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
-    static NOBODY_INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+pub fn try_run(
+    plan: &Plan,
+    clock: &Clock,
+    interrupts: &AtomicU32,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
     iolab_runner::run(RunRequest {
         plan,
         engines: ENGINES,
         host: HostFacts::default(),
         clock: clock.clone(),
         spool_folder: std::env::temp_dir(),
-        interrupts: &NOBODY_INTERRUPTS,
+        interrupts,
         observer,
     })
 }
@@ -128,7 +132,9 @@ pub fn try_run(plan: &Plan, clock: &Clock, observer: &mut dyn Observer) -> Resul
 /// # Panics
 /// When it cannot be run: the test is wrong then.
 pub fn run(text: &str, clock: &Clock) -> Recording {
-    try_run(&plan(text), clock, &mut Silent).unwrap_or_else(|error| panic!("{text}\n{error}")).recording
+    try_run(&plan(text), clock, &AtomicU32::new(0), &mut Silent)
+        .unwrap_or_else(|error| panic!("{text}\n{error}"))
+        .recording
 }
 
 /// A recording without what the machine alone decides, however exactly a run is repeated: thread ids and CPU use.

@@ -1,11 +1,13 @@
 //! Whole runs against a simulated device on a simulated clock: what is recorded is exactly what happened.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use iolab_clock::Clock;
 use iolab_recording::{Outcome, Recording};
+use iolab_runner::{Observer, Progress, State};
 use iolab_testkit::simulated::{Fate, make_device};
-use iolab_testkit::whole_run::{plan, repeatable, run};
+use iolab_testkit::whole_run::{plan, repeatable, run, try_run};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -289,4 +291,49 @@ fn a_job_that_fails_leaves_the_others_alone() {
         run("[a]\nrw=randread\nsize=1m\nfilename=hole\n[b]\nrw=randread\nsize=1m\nfilename=sound\n", &clock);
     assert_eq!(recording.workers[0].outcome.errno(), libc::ENODEV);
     assert_eq!((&recording.workers[1].outcome, recording.workers[1].directions[0].ios), (&Outcome::Finished, 256));
+}
+
+/// Interrupts once when every worker runs, and again when the workers have had time to obey.
+struct Impatient<'a> {
+    interrupts: &'a AtomicU32,
+    seen_running: u32,
+    again: bool,
+}
+
+impl Observer for Impatient<'_> {
+    fn laying_out(&mut self, _: &Path, _: u64, _: u64) {}
+
+    fn progress(&mut self, progress: &Progress) {
+        if progress.workers.iter().all(|worker| worker.state >= State::Running) {
+            self.seen_running += 1;
+        }
+        let count = if self.seen_running > 3 && self.again { 2 } else { self.seen_running.min(1) };
+        self.interrupts.store(count, Ordering::Relaxed);
+    }
+
+    fn wants_snapshot(&mut self) -> bool {
+        false
+    }
+
+    fn snapshot(&mut self, _: &Recording) {}
+}
+
+#[test]
+fn operations_that_never_come_back_are_waited_for_until_the_second_interrupt() {
+    let clock = Clock::simulated(S);
+    make_device("swallowing", &clock, |n, _| if n % 4 == 3 { Fate::Lost } else { Fate::Served(MS) });
+    make_device("tireless", &clock, |_, _| Fate::Served(MS));
+    let interrupts = AtomicU32::new(0);
+    let text = "[a]\nrw=randread\nsize=1g\niodepth=8\nfilename=swallowing\n\
+                [b]\nrw=randread\nsize=1g\ntime_based\nruntime=90000\nfilename=tireless\n";
+    let mut observer = Impatient { interrupts: &interrupts, seen_running: 0, again: true };
+    let recording = try_run(&plan(text), &clock, &interrupts, &mut observer).unwrap().recording;
+    assert!(recording.interrupted);
+    let outcomes: Vec<&Outcome> = recording.workers.iter().map(|worker| &worker.outcome).collect();
+    assert_eq!(outcomes, [&Outcome::Interrupted; 2]);
+    let first = &recording.workers[0];
+    let read = &first.directions[0];
+    assert_eq!((read.dropped_ios, read.ios), (8, read.issued - 8));
+    assert!(first.notes[0].starts_with("8 operations were still in flight"), "{:?}", first.notes);
+    assert!(recording.workers[1].notes.is_empty() && recording.workers[1].directions[0].ios > 0);
 }

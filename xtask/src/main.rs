@@ -6,6 +6,7 @@
 
 mod beside_fio;
 mod ci;
+mod cost;
 mod docs;
 mod finding;
 mod layers;
@@ -31,7 +32,8 @@ usage: cargo xtask TASK
   readme         the README opens with its two commands
   demo           the README's demo runs
   beside-fio     the same jobs under fio and iolab, side by side (--small: a few seconds)
-  ci             all of the above (except sizes and beside-fio), with fmt, clippy and rustdoc";
+  cost           what an operation costs on the null engine, beside fio and in instructions (--instructions: these alone)
+  ci             all of the above (except sizes, beside-fio and cost), with fmt, clippy and rustdoc";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -72,6 +74,7 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["readme"] => readme::check(repository),
         ["demo"] => ci::demo(repository).map(|()| Vec::new()),
         ["beside-fio", rest @ ..] => beside_fio::run(repository, rest).map(|()| Vec::new()),
+        ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
         ["ci"] => ci::run(repository).map(|()| Vec::new()),
         _ => Err(USAGE.to_owned()),
     }

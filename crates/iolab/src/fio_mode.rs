@@ -10,7 +10,7 @@ use iolab_resolve::Mode;
 use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
 use crate::subcommands::run;
 use crate::surroundings::Here;
-use crate::{output, pipeline};
+use crate::{engine_registry, output, pipeline};
 
 /// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of failed jobs;
 /// 128 after SIGINT or SIGTERM.
@@ -33,6 +33,10 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
         output::print(&iolab_jobfile::help::usage("fio"))?;
         return Ok(0);
     }
+    if command_line.run.enghelp.as_deref() == Some("") {
+        output::print(&engine_names())?;
+        return Ok(0);
+    }
     if let Some(code) = run::answer_questions(&command_line.run)? {
         return Ok(code);
     }
@@ -52,6 +56,13 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
     let recording = run::execute(&planned.plan, &command_line.run, Mode::Fio)?;
     run::show_outcomes(&recording, "fio");
     Ok(exit_code(&recording))
+}
+
+/// The engines as fio lists them, one a line, for the scripts that look one up there.
+fn engine_names() -> String {
+    let names = engine_registry::descriptions();
+    let lines = names.iter().map(|engine| format!("\t{}\n", engine.name));
+    std::iter::once("Available IO engines:\n".to_owned()).chain(lines).collect()
 }
 
 fn exit_code(recording: &Recording) -> u8 {

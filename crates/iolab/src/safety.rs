@@ -23,7 +23,7 @@ pub(crate) struct Verdict {
 ///
 /// A device in use (mounted, swapped on, held, partitioned) is refused in both modes unless `--allow-destroy` names
 /// it or, as in fio, the job says `allow_mounted_write=1`. An existing regular file that no job made is refused in
-/// iolab's own mode; fio's rule is to overwrite it, so fio mode warns.
+/// iolab's own mode; fio's rule is to overwrite it, so fio mode does.
 pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
     let system = System::live();
     let mut verdict = Verdict::default();

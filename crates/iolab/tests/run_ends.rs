@@ -3,7 +3,7 @@
 mod support;
 
 use iolab_recording::{Outcome, Recording};
-use support::{Lab, PATIENCE, Running, read_recording};
+use support::{Lab, PATIENCE_NS, Running, now_ns, read_recording};
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
@@ -92,13 +92,13 @@ fn killing_the_program_ends_its_jobs() {
     let children = running.children();
     running.signal(SIGKILL);
     running.finish();
-    let begun = std::time::Instant::now();
+    let begun_ns = now_ns();
     let alive = |pid: &i32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         !status.is_empty() && !status.contains(") Z ")
     };
     while children.iter().any(alive) {
-        assert!(begun.elapsed() < PATIENCE, "left behind: {children:?}");
+        assert!(now_ns() - begun_ns < PATIENCE_NS, "left behind: {children:?}");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }

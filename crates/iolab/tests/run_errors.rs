@@ -56,8 +56,15 @@ fn places_that_are_not_there_or_too_small() {
         .ended(1, "no/such/file: laying out: No such file or directory");
     lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=no/such/file\n")
         .ended(1, "no/such/file: laying out: No such file or directory");
-    lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=/dev/no-such-device\n").ended(2, "there is no device");
     lab.file("small", vec![1; 8192]);
+    // What would be overwritten is looked at before, what is read only then.
+    for (direction, code) in [("read", 1), ("write", 3)] {
+        lab.job(&format!("[a]\nioengine=psync\nrw={direction}\nsize=1m\nfilename=small/file\n"))
+            .ended(code, "Not a directory");
+        lab.job(&format!("[a]\nioengine=psync\nrw={direction}\nsize=1m\nfilename=/proc/no/such/file\n"))
+            .ended(1, "/proc/no");
+    }
+    lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=/dev/no-such-device\n").ended(2, "there is no device");
     lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=small\nallow_file_create=0\n").ended(3, "would extend it");
     assert_eq!(std::fs::metadata(lab.path("small")).unwrap().len(), 8192);
 }
@@ -126,5 +133,20 @@ fn stages_and_awaited_jobs_follow_one_another_as_processes() {
             earlier.number,
             later.number
         );
+    }
+}
+
+#[test]
+fn too_many_open_files_are_met_with_advice() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("files")).unwrap();
+    for (job, said) in [
+        ("ioengine=null\nsize=4k\nnumjobs=100", "setting up the run: Too many open files"),
+        ("ioengine=psync\nrw=write\nsize=800k\nnrfiles=200\ndirectory=files", "Too many open files (raise the limit"),
+    ] {
+        lab.file("job.fio", format!("[a]\n{job}\n"));
+        let command = format!("ulimit -n 64 && exec {} run job.fio --output-format=terse", env!("CARGO_BIN_EXE_iolab"));
+        let done = lab.shell(&command).ended(1, said);
+        assert!(done.errors().contains("ulimit -n"), "{}", done.errors());
     }
 }

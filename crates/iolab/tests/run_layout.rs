@@ -94,3 +94,16 @@ fn a_full_disk_is_an_error_with_its_reason_or_the_end_that_was_asked_for() {
         std::fs::remove_file(disk.path("fill")).unwrap();
     }
 }
+
+#[test]
+fn files_that_are_removed_after_each_pass_are_written_anew_by_every_engine() {
+    for engine in ["psync", "io_uring", "libaio", "posixaio", "mmap", "pvsync2"] {
+        let lab = Lab::new();
+        lab.job(&format!(
+            "[a]\nioengine={engine}\nrw=randwrite\nbs=16k\nsize=256k\nloops=3\nunlink_each_loop=1\nfilename=data\n"
+        ))
+        .ended(0, "");
+        assert_filled(&lab, "data", 256 << 10);
+        assert_eq!(lab.recording().workers[0].directions[1].bytes, 3 * (256 << 10), "{engine}");
+    }
+}

@@ -72,7 +72,7 @@ pub struct QueuePlan {
     pub depth: u32,
     /// The iodepth asked for; differs from `depth` only for synchronous engines.
     pub asked_depth: u32,
-    /// Submit as soon as this many are queued; `None`: refill every free slot, then submit once.
+    /// Submit as soon as this many are queued, or the queue is full; `None`: only when it is full.
     pub batch_submit: Option<u32>,
     /// Wait for at least this many completions when the queue is full (0 polls).
     pub batch_complete_min: u32,

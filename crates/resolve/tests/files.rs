@@ -98,6 +98,7 @@ fn layout() {
         ("rw=randwrite size=1m offset=1m", 2 * MIB),
         ("rw=write size=1m create_on_open=1", 0),
         ("rw=write filename=new fill_device=1", 0),
+        ("rw=write size=1m ioengine=mmap create_on_open=1", MIB),
         ("rw=write size=1m overwrite=1", MIB),
         ("rw=rw size=1m", MIB),
         ("rw=read size=1m create_on_open=1", 0),

@@ -80,6 +80,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         while self.in_flight > 0 && !self.trouble.lane_is_broken() && !self.watch.abandon() {
             now = self.collect(Wait { at_least: 1, timeout_ns: PATIENCE_NS });
         }
+        for direction in self.slots.held().filter_map(|op| op.kind.direction()) {
+            self.recorder.tally().dropped[direction.index()] += 1;
+        }
         self.trouble.abandoned(self.in_flight);
         now
     }

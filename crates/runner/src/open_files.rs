@@ -62,11 +62,16 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes and makes the files anew under their old descriptors, for `unlink_each_loop`.
+    /// Removes and makes the files anew, as long as they were laid out, under their old descriptors: for
+    /// `unlink_each_loop`.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan) -> Result<(), Fatal> {
         for (handle, file) in self.files.iter_mut().zip(&plan.files) {
             remove(file)?;
             let fresh = open_one(plan, file)?;
+            if file.layout_bytes > 0 && writes(plan) && !file.block_device {
+                let context = || format!("{}: making it anew", file.path.display());
+                fresh.set_len(file.layout_bytes).map_err(|error| fatal(&context(), &error))?;
+            }
             let mut old = std::os::fd::OwnedFd::from(std::mem::replace(handle, fresh));
             rustix::io::dup2(&*handle, &mut old).map_err(|errno| fatal("dup2", &errno.into()))?;
             *handle = File::from(old);
@@ -88,7 +93,8 @@ pub(crate) fn remove(file: &FilePlan) -> Result<(), Fatal> {
 
 pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
-    Fatal { errno, message: format!("{what}: {}", errno_text(errno)) }
+    let advice = if errno == libc::EMFILE { " (raise the limit: ulimit -n)" } else { "" };
+    Fatal { errno, message: format!("{what}: {}{advice}", errno_text(errno)) }
 }
 
 /// Makes the folder a file is to be made in.

@@ -49,7 +49,7 @@ pub struct RunResult {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Shared memory, memory files or spools could not be had.
-    #[error("setting up the run: {0}")]
+    #[error("setting up the run: {0}{advice}", advice = advice(.0))]
     SetUp(#[from] io::Error),
     /// A worker's process or thread could not be started.
     #[error("starting job {job}: {source}")]
@@ -69,6 +69,13 @@ pub enum RunError {
         /// What failed.
         message: String,
     },
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "; each job needs an open file or two: raise the limit (ulimit -n), or lower numjobs",
+        _ => "",
+    }
 }
 
 /// Runs a plan. The process must have no other threads: workers may be forked.

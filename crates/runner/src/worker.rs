@@ -5,7 +5,7 @@ use std::fs::File;
 use iolab_clock::Clock;
 use iolab_engine::{Completions, Engine, Lane, OpenRequest};
 use iolab_measure::{CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, LogSpool, Recorder, Tally};
-use iolab_memory::{Backing, SlotPool};
+use iolab_memory::{Backing, PoolView, SlotPool};
 use iolab_plan::{BufferMemory, QueuePlan, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{CpuUse, Outcome, WorkerRecording};
@@ -54,7 +54,7 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
     task.seat.set_state(State::SettingUp);
     let outcome = set_up::<E>(task).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
-        if task.plan.layout.create_only { Ok(Stop::StreamOver) } else { perform::<E>(task, stage, &mut recording) }
+        perform::<E>(task, stage, &mut recording)
     });
     recording.outcome = match outcome {
         Ok(Stop::Interrupt) => Outcome::Interrupted,
@@ -115,16 +115,18 @@ fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
 /// From the open lane to the closed one.
 fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerRecording) -> Result<Stop, Fatal> {
     let plan = task.plan;
-    let request = OpenRequest {
-        files: &stage.files.targets.clone(),
-        depth: plan.queue.depth as usize,
-        buffers: stage.pool.view(),
-        options: &plan.engine.options,
-        direct: plan.layout.direct,
-        seed: plan.workload.seed,
+    let open = |files: &OpenFiles, buffers: PoolView| {
+        let request = OpenRequest {
+            files: &files.targets,
+            depth: plan.queue.depth as usize,
+            buffers,
+            options: &plan.engine.options,
+            direct: plan.layout.direct,
+            seed: plan.workload.seed,
+        };
+        E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
     };
-    let lane = E::open(&request)
-        .map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })?;
+    let lane = open(&stage.files, stage.pool.view())?;
     recording.notes.extend_from_slice(lane.notes());
     task.seat.set_state(State::Ready);
     if let Some(stop) = stopped(task.seat.wait_for_gate(GATE_RUN)).or_else(|| delay(task)) {
@@ -135,7 +137,7 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     // Room that is never touched costs no memory; growing costs an allocation among the measured operations.
     let expected = (longest_ns / plan.measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
     let intervals = IntervalSeries::new(origin_ns, plan.measurement.interval_ns, expected as usize);
-    let tally = Tally::new(request.depth, intervals);
+    let tally = Tally::new(plan.queue.depth as usize, intervals);
     let measurement = &plan.measurement;
     let paced = is_paced(plan);
     let logs = &plan.logs;
@@ -145,11 +147,15 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     let go = Go { task, stage: &mut stage, recording, origin_ns };
     if paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
         let recorder = detailed(task, tally, paced, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
-        if paced { go.run(lane, recorder, Paced::new(&plan.pacing)) } else { go.run(lane, recorder, Unpaced) }
+        if paced {
+            go.run(lane, recorder, Paced::new(&plan.pacing), open)
+        } else {
+            go.run(lane, recorder, Unpaced, open)
+        }
     } else if latencies == [false; 3] {
-        go.run(lane, CountingRecorder::new(tally), Unpaced)
+        go.run(lane, CountingRecorder::new(tally), Unpaced, open)
     } else {
-        go.run(lane, FullRecorder::new(tally, !E::Lane::SYNCHRONOUS), Unpaced)
+        go.run(lane, FullRecorder::new(tally, !E::Lane::SYNCHRONOUS), Unpaced, open)
     }
 }
 
@@ -219,7 +225,14 @@ struct Go<'a, 'b> {
 }
 
 impl Go<'_, '_> {
-    fn run<L: Lane, R: Recorder, P: Pacer>(self, lane: L, recorder: R, mut pacer: P) -> Result<Stop, Fatal> {
+    /// `open` opens the lane anew after the files were.
+    fn run<L: Lane, R: Recorder, P: Pacer>(
+        self,
+        lane: L,
+        recorder: R,
+        mut pacer: P,
+        open: impl Fn(&OpenFiles, PoolView) -> Result<L, Fatal>,
+    ) -> Result<Stop, Fatal> {
         let Go { task, stage, recording, origin_ns } = self;
         let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
         let (plan, clock) = (task.plan, task.clock);
@@ -254,12 +267,14 @@ impl Go<'_, '_> {
         };
         hot.recorder.start_measuring(begun_ns);
         let (mut stop, mut end_ns) = hot.run();
-        // A failure here must not lose what the passes before measured.
-        let mut renewed = Ok(());
         while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {
-            renewed = stage.files.renew(plan);
-            if renewed.is_err() {
-                break;
+            // A lane may hold on to the files themselves, not to their descriptors: registered or mapped.
+            match stage.files.renew(plan).and_then(|()| open(&stage.files, hot.pool.view())) {
+                Ok(lane) => hot.lane = lane,
+                Err(fatal) => {
+                    hot.trouble.end(fatal.errno, fatal.message);
+                    break;
+                }
             }
             hot.stream.restart();
             (stop, end_ns) = hot.run();
@@ -275,9 +290,12 @@ impl Go<'_, '_> {
         recording.errors = errors;
         recording.notes.extend(notes);
         close(recorder, &watch, end_ns, recording);
-        finish_up(task, recording)?;
-        flushed.and(renewed)?;
-        fatal.map_or(Ok(stop), Err)
+        let tidied = finish_up(task, recording);
+        // What ended the job is what the user wants to hear of first.
+        fatal.map_or(Ok(()), Err)?;
+        flushed?;
+        tidied?;
+        Ok(stop)
     }
 }
 

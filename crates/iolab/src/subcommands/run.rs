@@ -39,12 +39,14 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
 /// Plan to report: the measured part and everything that must be kept of it.
 pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
-    let name = if mode == Mode::Fio { "fio" } else { "iolab" };
-    for warning in pipeline::check_safety(plan, mode, &allowed)? {
-        eprintln!("{name}: warning: {warning}");
+    let overwritten = pipeline::check_safety(plan, mode, &allowed)?;
+    // Scripts take anything on fio's standard error for a failed run, and fio overwrites files without a word.
+    if mode == Mode::Iolab {
+        overwritten.iter().for_each(|warning| eprintln!("iolab: warning: {warning}"));
     }
     // Beyond this point the plan cannot change.
-    let output = RefCell::new(Output::open(formats(run)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
+    let output =
+        RefCell::new(Output::open(formats(run, mode)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
     output.borrow_mut().begin(plan)?;
     let display = display(run, mode, &output.borrow());
     let mut show_snapshot = |recording: &Recording| {
@@ -60,7 +62,7 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
     let printed = output.into_inner().finish(&recording);
     if kept.is_err() || printed.is_err() {
         // The run is over: what else there is to say of it must not be lost with what could not be written.
-        show_outcomes(&recording, name);
+        show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
     }
     kept?;
     printed?;
@@ -191,7 +193,7 @@ fn exit_code(recording: &Recording) -> u8 {
     }
 }
 
-fn formats(run: &RunOptions) -> Result<Vec<Format>, Failure> {
+fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, Failure> {
     let number = run.terse_version.unwrap_or(3);
     let version = TerseVersion::from_number(u64::from(number))
         .ok_or_else(|| Failure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
@@ -214,7 +216,23 @@ fn formats(run: &RunOptions) -> Result<Vec<Format>, Failure> {
     if run.append_terse {
         formats.push(Format::Terse(version));
     }
+    if mode == Mode::Fio {
+        in_fios_order(&mut formats);
+    }
     Ok(formats)
+}
+
+/// fio prints terse, JSON, normal, however they were asked for, and one JSON document of the fuller kind.
+fn in_fios_order(formats: &mut Vec<Format>) {
+    if formats.contains(&Format::JsonPlus) {
+        formats.retain(|format| *format != Format::Json);
+    }
+    formats.sort_by_key(|format| match format {
+        Format::Terse(_) => 0,
+        Format::Json | Format::JsonPlus => 1,
+        Format::Normal => 2,
+    });
+    formats.dedup();
 }
 
 fn display(run: &RunOptions, mode: Mode, output: &Output) -> Display {

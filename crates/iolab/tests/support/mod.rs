@@ -5,13 +5,18 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use iolab_clock::Clock;
 use iolab_recording::Recording;
 use tempfile::TempDir;
 
 /// Nothing here takes longer than this, or it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE_NS: u64 = 60_000_000_000;
+
+pub(crate) fn now_ns() -> u64 {
+    Clock::monotonic().now_ns()
+}
 
 /// A folder of its own: jobs run in it, recordings are kept in it.
 pub(crate) struct Lab {
@@ -55,6 +60,11 @@ impl Lab {
         self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, environment).finish()
     }
 
+    /// A line for the shell.
+    pub(crate) fn shell(&self, line: &str) -> Done {
+        self.start_program("/bin/sh", ["-c", line], &[]).finish()
+    }
+
     /// The program as `fio`.
     pub(crate) fn fio<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Done {
         self.start_program(env!("CARGO_BIN_EXE_fio"), arguments, &[]).finish()
@@ -81,7 +91,7 @@ impl Lab {
             .stderr(Stdio::from(std::fs::File::create(self.path(".stderr")).unwrap()))
             .spawn()
             .unwrap();
-        Running { child, stdout: self.path(".stdout"), stderr: self.path(".stderr"), begun: Instant::now() }
+        Running { child, stdout: self.path(".stdout"), stderr: self.path(".stderr"), begun_ns: now_ns() }
     }
 
     /// The recording that `job` left.
@@ -99,7 +109,7 @@ pub(crate) struct Running {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
-    begun: Instant,
+    begun_ns: u64,
 }
 
 impl Running {
@@ -117,7 +127,7 @@ impl Running {
     /// Waits until `ready` says so, with what was printed so far.
     pub(crate) fn until(&self, ready: impl Fn(&Running) -> bool) {
         while !ready(self) {
-            assert!(self.begun.elapsed() < PATIENCE, "{}", self.errors());
+            assert!(now_ns() - self.begun_ns < PATIENCE_NS, "{}", self.errors());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -135,7 +145,7 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            if self.begun.elapsed() > PATIENCE {
+            if now_ns() - self.begun_ns > PATIENCE_NS {
                 self.child.kill().unwrap();
                 panic!("it hangs: {}", self.errors());
             }
