@@ -122,7 +122,7 @@ fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<
 fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<File, Fatal> {
     let context = |what: &str| format!("{}: {what}", path.display());
     let layout = &task.worker.layout;
-    if layout.allow_create {
+    if layout.make_folders {
         make_folder_of(path)?;
     }
     let mut options = OpenOptions::new();

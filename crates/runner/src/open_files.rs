@@ -97,7 +97,7 @@ pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
     Fatal { errno, message: format!("{what}: {}{advice}", errno_text(errno)) }
 }
 
-/// Makes the folder a file is to be made in, as fio does.
+/// Makes the folder a file is to be made in.
 pub(crate) fn make_folder_of(file: &Path) -> Result<(), Fatal> {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => std::fs::create_dir_all(folder)
@@ -129,7 +129,7 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Fatal> {
     if writing && layout.allow_create && !file.block_device {
         options.create(true);
     }
-    if writing && layout.allow_create && !file.block_device {
+    if writing && layout.make_folders && !file.block_device {
         make_folder_of(&file.path)?;
     }
     let fresh = writing && !file.block_device && holds_nothing(&file.path);
