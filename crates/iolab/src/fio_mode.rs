@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use iolab_jobfile::command_line;
 use iolab_jobfile::{Diagnostic, Severity};
 use iolab_recording::{Outcome, Recording};
 use iolab_resolve::Mode;
@@ -10,7 +9,6 @@ use iolab_resolve::Mode;
 use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
 use crate::pipeline::Planned;
 use crate::subcommands::run;
-use crate::surroundings::Here;
 use crate::{engine_registry, output, pipeline};
 
 /// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of failed jobs;
@@ -23,9 +21,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 }
 
 fn attempt(words: &[String]) -> Result<u8, Failure> {
-    let command_line = command_line::parse(words, &Here::new()).map_err(|failure| {
-        Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, pipeline::use_color()))
-    })?;
+    let command_line = run::take_apart(words)?;
     if command_line.run.version {
         output::print(&format!("{}\n", iolab_report::FIO_VERSION))?;
         return Ok(0);
