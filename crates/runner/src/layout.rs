@@ -32,7 +32,6 @@ pub(crate) fn lay_out(
     observer: &mut dyn Observer,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<(), (PathBuf, Fatal)> {
-    make_folders(plan, engines)?;
     let tasks = tasks(plan, engines);
     let needed: Vec<_> = tasks
         .iter()
@@ -81,22 +80,6 @@ impl<'a> Unsynced<'a> {
         }
         Ok(())
     }
-}
-
-/// Makes the folders that file names lead through, as fio does: `filename_format` may name one for each job.
-fn make_folders(plan: &Plan, engines: &[EngineEntry]) -> Result<(), (PathBuf, Fatal)> {
-    for worker in plan.workers.iter().filter(|worker| worker.layout.allow_create && !worker.layout.read_only) {
-        let uses = engine_of(engines, worker).map(|engine| engine.description.capabilities.files);
-        if uses != Some(FileUse::Descriptors) {
-            continue;
-        }
-        let folders = worker.files.iter().filter_map(|file| file.path.parent());
-        for folder in folders.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-            let made = std::fs::create_dir_all(folder);
-            made.map_err(|error| (folder.to_owned(), fatal(&format!("{}: creating", folder.display()), &error)))?;
-        }
-    }
-    Ok(())
 }
 
 fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<'a>> {

@@ -7,6 +7,7 @@ mod attributes;
 mod cold_path;
 mod control;
 mod counting;
+mod cpu_use;
 mod deliver;
 mod hot_loop;
 mod launch;

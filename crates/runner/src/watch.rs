@@ -8,9 +8,9 @@ use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{Outcome, WorkerRecording};
 
 use crate::control::{Order, Seat, State};
+use crate::cpu_use;
 use crate::deliver::LetterBox;
 use crate::trouble::Trouble;
-use crate::worker::used_since;
 
 const LOOK_EVERY_NS: u64 = 20_000_000;
 /// The last stretch of a paced wait is spun through: timers wake some tens of microseconds late.
@@ -206,7 +206,7 @@ impl<'a> Watch<'a> {
         if measuring {
             recording.runtime_ns = now_ns.saturating_sub(from_ns);
             recorder.write_to(recording.runtime_ns, &mut recording);
-            recording.cpu = used_since(&usage);
+            recording.cpu = cpu_use::between(&usage, &thread_usage());
         }
         recording.outcome = Outcome::Finished;
         // A snapshot that cannot be delivered is missed by whoever asked; the run goes on.

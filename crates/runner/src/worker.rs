@@ -8,10 +8,11 @@ use iolab_measure::{CountingRecorder, DetailedRecorder, FullRecorder, IntervalSe
 use iolab_memory::{Backing, PoolView, SlotPool};
 use iolab_plan::{BufferMemory, QueuePlan, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
-use iolab_recording::{CpuUse, Outcome, WorkerRecording};
+use iolab_recording::{Outcome, WorkerRecording};
 use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
 
 use crate::control::{GATE_RUN, GATE_SET_UP, Order, Seat, State};
+use crate::cpu_use;
 use crate::deliver::LetterBox;
 use crate::hot_loop::{HotLoop, Queue};
 use crate::open_files::{self, OpenFiles};
@@ -284,17 +285,18 @@ impl Go<'_, '_> {
             hot.stream.restart();
             (stop, end_ns) = hot.run();
         }
+        let mut used = thread_usage();
         task.seat.set_state(State::Finishing);
         let flushed = stage.files.flush(&plan.layout);
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
-            end_ns = clock.now_ns();
+            (end_ns, used) = (clock.now_ns(), thread_usage());
         }
         let HotLoop { recorder, watch, trouble, lane, .. } = hot;
         drop(lane);
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
-        close(recorder, &watch, end_ns, recording);
+        close(recorder, &watch, (end_ns, used), recording);
         let tidied = finish_up(task, recording);
         // What ended the job is what the user wants to hear of first.
         fatal.map_or(Ok(()), Err)?;
@@ -304,26 +306,20 @@ impl Go<'_, '_> {
     }
 }
 
-fn close<R: Recorder>(mut recorder: R, watch: &Watch<'_>, end_ns: u64, recording: &mut WorkerRecording) {
-    let (from_ns, usage) = watch.measured_from();
+fn close<R: Recorder>(
+    mut recorder: R,
+    watch: &Watch<'_>,
+    (end_ns, used): (u64, Usage),
+    recording: &mut WorkerRecording,
+) {
+    let (from_ns, used_before) = watch.measured_from();
     recorder.finish(end_ns);
     if watch.is_measuring() {
         recording.runtime_ns = end_ns.saturating_sub(from_ns);
         recorder.write_to(recording.runtime_ns, recording);
-        recording.cpu = used_since(&usage);
+        recording.cpu = cpu_use::between(&used_before, &used);
     } else {
         recording.notes.push("the job ended before its ramp_time was over: nothing was measured".to_owned());
-    }
-}
-
-pub(crate) fn used_since(start: &Usage) -> CpuUse {
-    let now = thread_usage();
-    CpuUse {
-        user_ns: now.user_ns.saturating_sub(start.user_ns),
-        system_ns: now.system_ns.saturating_sub(start.system_ns),
-        context_switches: now.context_switches.saturating_sub(start.context_switches),
-        major_faults: now.major_faults.saturating_sub(start.major_faults),
-        minor_faults: now.minor_faults.saturating_sub(start.minor_faults),
     }
 }
 
