@@ -78,6 +78,9 @@ pub struct QueuePlan {
     pub batch_complete_min: u32,
     /// Collect at most this many at once; `None`: whatever is there.
     pub batch_complete_max: Option<u32>,
+    /// Operations that overlap one in flight wait for it.
+    #[serde(default)]
+    pub serialize_overlap: bool,
     /// Refill only when the depth has dropped to this; `None`: at once.
     pub low_watermark: Option<u32>,
 }

@@ -31,6 +31,7 @@ pub enum ChildEnd {
 /// # Safety
 /// The caller must have no other threads: the child would inherit locks that nobody will release.
 pub unsafe fn fork() -> io::Result<Fork> {
+    let parent = std::process::id();
     // SAFETY: the caller vouches that this process has a single thread.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -40,6 +41,10 @@ pub unsafe fn fork() -> io::Result<Fork> {
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::setsid();
+            }
+            if std::os::unix::process::parent_id() != parent {
+                // The parent died before its death would have been told.
+                exit_now(1);
             }
             Ok(Fork::Child)
         }

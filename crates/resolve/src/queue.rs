@@ -43,6 +43,7 @@ pub(crate) fn resolve(job: &Job<'_>, random: bool) -> QueuePlan {
             Some(0) => Some(depth),
             Some(batch) => Some(batch.min(depth)),
         },
+        serialize_overlap: job.on("serialize_overlap"),
         batch_complete_min: min,
         batch_complete_max: max,
         low_watermark: job.count("iodepth_low").filter(|low| (1..depth).contains(low)),

@@ -42,6 +42,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.watch.look_at_once();
         }
         self.pacer.completed(now);
+        self.pacer.freed(&slot.op);
         self.slots.take_back(completion.slot);
         self.in_flight -= 1;
     }

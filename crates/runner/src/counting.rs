@@ -39,6 +39,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 }
             }
             pacer.completed(now);
+            pacer.freed(&slot.op);
             slots.take_back(completion.slot);
         }
         if let Some(run) = run {
@@ -59,6 +60,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             }
             recorder.completed(&sample_of(slot, now));
             pacer.completed(now);
+            pacer.freed(&slot.op);
             slots.take_back(completion.slot);
         }
         odd

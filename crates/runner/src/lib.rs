@@ -15,6 +15,7 @@ mod open_files;
 mod pacing;
 mod registry;
 mod run;
+mod serialize;
 mod slots;
 mod supervise;
 mod trouble;

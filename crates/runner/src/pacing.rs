@@ -27,6 +27,10 @@ pub(crate) trait Pacer {
     fn release(&mut self, op: &Op, now_ns: u64) -> Release;
     fn released(&mut self, op: &Op, now_ns: u64);
     fn completed(&mut self, now_ns: u64);
+
+    /// The bytes of an operation are nobody's again: it completed, or was given up.
+    #[inline(always)]
+    fn freed(&mut self, _op: &Op) {}
     /// Until when a wait is spent computing, not asleep (`thinktime_spin`).
     fn busy_until_ns(&self) -> u64 {
         0

@@ -16,6 +16,7 @@ use crate::deliver::LetterBox;
 use crate::hot_loop::{HotLoop, Queue};
 use crate::open_files::{self, OpenFiles};
 use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::serialize::Serialized;
 use crate::slots::Slots;
 use crate::trouble::{Fatal, Trouble};
 use crate::watch::{Stop, Watch};
@@ -145,9 +146,13 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     let limited = plan.errors.max_latency_ns != [0; 3];
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
     let go = Go { task, stage: &mut stage, recording, origin_ns };
-    if paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
+    let serialized = plan.queue.serialize_overlap && plan.queue.depth > 1;
+    if serialized || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
         let recorder = detailed(task, tally, paced, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
-        if paced {
+        if serialized {
+            let pacer = Serialized::new(Paced::new(&plan.pacing), plan.queue.depth as usize);
+            go.run(lane, recorder, pacer, open)
+        } else if paced {
             go.run(lane, recorder, Paced::new(&plan.pacing), open)
         } else {
             go.run(lane, recorder, Unpaced, open)

@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunOptions};
 use iolab_jobfile::help;
 use iolab_plan::Plan;
@@ -90,9 +91,15 @@ fn keep(recording: &Recording, spools: &[Option<File>], run: &RunOptions, mode: 
 
 /// Takes fio-style arguments apart.
 pub(crate) fn take_apart(words: &[String]) -> Result<CommandLine, Failure> {
-    command_line::parse(words, &Here::new()).map_err(|failure| {
-        Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, pipeline::use_color()))
-    })
+    let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
+        Failure::mistake(iolab_jobfile::render(diagnostics, sources, pipeline::use_color()))
+    };
+    let command_line =
+        command_line::parse(words, &Here::new()).map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;
+    if command_line.unsupported.is_empty() {
+        return Ok(command_line);
+    }
+    Err(refused(&command_line.unsupported, std::slice::from_ref(&command_line.source)))
 }
 
 /// A job, somewhere, or a helpful word.
@@ -107,7 +114,6 @@ pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure
 
 /// Options that ask for information instead of a run.
 pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> {
-    unsupported(run)?;
     if run.help {
         output::print(&help::usage("iolab run"))?;
     } else if run.version {
@@ -120,26 +126,6 @@ pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> 
         return Ok(None);
     }
     Ok(Some(0))
-}
-
-fn unsupported(run: &RunOptions) -> Result<(), Failure> {
-    let asked: [(&str, bool); 11] = [
-        ("server", run.server.is_some()),
-        ("client", !run.client.is_empty()),
-        ("remote-config", run.remote_config.is_some()),
-        ("daemonize", run.daemonize.is_some()),
-        ("trigger", run.trigger.is_some() || run.trigger_file.is_some() || run.trigger_timeout_ns.is_some()),
-        ("trigger-remote", run.trigger_remote.is_some()),
-        ("inflate-log", run.inflate_log.is_some()),
-        ("merge-blktrace-only", run.merge_blktrace_only),
-        ("crctest", run.crctest.is_some()),
-        ("memcpytest", run.memcpytest.is_some()),
-        ("cpuclock-test", run.cpuclock_test),
-    ];
-    match asked.iter().find(|(_, asked)| *asked) {
-        Some((name, _)) => Err(Failure::mistake(format!("--{name} is not supported yet"))),
-        None => Ok(()),
-    }
 }
 
 /// `--parse-only` and `--showcmd` end here.
