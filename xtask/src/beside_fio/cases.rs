@@ -57,6 +57,10 @@ pub(super) fn all(small: bool) -> Vec<Case> {
 
 fn case(name: &str, engine: &str, depth: u32, options: &str, directions: &'static [&'static str]) -> Case {
     let mut words = vec![format!("--ioengine={engine}"), format!("--iodepth={depth}"), "--direct=1".to_owned()];
+    if depth > 1 && !options.contains("--iodepth_batch=") {
+        // fio's default, said aloud because iolab's is another: batches would be another load.
+        words.push("--iodepth_batch=1".to_owned());
+    }
     words.extend(options.split(' ').map(str::to_owned));
     Case { name: name.to_owned(), options: words, directions }
 }
