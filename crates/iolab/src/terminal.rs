@@ -51,6 +51,7 @@ pub(crate) struct Terminal<'a> {
     reports_given: u32,
     wants_snapshot: bool,
     line_is_open: bool,
+    laid_out: u64,
 }
 
 impl<'a> Terminal<'a> {
@@ -68,6 +69,7 @@ impl<'a> Terminal<'a> {
             reports_given: REPORTS_ASKED.load(Ordering::Relaxed),
             wants_snapshot: false,
             line_is_open: false,
+            laid_out: 0,
         }
     }
 
@@ -126,7 +128,10 @@ impl<'a> Terminal<'a> {
 
 impl Observer for Terminal<'_> {
     fn laying_out(&mut self, path: &Path, done: u64, total: u64) {
-        if self.display.status == StatusTo::Stderr {
+        const STEP_BYTES: u64 = 16 << 20;
+        let due = done / STEP_BYTES != self.laid_out / STEP_BYTES || done == total;
+        self.laid_out = done;
+        if self.display.status == StatusTo::Stderr && due {
             let percent = if total > 0 { done as f64 * 100.0 / total as f64 } else { 100.0 };
             let mib = |bytes: u64| bytes >> 20;
             let line = format!("laying out {}: {} of {} MiB ({percent:.0} %)", path.display(), mib(done), mib(total));
