@@ -93,7 +93,10 @@ impl Baseline {
 
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Histogram").field("count", &self.count()).field("max", &self.moments().max).finish_non_exhaustive()
+        f.debug_struct("Histogram")
+            .field("count", &self.count())
+            .field("max", &self.moments().max)
+            .finish_non_exhaustive()
     }
 }
 

@@ -97,13 +97,20 @@ impl IntervalStream {
 
     /// Writes the last, usually shorter interval.
     pub(crate) fn finish(&mut self, now_ns: u64, totals: &Totals, sources: Sources<'_>) {
+        // What the roll takes out of the sources is not there any more for the rest, which then has nothing in it.
+        let rest = if now_ns < self.next_end_ns {
+            sources
+        } else {
+            self.roll(now_ns, totals, sources);
+            Sources::default()
+        };
         if self.next_end_ns == u64::MAX {
             return;
         }
         self.next_end_ns = u64::MAX;
         if now_ns > self.begun_ns || *totals != self.at_begin {
             self.buffer.clear();
-            self.close(now_ns.max(self.begun_ns), totals, sources);
+            self.close(now_ns.max(self.begun_ns), totals, rest);
             self.write();
         }
     }

@@ -16,6 +16,7 @@ use iolab_recording::{Outcome, WorkerRecording};
 use crate::control::{Control, State};
 use crate::deliver::LetterBox;
 use crate::registry::EngineEntry;
+use crate::stream::Stream;
 use crate::worker::Task;
 use crate::{RunError, engine_of};
 
@@ -26,6 +27,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) control: &'a Control,
     pub(crate) letters: &'a [LetterBox],
     pub(crate) spools: &'a [Option<File>],
+    pub(crate) stream: &'a Stream,
     pub(crate) clocks: &'a Clocks,
 }
 
@@ -58,6 +60,7 @@ impl Ground<'_> {
             seat: self.control.seat(index),
             clock: self.clocks.of(plan.measurement.clock),
             spool: self.spools[index].as_ref(),
+            stream: self.stream.file(),
             letters: &self.letters[index],
         };
         let recording = match engine_of(self.engines, plan) {

@@ -14,6 +14,7 @@ mod pacing;
 mod registry;
 mod run;
 mod slots;
+mod stream;
 mod supervise;
 mod trouble;
 mod watch;

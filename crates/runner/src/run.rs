@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::deliver::LetterBox;
 use crate::launch::{Clocks, Ground, crashed};
 use crate::registry::EngineEntry;
+use crate::stream::Stream;
 use crate::supervise::{Observer, Supervisor};
 use crate::trouble::Fatal;
 
@@ -29,6 +30,9 @@ pub struct RunRequest<'a> {
     pub clock: Clock,
     /// Folder for the temporary files that log entries are spooled to.
     pub spool_folder: PathBuf,
+    /// A new, empty file, open for reading and appending, for the partial recording (see
+    /// [`iolab_recording::partial`]); `None` records no latencies of intervals, and a killed run leaves nothing.
+    pub stream: Option<File>,
     /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
     pub interrupts: &'a AtomicU32,
     /// Told of progress.
@@ -72,24 +76,9 @@ pub enum RunError {
 
 /// Runs a plan. The process must have no other threads: workers may be forked.
 pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
-    let RunRequest { plan, engines, host, clock, spool_folder, interrupts, observer } = request;
+    let RunRequest { plan, engines, host, clock, spool_folder, stream, interrupts, observer } = request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
-    crate::layout::lay_out(plan, engines, observer, &interrupted)
-        .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
-
-    let control = Control::new(plan.workers.len())?;
-    let letters = (0..plan.workers.len()).map(LetterBox::new).collect::<io::Result<Vec<_>>>()?;
-    let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
-    let clocks = Clocks {
-        cpu: Clock::tsc().ok(),
-        monotonic: Clock::monotonic(),
-        gettimeofday: Clock::gettimeofday(),
-        best: clock.clone(),
-    };
-    let ground = Ground { plan, engines, control: &control, letters: &letters, spools: &spools, clocks: &clocks };
-    let pids = ground.fork_processes()?;
-
     let empty = Recording {
         iolab_recording: FORMAT,
         iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -102,6 +91,30 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         warnings: plan.warnings.clone(),
         interrupted: false,
     };
+    let stream = Stream::begin(stream, &empty);
+    crate::layout::lay_out(plan, engines, observer, &interrupted)
+        .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
+
+    let control = Control::new(plan.workers.len())?;
+    let letters = (0..plan.workers.len()).map(LetterBox::new).collect::<io::Result<Vec<_>>>()?;
+    let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
+    let clocks = Clocks {
+        cpu: Clock::tsc().ok(),
+        monotonic: Clock::monotonic(),
+        gettimeofday: Clock::gettimeofday(),
+        best: clock.clone(),
+    };
+    let ground = Ground {
+        plan,
+        engines,
+        control: &control,
+        letters: &letters,
+        spools: &spools,
+        stream: &stream,
+        clocks: &clocks,
+    };
+    let pids = ground.fork_processes()?;
+
     let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
     let started = std::thread::scope(|scope| {
         for (index, worker) in plan.workers.iter().enumerate().filter(|(_, worker)| worker.process.thread) {
@@ -117,7 +130,8 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         Ok(())
     });
     started?;
-    let recording = supervisor.into_recording();
+    let mut recording = supervisor.into_recording();
+    stream.fill(&mut recording);
     Ok(RunResult { recording, spools })
 }
 

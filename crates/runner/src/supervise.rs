@@ -151,6 +151,9 @@ impl<'a> Supervisor<'a> {
                 continue;
             }
             self.settled[worker] = true;
+            if let Some(recording) = self.ground.letters[worker].take() {
+                self.ground.stream.worker_ended(&recording);
+            }
             self.pass_on_exit(worker);
         }
     }
@@ -224,6 +227,7 @@ impl<'a> Supervisor<'a> {
         let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
         self.sampler = Some(DeviceSampler::start(&System::live(), &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
+        self.ground.stream.begun(self.recording.started_unix_ns);
         let now_ns = self.clock.now_ns();
         self.ground.control.set_origin(now_ns);
         self.origin_ns = Some(now_ns);

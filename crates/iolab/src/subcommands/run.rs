@@ -1,7 +1,6 @@
 //! `iolab run`: the whole way from job to report.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,9 +15,10 @@ use iolab_resolve::Mode;
 use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
+use crate::recordings::Keeping;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{log_files, output, recordings};
+use crate::{log_files, output};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let command_line = take_apart(words)?;
@@ -44,6 +44,7 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
         eprintln!("{name}: warning: {warning}");
     }
     // Beyond this point the plan cannot change.
+    let keeping = begin_keeping(plan, run, mode)?;
     let output = RefCell::new(Output::open(formats(run)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
     output.borrow_mut().begin(plan)?;
     let display = display(run, mode, &output.borrow());
@@ -52,29 +53,45 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
         let _ = output.borrow_mut().report(recording);
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
-    let ran = pipeline::run(plan, &mut terminal);
+    let stream = keeping.as_ref().and_then(Keeping::stream);
+    let ran = pipeline::run(plan, stream, &mut terminal);
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    keep(&recording, &spools, run, mode)?;
+    save(&recording, keeping, run, mode)?;
+    log_files::write(&recording, &spools)?;
+    if run.bandwidth_log {
+        log_files::write_aggregate(&recording)?;
+    }
     output.into_inner().finish(&recording)?;
     Ok(recording)
 }
 
-/// Saves the recording and the log files.
-fn keep(recording: &Recording, spools: &[Option<File>], run: &RunOptions, mode: Mode) -> Result<(), Failure> {
-    if mode == Mode::Iolab || run.record.is_some() {
-        match recordings::save(recording, run.record.as_deref().map(Path::new)) {
-            Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
-            Ok(_) => {}
-            // The figures are about to be printed: not being able to keep them is said, not died of.
-            Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
-            Err(error) => return Err(error.into()),
+/// The place of the recording, if it is to be kept: a run whose recording cannot be written to the file that the
+/// user named should not begin.
+fn begin_keeping(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
+    let named = run.record.as_deref().map(Path::new);
+    if mode == Mode::Fio && named.is_none() {
+        return Ok(None);
+    }
+    match Keeping::begin(plan, named) {
+        Ok(keeping) => Ok(Some(keeping)),
+        Err(error) if named.is_some() => Err(error.into()),
+        Err(error) => {
+            eprintln!("iolab: warning: this run will not be recorded: {error:#}");
+            Ok(None)
         }
     }
-    log_files::write(recording, spools)?;
-    if run.bandwidth_log {
-        log_files::write_aggregate(recording)?;
+}
+
+fn save(recording: &Recording, keeping: Option<Keeping>, run: &RunOptions, mode: Mode) -> Result<(), Failure> {
+    let Some(keeping) = keeping else { return Ok(()) };
+    match keeping.save(recording) {
+        Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
+        Ok(_) => {}
+        // The figures are about to be printed: not being able to keep them is said, not died of.
+        Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
+        Err(error) => return Err(error.into()),
     }
     Ok(())
 }

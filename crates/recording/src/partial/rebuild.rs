@@ -68,13 +68,8 @@ impl Partial {
             Ok(_) => return Err(PartialError::Start("its first entry is no plan")),
             Err(reason) => return Err(PartialError::Start(reason)),
         };
-        let mut partial = Partial {
-            start,
-            begun_unix_ns: None,
-            ended: BTreeMap::new(),
-            intervals: BTreeMap::new(),
-            damage: None,
-        };
+        let mut partial =
+            Partial { start, begun_unix_ns: None, ended: BTreeMap::new(), intervals: BTreeMap::new(), damage: None };
         while !rest.is_empty() {
             let at_byte = (bytes.len() - rest.len()) as u64;
             let read = take(&mut rest).and_then(|entry| partial.add(entry));
