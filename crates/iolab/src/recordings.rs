@@ -126,7 +126,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded> {
         return load_partial(&file, &bytes).with_context(|| path.display().to_string());
     }
     if bytes.is_empty() {
-        bail!("{}: the file is empty: its run was killed before it began", path.display());
+        bail!("{}: the file is empty: the run was killed before it began", path.display());
     }
     let text = String::from_utf8(bytes).ok().with_context(|| format!("{}: not an iolab recording", path.display()))?;
     let recording = Recording::from_json(&text).with_context(|| path.display().to_string())?;

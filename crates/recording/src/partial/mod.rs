@@ -71,6 +71,14 @@ pub fn worker(recording: &WorkerRecording) -> Vec<u8> {
     bytes
 }
 
+/// An entry of any kind with any content, for tests and fuzzers: its checksum is right, whatever it holds.
+#[doc(hidden)]
+pub fn forged(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put(&mut bytes, kind, payload);
+    bytes
+}
+
 /// Whether these bytes begin like a partial recording.
 pub fn is_partial(bytes: &[u8]) -> bool {
     // The mark up to its number, so that another format is told apart from a file of another kind.
