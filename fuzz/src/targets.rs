@@ -4,6 +4,8 @@
 //! line in [`TARGETS`], a binary in `fuzz/fuzz_targets`, an entry in `fuzz/Cargo.toml`; the smoke test checks
 //! that they agree. [`CANARY`] has a bug on purpose: a fuzzer that does not find it is broken.
 
+use std::sync::LazyLock;
+
 use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
 use iolab_options::OptionEntry;
 use iolab_recording::partial::{self, Partial};
@@ -56,7 +58,7 @@ pub const TARGETS: &[Target] = &[
         seeds: &[
             b"iolab partial 1\n\x02\0\0\0\0\0\0\0\x01{}",
             // An interval of 100 ns with two reads of 3 and 5 ns, after which the worker ends.
-            b"\x22\x03\0\0\x64\0\x02\x08\x09\x03\x02\x08\0\0\0\0\0\0A@\x04\0\x03\x01\x01\x01\x02\x04{}",
+            b"\x19\x03\0\0\x64\0\x02\x08\x09\x03\x02\x08\0\0\0\0\0\0A@\x04\0\x03\x01\x01\x01\x03\x04{}",
             b"\x04\x02\xe8\x07\x05\x03\0\x64\0",
         ],
         words: &["\u{1}", "\u{2}", "\u{4}", "\u{0}\u{2}\u{8}\u{9}", "\u{7f}", "{\"number\":0}"],
@@ -173,11 +175,14 @@ fn partial_recording(input: &[u8]) {
 
 /// A beginning whose plan has one worker, number 0.
 pub fn partial_start() -> Vec<u8> {
-    let empty = TARGETS.iter().find(|target| target.name == "recording_reader").map(|target| target.seeds[0]);
-    let text = empty.and_then(|seed| std::str::from_utf8(seed).ok()).unwrap_or_default();
-    let worker = include_str!("../../crates/recording/tests/worker_plan.json");
-    let text = text.replace("\"workers\":[],\"warnings\":[]},", &format!("\"workers\":[{worker}],\"warnings\":[]}},"));
-    Recording::from_json(&text).map(|recording| partial::start(&recording)).unwrap_or_default()
+    static START: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let empty = TARGETS.iter().find(|target| target.name == "recording_reader").map(|target| target.seeds[0]);
+        let text = empty.and_then(|seed| std::str::from_utf8(seed).ok()).unwrap_or_default();
+        let worker = include_str!("../../crates/recording/tests/worker_plan.json");
+        let text = text.replacen("\"workers\":[]", &format!("\"workers\":[{worker}]"), 1);
+        Recording::from_json(&text).map(|recording| partial::start(&recording)).unwrap_or_default()
+    });
+    START.clone()
 }
 
 /// Bytes that decode encode to the same bytes.

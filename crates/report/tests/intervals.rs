@@ -87,7 +87,9 @@ fn stretches_without_completions_are_told() {
 #[test]
 fn lines_hold_what_they_say() {
     let values: Vec<u64> = (1..=1000).map(|step| step * 1000).collect();
-    let recording = recording("single", &[&[interval(0, 100, &values), interval(100, 100, &[])]]);
+    const SECOND_NS: u64 = 1_000_000_000;
+    let intervals = [interval(0, SECOND_NS, &values), interval(SECOND_NS, SECOND_NS, &[])];
+    let recording = recording("single", &[&intervals]);
     let text = intervals_json_lines(&recording);
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 2);
