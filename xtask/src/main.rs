@@ -4,7 +4,9 @@
 //! `tidy` and `layers` are tests of this package as well, so that plain `cargo test` finds a violation.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a developer's tool: its findings go to the terminal
 
+mod beside_fio;
 mod ci;
+mod cost;
 mod docs;
 mod finding;
 mod layers;
@@ -29,7 +31,9 @@ usage: cargo xtask TASK
   docs --write   write them
   readme         the README opens with its two commands
   demo           the README's demo runs
-  ci             all of the above (except sizes), with fmt, clippy and rustdoc";
+  beside-fio     the same jobs under fio and iolab, side by side (--small: a few seconds)
+  cost           what an operation costs on the null engine, beside fio and in instructions (--instructions: these alone)
+  ci             all of the above (except sizes, beside-fio and cost), with fmt, clippy and rustdoc";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -69,6 +73,8 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["docs", "--write"] => docs::write(repository).map(|()| Vec::new()),
         ["readme"] => readme::check(repository),
         ["demo"] => ci::demo(repository).map(|()| Vec::new()),
+        ["beside-fio", rest @ ..] => beside_fio::run(repository, rest).map(|()| Vec::new()),
+        ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
         ["ci"] => ci::run(repository).map(|()| Vec::new()),
         _ => Err(USAGE.to_owned()),
     }

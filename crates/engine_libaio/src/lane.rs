@@ -7,11 +7,11 @@
 //!
 //! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
 
-use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenRequest, Submission, TargetFile, Wait};
+use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenRequest, Submission, Wait};
 
 use crate::abi::{self, IoEvent, Iocb, command};
 use crate::context::Context;
-use crate::plain;
+use iolab_file_calls::{FileTarget, fdatasync, fsync, perform};
 
 /// How often a submission that the kernel has no memory for is offered again before its first operation fails.
 const PATIENCE: usize = 10_000;
@@ -38,7 +38,7 @@ pub struct LibaioLane {
     in_kernel: usize,
     /// Operations accepted and not handed out yet.
     held: usize,
-    files: Box<[PlainFile]>,
+    files: Box<[FileTarget]>,
     buffers: u64,
     stride_bytes: u64,
     slot_bytes: u64,
@@ -48,13 +48,6 @@ pub struct LibaioLane {
     /// Cleared when the kernel turns out not to sync asynchronously.
     syncs_in_kernel: bool,
     notes: Vec<String>,
-}
-
-/// What an operation needs of a file.
-#[derive(Debug, Clone, Copy)]
-struct PlainFile {
-    fd: i32,
-    is_block_device: bool,
 }
 
 /// What the options ask for.
@@ -70,7 +63,6 @@ impl LibaioLane {
         let depth = request.depth;
         let pool = &request.buffers;
         let has_memory = pool.slots() >= depth;
-        let plain = |file: &TargetFile| PlainFile { fd: file.fd, is_block_device: file.is_block_device };
         let vectors = if wishes.vectored { depth } else { 0 };
         let mut notes = Vec::new();
         if wishes.userspace_reap && !context.has_known_ring() {
@@ -87,7 +79,7 @@ impl LibaioLane {
             done: Vec::with_capacity(depth),
             in_kernel: 0,
             held: 0,
-            files: request.files.iter().map(plain).collect(),
+            files: request.files.iter().map(FileTarget::from).collect(),
             buffers: if has_memory { pool.slot_ptr(0) as u64 } else { 0 },
             stride_bytes: if has_memory { pool.stride_bytes() as u64 } else { 0 },
             slot_bytes: if has_memory { pool.slot_bytes() as u64 } else { 0 },
@@ -114,7 +106,7 @@ impl LibaioLane {
             _ => u16::MAX,
         };
         if opcode == u16::MAX || !self.syncs_in_kernel {
-            let result = plain::perform(op, file.fd, file.is_block_device);
+            let result = perform(file, op);
             self.held += 1;
             self.done.push(Completion { slot: u32::from(op.slot), result });
             return Submission::Accepted;
@@ -206,7 +198,8 @@ impl LibaioLane {
         self.queued_from += 1;
         let is_sync = matches!(iocb.opcode, command::FSYNC | command::FDSYNC);
         let result = if is_sync && errno == libc::EINVAL {
-            let result = plain::sync(iocb.fd as i32, iocb.opcode == command::FDSYNC);
+            let fd = iocb.fd as i32;
+            let result = if iocb.opcode == command::FDSYNC { fdatasync(fd) } else { fsync(fd) };
             self.syncs_in_kernel &= result < 0;
             result
         } else {

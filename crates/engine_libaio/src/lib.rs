@@ -9,7 +9,6 @@ mod abi;
 mod context;
 mod lane;
 mod options;
-mod plain;
 #[cfg(test)]
 mod tests;
 

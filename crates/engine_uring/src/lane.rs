@@ -9,6 +9,7 @@ mod control;
 mod waiting;
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, Submission, TargetFile, Wait};
+use iolab_file_calls::FileTarget;
 
 use crate::abi::{self, Sqe, enter, opcode, setup, sqe_flag};
 use crate::opening::Opened;
@@ -40,7 +41,7 @@ pub struct UringLane {
     is_special: bool,
     /// For each file, its descriptor or registered index, as the first word of an entry has it.
     file_words: Box<[u64]>,
-    files: Box<[PlainFile]>,
+    files: Box<[FileTarget]>,
     /// One for each slot where transfers are vectored, else empty.
     vectors: Box<[libc::iovec]>,
     is_vectored: bool,
@@ -55,13 +56,6 @@ pub struct UringLane {
     done: Vec<Completion>,
     setup_flags: u32,
     notes: Vec<String>,
-}
-
-/// What plain system calls need of a file.
-#[derive(Debug, Clone, Copy)]
-struct PlainFile {
-    fd: i32,
-    is_block_device: bool,
 }
 
 impl UringLane {
@@ -83,7 +77,6 @@ impl UringLane {
             let number = if fixed_files { index as u32 } else { file.fd as u32 };
             u64::from(number) << abi::FILE_SHIFT
         };
-        let plain = |file: &TargetFile| PlainFile { fd: file.fd, is_block_device: file.is_block_device };
         let vectors = if is_vectored { request.depth } else { 0 };
         let mut lane = UringLane {
             ring,
@@ -100,7 +93,7 @@ impl UringLane {
             buffer_mask: if fixed_buffers { u64::MAX } else { 0 },
             is_special: is_vectored || wishes.force_async > 0,
             file_words: request.files.iter().enumerate().map(word_of).collect(),
-            files: request.files.iter().map(plain).collect(),
+            files: request.files.iter().map(FileTarget::from).collect(),
             vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; vectors].into(),
             is_vectored,
             fixed_buffers,

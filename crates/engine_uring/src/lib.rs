@@ -13,7 +13,6 @@ mod abi;
 mod lane;
 mod opening;
 mod options;
-mod plain;
 mod ring;
 #[cfg(test)]
 mod tests;

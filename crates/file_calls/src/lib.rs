@@ -12,8 +12,8 @@ mod trim;
 
 pub use reopen::{is_writable, reopen_for_writing};
 pub use retry::retry;
-pub use sync::{fdatasync, fsync, sync_file_range};
-pub use trim::{punch_hole, trim};
+pub use sync::{fdatasync, fsync, sync_file_range, sync_range_flags};
+pub use trim::{PUNCH_HOLE, discard, punch_hole, trim};
 
 use std::os::fd::RawFd;
 

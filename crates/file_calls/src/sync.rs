@@ -22,12 +22,18 @@ pub fn fdatasync(fd: RawFd) -> i32 {
     retry(|| unsafe { libc::fdatasync(fd) } as isize)
 }
 
+/// The `SYNC_FILE_RANGE_*` bits meant by `flags`: no bits mean all three.
+#[inline]
+pub const fn sync_range_flags(flags: u32) -> u32 {
+    const ALL: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    if flags == 0 { ALL } else { flags }
+}
+
 /// `sync_file_range(2)` of `length` bytes from `offset` with the `SYNC_FILE_RANGE_*` bits `flags`; no bits mean
 /// all three (wait before, write, wait after). 0 or a negative errno.
 #[inline]
 pub fn sync_file_range(fd: RawFd, offset: u64, length: u64, flags: u32) -> i32 {
-    const ALL: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    let flags = if flags == 0 { ALL } else { flags };
+    let flags = sync_range_flags(flags);
     // SAFETY: takes numbers only; the kernel checks them.
     retry(|| unsafe { libc::sync_file_range(fd, offset as libc::off64_t, length as libc::off64_t, flags) } as isize)
 }

@@ -13,6 +13,9 @@ use crate::{FileTarget, retry};
 /// `_IO(0x12, 119)`: discard a range given as two u64, start and length in bytes (linux/fs.h).
 const BLKDISCARD: libc::c_ulong = (0x12 << 8) | 119;
 
+/// The mode of fallocate(2) that frees a range and keeps the file's size.
+pub const PUNCH_HOLE: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+
 /// Discards `length` bytes from `offset`. 0 or a negative errno: `-EBADF` if not open for writing, `-EOPNOTSUPP`
 /// where neither device nor file system can.
 #[inline]
@@ -22,12 +25,12 @@ pub fn trim(target: FileTarget, offset: u64, length: u64) -> i32 {
 
 /// Punches a hole of `length` bytes at `offset`, keeping the file's size. 0 or a negative errno.
 pub fn punch_hole(fd: RawFd, offset: u64, length: u64) -> i32 {
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: takes numbers only; the kernel checks them.
-    retry(|| unsafe { libc::fallocate(fd, mode, offset as libc::off_t, length as libc::off_t) } as isize)
+    retry(|| unsafe { libc::fallocate(fd, PUNCH_HOLE, offset as libc::off_t, length as libc::off_t) } as isize)
 }
 
-fn discard(fd: RawFd, offset: u64, length: u64) -> i32 {
+/// Discards a range of a block device (`BLKDISCARD`). 0 or a negative errno.
+pub fn discard(fd: RawFd, offset: u64, length: u64) -> i32 {
     let range: [u64; 2] = [offset, length];
     // SAFETY: BLKDISCARD reads two u64 from the address given, which is that of a live array of two.
     retry(|| unsafe { libc::ioctl(fd, BLKDISCARD as _, range.as_ptr()) } as isize)

@@ -2,15 +2,14 @@
 
 use std::process::ExitCode;
 
-use iolab_jobfile::Severity;
-use iolab_jobfile::command_line;
+use iolab_jobfile::{Diagnostic, Severity};
 use iolab_recording::{Outcome, Recording};
 use iolab_resolve::Mode;
 
 use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
+use crate::pipeline::Planned;
 use crate::subcommands::run;
-use crate::surroundings::Here;
-use crate::{output, pipeline};
+use crate::{engine_registry, output, pipeline};
 
 /// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of failed jobs;
 /// 128 after SIGINT or SIGTERM.
@@ -22,15 +21,17 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 }
 
 fn attempt(words: &[String]) -> Result<u8, Failure> {
-    let command_line = command_line::parse(words, &Here::new()).map_err(|failure| {
-        Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, pipeline::use_color()))
-    })?;
+    let command_line = run::take_apart(words)?;
     if command_line.run.version {
         output::print(&format!("{}\n", iolab_report::FIO_VERSION))?;
         return Ok(0);
     }
     if command_line.run.help {
         output::print(&iolab_jobfile::help::usage("fio"))?;
+        return Ok(0);
+    }
+    if command_line.run.enghelp.as_deref() == Some("") {
+        output::print(&engine_names())?;
         return Ok(0);
     }
     if let Some(code) = run::answer_questions(&command_line.run)? {
@@ -42,16 +43,27 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
         return Ok(1);
     }
     let planned = pipeline::plan(&command_line, Mode::Fio)?;
-    let warned = planned.warnings.iter().any(|warning| warning.severity == Severity::Warning);
-    if warned && command_line.run.warnings_fatal {
-        run::show_warnings(&planned);
-    }
+    let planned = Planned { warnings: said(planned.warnings), ..planned };
+    run::show_warnings(&planned);
     if let Some(code) = run::without_running(&command_line.run, &planned)? {
         return Ok(code);
     }
     let recording = run::execute(&planned.plan, &command_line.run, Mode::Fio)?;
     run::show_outcomes(&recording, "fio");
     Ok(exit_code(&recording))
+}
+
+/// The engines as fio lists them, one a line, for the scripts that look one up there.
+fn engine_names() -> String {
+    let names = engine_registry::descriptions();
+    let lines = names.iter().map(|engine| format!("\t{}\n", engine.name));
+    std::iter::once("Available IO engines:\n".to_owned()).chain(lines).collect()
+}
+
+/// What fio would say, too: what will not happen. Advice is for iolab's own mode; here scripts take every word on
+/// standard error for a failure.
+fn said(warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    warnings.into_iter().filter(|warning| warning.severity == Severity::Warning).collect()
 }
 
 fn exit_code(recording: &Recording) -> u8 {

@@ -21,7 +21,8 @@ const NAMES_TRIED: u64 = 1000;
 #[derive(Debug)]
 pub(crate) struct Keeping {
     path: PathBuf,
-    partial: PathBuf,
+    /// None when the recording goes to a device or a pipe, beside which there is no place.
+    partial: Option<PathBuf>,
     stream: File,
     /// Whether the partial recording is all there is of a run that has measured something.
     precious: bool,
@@ -31,10 +32,7 @@ impl Keeping {
     /// Makes the partial recording: beside the file that `--record` names, or in the recordings folder.
     pub(crate) fn begin(plan: &Plan, named: Option<&Path>) -> Result<Keeping> {
         if let Some(path) = named {
-            let partial = beside(path, ".partial");
-            clear_away(&partial)?;
-            let made = Keeping::make(path.to_owned(), partial);
-            return made.with_context(|| format!("making {}", beside(path, ".partial").display()));
+            return Keeping::begin_named(path);
         }
         let folder = folder()?;
         std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
@@ -49,11 +47,27 @@ impl Keeping {
         bail!("{} is full of recordings of this very moment", folder.display())
     }
 
+    /// Where nothing can be made beside the file, a killed run leaves nothing; whether the recording itself can be
+    /// written is seen when it is.
+    fn begin_named(path: &Path) -> Result<Keeping> {
+        let special = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+        let partial = beside(path, ".partial");
+        if !special {
+            clear_away(&partial)?;
+            match Keeping::make(path.to_owned(), partial.clone()) {
+                Ok(keeping) => return Ok(keeping),
+                Err(error) => eprintln!("iolab: warning: no partial recording {}: {error}", partial.display()),
+            }
+        }
+        let stream = tempfile::tempfile().context("making a temporary file")?;
+        Ok(Keeping { path: path.to_owned(), partial: None, stream, precious: false })
+    }
+
     fn make(path: PathBuf, partial: PathBuf) -> io::Result<Keeping> {
         let stream = OpenOptions::new().read(true).append(true).create_new(true).open(&partial)?;
         // Only tells readers that the run goes on; a file system without locks does without.
         let _ = stream.try_lock();
-        Ok(Keeping { path, partial, stream, precious: false })
+        Ok(Keeping { path, partial: Some(partial), stream, precious: false })
     }
 
     /// What the run appends to.
@@ -63,26 +77,35 @@ impl Keeping {
 
     /// Saves the recording and removes the partial one. Returns the file.
     pub(crate) fn save(mut self, recording: &Recording) -> Result<PathBuf> {
-        // Beside its final name first, so that a crash or a full disk never leaves half a recording there.
-        let unfinished = beside(&self.path, ".new");
-        let written =
-            std::fs::write(&unfinished, recording.to_json()).and_then(|()| std::fs::rename(&unfinished, &self.path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&unfinished);
-            self.precious = true;
-        }
-        written.with_context(|| {
-            format!("saving the recording as {} ({} has most of it)", self.path.display(), self.partial.display())
+        let written = write_whole(&self.path, &recording.to_json());
+        self.precious = written.is_err();
+        written.with_context(|| match &self.partial {
+            Some(left) => format!("saving the recording as {} ({} is left)", self.path.display(), left.display()),
+            None => format!("saving the recording as {}", self.path.display()),
         })?;
         Ok(self.path.clone())
     }
 }
 
+/// Writes beside the final name first, so that a crash or a full disk never leaves half a recording there. What is
+/// not a regular file (a device, a pipe, a link) is written to, never replaced.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(path, text);
+    }
+    let unfinished = beside(path, ".new");
+    let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    written
+}
+
 impl Drop for Keeping {
     fn drop(&mut self) {
-        if !self.precious {
+        if let Some(partial) = self.partial.as_ref().filter(|_| !self.precious) {
             // One that cannot be removed does no harm.
-            let _ = std::fs::remove_file(&self.partial);
+            let _ = std::fs::remove_file(partial);
         }
     }
 }

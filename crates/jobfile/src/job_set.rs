@@ -61,6 +61,8 @@ pub enum Severity {
     Error,
     /// It can, and the user should know.
     Warning,
+    /// It can; where standard error must stay empty (fio's manners), it goes unsaid.
+    Note,
 }
 
 /// One finding about the user's text: place, reason, suggestion.

@@ -24,6 +24,7 @@ fn one(diagnostic: &Diagnostic, sources: &[(String, String)], renderer: &Rendere
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let reason = printable(&diagnostic.reason);
     let advice = diagnostic.suggestion.as_deref().map(printable);

@@ -28,6 +28,7 @@ pub struct DetailedRecorder {
     latencies: [Latencies; 3],
     response: [Histogram; 3],
     want: Wanted,
+    synchronous: bool,
     max_latency_ns: PerDirection<u64>,
     exceeded: Option<LatencyExceeded>,
     logs: Option<Logs>,
@@ -57,6 +58,7 @@ impl DetailedRecorder {
                 lat: plan.lat,
                 response: paced && plan.lat,
             },
+            synchronous,
             max_latency_ns: [0; 3],
             exceeded: None,
             logs: None,
@@ -73,7 +75,7 @@ impl DetailedRecorder {
     /// Writes logs as `plan` says; log time counts from `epoch_ns`, to which `add_ns` is added (the Unix time of
     /// the epoch, when the plan wants that).
     pub fn log_to(&mut self, plan: &LogPlan, spool: LogSpool, epoch_ns: u64, add_ns: u64, smallest_block: u64) {
-        self.logs = Some(Logs::new(plan, spool, epoch_ns, add_ns));
+        self.logs = Some(Logs::new(plan, self.synchronous, spool, epoch_ns, add_ns));
         let histogram = plan.histogram.as_ref();
         self.histogram_log = histogram.map(|log| HistogramLog::new(log.interval_ns, epoch_ns, add_ns, smallest_block));
     }

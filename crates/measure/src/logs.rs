@@ -15,11 +15,13 @@ pub(crate) struct Logs {
     add_ns: u64,
     window_ns: u64,
     value: LogWindow,
-    latency: bool,
+    /// Which latencies are written, if any.
+    latencies: &'static [LogKind],
     bandwidth: bool,
     iops: bool,
     window_begun_ns: u64,
     window_end_ns: u64,
+    windows_closed: bool,
     at_begin: Totals,
     /// Sum, maximum and count of `[lat, clat, slat]`, by direction.
     sums: [[Window; 3]; 3],
@@ -33,9 +35,11 @@ struct Window {
 }
 
 const LATENCIES: [LogKind; 3] = [LogKind::Lat, LogKind::Clat, LogKind::Slat];
+/// Synchronous engines have no submission latency: that log stays empty, as fio's does.
+const SYNCHRONOUS_LATENCIES: [LogKind; 2] = [LogKind::Lat, LogKind::Clat];
 
 impl Logs {
-    pub(crate) fn new(plan: &LogPlan, spool: LogSpool, epoch_ns: u64, add_ns: u64) -> Logs {
+    pub(crate) fn new(plan: &LogPlan, synchronous: bool, spool: LogSpool, epoch_ns: u64, add_ns: u64) -> Logs {
         let window_end_ns = if plan.window_ns == 0 { u64::MAX } else { epoch_ns + plan.window_ns };
         Logs {
             spool,
@@ -43,20 +47,27 @@ impl Logs {
             add_ns,
             window_ns: plan.window_ns,
             value: plan.window_value,
-            latency: plan.latency.is_some(),
+            latencies: match plan.latency {
+                None => &[],
+                Some(_) if synchronous => &SYNCHRONOUS_LATENCIES,
+                Some(_) => &LATENCIES,
+            },
             bandwidth: plan.bandwidth.is_some(),
             iops: plan.iops.is_some(),
             window_begun_ns: epoch_ns,
             window_end_ns,
+            windows_closed: false,
             at_begin: Totals::default(),
             sums: Default::default(),
         }
     }
 
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
+        self.spool.restart();
         self.sums = Default::default();
         self.at_begin = Totals::default();
         self.window_begun_ns = now_ns;
+        self.windows_closed = false;
         self.window_end_ns = if self.window_ns == 0 { u64::MAX } else { now_ns + self.window_ns };
     }
 
@@ -93,10 +104,8 @@ impl Logs {
             entry.maximum = value;
             self.spool.push(&entry);
         };
-        if self.latency {
-            for (kind, value) in LATENCIES.into_iter().zip([lat_ns, clat_ns, slat_ns]) {
-                push(kind, value);
-            }
+        for (kind, value) in self.latencies.iter().zip([lat_ns, clat_ns, slat_ns]) {
+            push(*kind, value);
         }
         if self.bandwidth {
             push(LogKind::Bw, u64::from(sample.bytes) * 1_000_000 / lat_ns.max(1));
@@ -110,12 +119,21 @@ impl Logs {
         while now_ns >= self.window_end_ns {
             let end_ns = self.window_end_ns;
             self.close_window(end_ns, totals);
+            self.windows_closed = true;
             self.window_end_ns = end_ns + self.window_ns;
         }
     }
 
     /// Closes the last window and writes what is buffered; a sentence if entries were lost.
+    ///
+    /// What completes in the moment between the last full window and the end is no rate: divided by that moment's
+    /// length it would stand in graphs as a peak that never was. A run shorter than a window keeps its only one.
     pub(crate) fn finish(&mut self, now_ns: u64, totals: &Totals) -> Option<String> {
+        let length_ns = now_ns.saturating_sub(self.window_begun_ns);
+        if self.windows_closed && length_ns.saturating_mul(2) < self.window_ns {
+            self.bandwidth = false;
+            self.iops = false;
+        }
         self.close_window(now_ns, totals);
         self.spool.flush();
         self.spool.trouble()
@@ -133,10 +151,8 @@ impl Logs {
             if ios == 0 {
                 continue;
             }
-            if self.latency {
-                for (kind, window) in LATENCIES.into_iter().zip(self.sums[index]) {
-                    self.push_window(end_ns, kind, direction, window.sum / window.count.max(1), window.maximum);
-                }
+            for (kind, window) in self.latencies.iter().zip(self.sums[index]) {
+                self.push_window(end_ns, *kind, direction, window.sum / window.count.max(1), window.maximum);
             }
             let per_second = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(length_ns)) as u64;
             if self.bandwidth {
@@ -190,6 +206,7 @@ impl HistogramLog {
 
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
         self.seen = Default::default();
+        self.entries.clear();
         self.next_ns = now_ns + self.interval_ns;
     }
 
@@ -226,5 +243,51 @@ impl HistogramLog {
                 *seen = now.clone();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::{Read, Seek};
+
+    /// Bandwidth entries, as `(ms, KiB/s)`, of a run of 4 KiB reads that complete at these times (ms); windows of 100 ms.
+    fn bandwidth(completions_ms: &[u64], end_ms: u64) -> Vec<(u64, u64)> {
+        let plan = LogPlan {
+            latency: None,
+            bandwidth: Some("b".to_owned()),
+            iops: None,
+            histogram: None,
+            window_ns: 100_000_000,
+            window_value: LogWindow::Average,
+            offset: false,
+            priority: false,
+            issue_time: false,
+            unix_epoch: false,
+            per_job: true,
+        };
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        let spool = LogSpool::new(File::try_clone(&file).expect("a second handle"));
+        let mut logs = Logs::new(&plan, false, spool, 0, 0);
+        let mut totals = Totals::default();
+        for ms in completions_ms {
+            logs.roll(ms * 1_000_000, &totals);
+            totals.ios[0] += 1;
+            totals.bytes[0] += 4096;
+        }
+        assert_eq!(logs.finish(end_ms * 1_000_000, &totals), None);
+        let mut bytes = Vec::new();
+        file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("readable");
+        let entries =
+            bytes.chunks_exact(LogEntry::ENCODED_BYTES).filter_map(|chunk| LogEntry::decode(chunk.try_into().ok()?));
+        entries.map(|entry| (entry.time_ns / 1_000_000, entry.value)).collect()
+    }
+
+    #[test]
+    fn a_moment_after_the_last_window_is_no_rate() {
+        assert_eq!(bandwidth(&[50, 150, 201], 201), [(100, 40), (200, 40)]);
+        assert_eq!(bandwidth(&[50, 150, 270], 280), [(100, 40), (200, 40), (280, 50)]);
+        assert_eq!(bandwidth(&[10], 20), [(20, 200)]);
     }
 }

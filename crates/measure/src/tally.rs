@@ -35,8 +35,7 @@ pub struct Tally {
     stream: Option<IntervalStream>,
     /// The next line of either.
     next_line_ns: u64,
-    /// Differences of the number of submissions at depth n and at depth n - 1: a burst changes two of them.
-    depth_steps: Vec<i64>,
+    depth: Vec<u64>,
     submit_batches: Vec<u64>,
     complete_batches: Vec<u64>,
 }
@@ -53,7 +52,7 @@ impl Tally {
             intervals,
             stream: None,
             next_line_ns: u64::MAX,
-            depth_steps: vec![0; depth + 2],
+            depth: vec![0; depth + 1],
             submit_batches: vec![0; depth + 1],
             complete_batches: vec![0; depth + 1],
         }
@@ -94,20 +93,15 @@ impl Tally {
         self.next_line_ns = self.intervals.next_end_ns().min(stream_ns);
     }
 
-    /// A burst of operations was submitted; the first of them made `first` in flight, the last `last`.
+    /// One flush made `count` operations visible; with them, `in_flight` are. All of them count at that depth, since
+    /// the device gets them at once.
     #[inline(always)]
-    pub fn submitted_at_depths(&mut self, first: usize, last: usize) {
-        if last + 1 < self.depth_steps.len() && first <= last {
-            self.depth_steps[first] += 1;
-            self.depth_steps[last + 1] -= 1;
-        }
-    }
-
-    /// One flush made `count` operations visible.
-    #[inline(always)]
-    pub fn flushed(&mut self, count: usize) {
+    pub fn flushed(&mut self, count: usize, in_flight: usize) {
         if let Some(batches) = self.submit_batches.get_mut(count) {
             *batches += 1;
+        }
+        if let Some(operations) = self.depth.get_mut(in_flight) {
+            *operations += count as u64;
         }
     }
 
@@ -133,7 +127,7 @@ impl Tally {
             stream.start(now_ns);
         }
         self.find_next_line();
-        self.depth_steps.fill(0);
+        self.depth.fill(0);
         self.submit_batches.fill(0);
         self.complete_batches.fill(0);
     }
@@ -153,20 +147,10 @@ impl Tally {
         recording.notes.extend(self.stream.as_ref().and_then(IntervalStream::trouble).map(str::to_owned));
         recording.intervals = self.intervals.finished().to_vec();
         recording.depth = DepthUse {
-            at_submit: non_zero(&self.at_depths()),
+            at_submit: non_zero(&self.depth),
             submit_batches: non_zero(&self.submit_batches),
             complete_batches: non_zero(&self.complete_batches),
         };
-    }
-
-    /// Submissions at each depth: the running sum of the steps.
-    fn at_depths(&self) -> Vec<u64> {
-        let mut level = 0;
-        let running = self.depth_steps.iter().map(|step| {
-            level += step;
-            level as u64
-        });
-        running.collect()
     }
 }
 
@@ -180,13 +164,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bursts_add_up_to_depths() {
-        let mut tally = Tally::new(4, IntervalSeries::new(0, 1, 0));
-        tally.submitted_at_depths(1, 4);
-        tally.submitted_at_depths(3, 4);
-        tally.submitted_at_depths(4, 4);
+    fn a_burst_counts_at_the_depth_it_makes() {
+        let mut tally = Tally::new(8, IntervalSeries::new(0, 1_000, 1));
+        tally.flushed(8, 8);
+        tally.flushed(1, 8);
+        tally.flushed(3, 5);
+        tally.flushed(1, 9);
         let mut recording = WorkerRecording::default();
         tally.write_to(&mut recording, 1);
-        assert_eq!(recording.depth.at_submit, [(1, 1), (2, 1), (3, 2), (4, 3)]);
+        assert_eq!(recording.depth.at_submit, [(5, 3), (8, 9)]);
+        assert_eq!(recording.depth.submit_batches, [(1, 2), (3, 1), (8, 1)]);
     }
 }

@@ -72,12 +72,15 @@ pub struct QueuePlan {
     pub depth: u32,
     /// The iodepth asked for; differs from `depth` only for synchronous engines.
     pub asked_depth: u32,
-    /// Submit as soon as this many are queued; `None`: refill every free slot, then submit once.
+    /// Submit as soon as this many are queued, or the queue is full; `None`: only when it is full.
     pub batch_submit: Option<u32>,
     /// Wait for at least this many completions when the queue is full (0 polls).
     pub batch_complete_min: u32,
     /// Collect at most this many at once; `None`: whatever is there.
     pub batch_complete_max: Option<u32>,
+    /// Operations that overlap one in flight wait for it.
+    #[serde(default)]
+    pub serialize_overlap: bool,
     /// Refill only when the depth has dropped to this; `None`: at once.
     pub low_watermark: Option<u32>,
 }

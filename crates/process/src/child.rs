@@ -24,17 +24,28 @@ pub enum ChildEnd {
     Killed(i32),
 }
 
-/// Forks this process. The child is killed when its parent dies.
+/// Forks this process. The child is killed when its parent dies, and leads a session of its own: the terminal's signals
+/// reach the parent only, and where the kernel groups processes by session (autogroup) the child gets a share of the
+/// processor as large as any other session, as fio's jobs do, instead of a part of its parent's.
 ///
 /// # Safety
 /// The caller must have no other threads: the child would inherit locks that nobody will release.
 pub unsafe fn fork() -> io::Result<Fork> {
+    let parent = std::process::id();
     // SAFETY: the caller vouches that this process has a single thread.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            // SAFETY: prctl with these arguments only sets an attribute of this process.
-            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            // SAFETY: prctl with these arguments only sets an attribute of this process, and setsid touches no memory; a
+            // fresh child leads no group, so it cannot fail.
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                libc::setsid();
+            }
+            if std::os::unix::process::parent_id() != parent {
+                // The parent died before its death would have been told.
+                exit_now(1);
+            }
             Ok(Fork::Child)
         }
         pid => Ok(Fork::Parent(pid)),
@@ -89,6 +100,12 @@ mod tests {
             Fork::Parent(pid) => pid,
             Fork::Child => exit_now(body()),
         }
+    }
+
+    #[test]
+    fn children_lead_sessions() {
+        // SAFETY: both only read attributes of this process.
+        assert_eq!(end_of(forked(|| i32::from(unsafe { libc::getsid(0) != libc::getpid() }))), ChildEnd::Exited(0));
     }
 
     #[test]

@@ -44,7 +44,10 @@ fn recording(case: &str, workers: &[&[IntervalLatencies]]) -> Recording {
     recording
 }
 
-fn seen(figures: &[IntervalFigures<'_>]) -> Vec<(u64, u64, u64, u64)> {
+/// Start, length, operations, slowest.
+type Seen = (u64, u64, u64, u64);
+
+fn seen(figures: &[IntervalFigures<'_>]) -> Vec<Seen> {
     figures.iter().map(|figures| (figures.start_ns, figures.length_ns, figures.ios, figures.lat.max)).collect()
 }
 
@@ -66,7 +69,7 @@ fn groups_merge_by_interval() {
 
 #[test]
 fn stretches_without_completions_are_told() {
-    let cases: [(&[IntervalLatencies], &[(u64, u64, u64, u64)]); 4] = [
+    let cases: [(&[IntervalLatencies], &[Seen]); 4] = [
         (
             &[interval(0, 100, &[1]), interval(100, 300, &[]), interval(400, 100, &[2])],
             &[(0, 100, 1, 1), (100, 300, 0, 0), (400, 100, 1, 2)],

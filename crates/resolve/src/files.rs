@@ -123,10 +123,18 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
         return opened_directory(job, &below);
     }
     if let Some(list) = job.text("filename") {
-        if nrfiles.is_some() {
-            job.warn("nrfiles", "nrfiles has no effect, since filename names the files", "");
+        let mut names = named(job, &list, directories.first().map(String::as_str), layout);
+        if let Some(count) = nrfiles.filter(|count| *count > 0) {
+            if count as usize > names.len() {
+                job.warn(
+                    "nrfiles",
+                    format!("filename names only {} files", names.len()),
+                    "name as many as nrfiles says",
+                );
+            }
+            names.truncate(count as usize);
         }
-        return named(job, &list, directories.first().map(String::as_str), layout);
+        return names;
     }
     // A job named after a device works on that device.
     if files == 1 && is_device(job, job_name) {

@@ -264,6 +264,12 @@ impl<'a> Job<'a> {
 
     /// It can, and the user should know.
     pub(crate) fn warn(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
+        let severity = if self.request.mode == Mode::Fio { Severity::Note } else { Severity::Warning };
+        self.findings.add(severity, self.place(name), reason.into(), suggestion);
+    }
+
+    /// Part of what the job asks for will not happen: said in every mode.
+    pub(crate) fn warn_always(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
         self.findings.add(Severity::Warning, self.place(name), reason.into(), suggestion);
     }
 

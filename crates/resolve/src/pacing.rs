@@ -1,7 +1,7 @@
 //! Rates and think time.
 
 use iolab_options::RateProcess;
-use iolab_plan::{PacingPlan, ThinkPlan, ThinkTrigger, WorkloadPlan};
+use iolab_plan::{Direction, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan};
 
 use crate::job::Job;
 use crate::seeds::{Purpose, derive};
@@ -26,6 +26,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
             }
         }
     }
+    warn_of_held_back(job, workload, bytes, iops);
     let process = process(job);
     if process == RateProcess::Poisson && bytes.iter().chain(&iops).sum::<u64>() == 0 {
         job.warn("rate_process", "rate_process has no effect without rate or rate_iops", "");
@@ -40,6 +41,25 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         ignore_think_time: job.on("rate_ignore_thinktime"),
         think: think(job),
         seed: derive(job, Purpose::Pacing),
+    }
+}
+
+/// The directions of a mix share one stream: where one has a rate and another has none, fio lets the other run free
+/// in between, and iolab keeps the mix, at the pace of the one that is held back.
+fn warn_of_held_back(job: &Job<'_>, workload: &WorkloadPlan, bytes: PerDirection<u64>, iops: PerDirection<u64>) {
+    for (name, rates) in [("rate", bytes), ("rate_iops", iops)] {
+        let limited = |direction: &&Direction| rates[direction.index()] > 0;
+        let used = &workload.pattern.directions;
+        if let (Some(held), Some(free)) =
+            (used.iter().find(limited), used.iter().find(|direction| rates[direction.index()] == 0))
+        {
+            let reason = format!(
+                "{name} limits {}s only, and {}s keep their share of the mix: they are held back too",
+                held.name(),
+                free.name()
+            );
+            job.warn(name, reason, "use two jobs, or give each direction its rate");
+        }
     }
 }
 

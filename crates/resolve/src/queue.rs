@@ -1,17 +1,23 @@
 //! Queue depth and batching.
 //!
-//! What is not set stays open in the plan (`None`): iolab then refills every free slot, submits once and takes
-//! whatever has completed, where fio would submit and collect one at a time.
+//! Unless the job says otherwise, a quarter of the queue (at most 16) is submitted with one system call, and whatever
+//! has completed is collected at once. A quarter, because the kernel holds a batch back until it is whole: with the
+//! full depth the device idles while the batch is put together, with a quarter it works on the one before.
+//!
+//! fio's default is to submit one by one, and for sequential operations that is another load: within a batch the kernel
+//! merges neighbours (`docs/beside-fio.md` has the figures). As a drop-in for fio, sequential jobs therefore keep fio's
+//! default, so that their figures mean the same.
 
 use iolab_plan::QueuePlan;
 
+use crate::Mode;
 use crate::job::Job;
 
 /// Deepest queue: what io_uring's submission ring holds.
 const MAX_DEPTH: i64 = 32_768;
 
-/// Resolves depth and batches.
-pub(crate) fn resolve(job: &Job<'_>) -> QueuePlan {
+/// Resolves depth and batches of a job whose offsets are `random` or sequential.
+pub(crate) fn resolve(job: &Job<'_>, random: bool) -> QueuePlan {
     let asked_depth = asked(job);
     let synchronous = job.engine.capabilities.synchronous;
     let depth = if synchronous { 1 } else { asked_depth };
@@ -31,7 +37,13 @@ pub(crate) fn resolve(job: &Job<'_>) -> QueuePlan {
     QueuePlan {
         depth,
         asked_depth,
-        batch_submit: job.count("iodepth_batch").map(|batch| if batch == 0 { depth } else { batch.min(depth) }),
+        batch_submit: match job.count("iodepth_batch") {
+            None if job.request.mode == Mode::Fio && !random => Some(1),
+            None => Some((depth / 4).clamp(1, 16)),
+            Some(0) => Some(depth),
+            Some(batch) => Some(batch.min(depth)),
+        },
+        serialize_overlap: job.on("serialize_overlap"),
         batch_complete_min: min,
         batch_complete_max: max,
         low_watermark: job.count("iodepth_low").filter(|low| (1..depth).contains(low)),

@@ -61,8 +61,12 @@ pub(crate) fn resolve(
     } else {
         0
     };
-    let laid_out =
-        (layout.overwrite || pattern.directions == [Direction::Trim]) && !layout.create_on_open && !layout.append;
+    // What is only written need not have data, but it has its length (and, by `fallocate`, its space) beforehand:
+    // writing into space that is there costs something else than growing a file. An engine that cannot make a file
+    // longer (a mapping) always needs it whole.
+    let writes_on = layout.fill_device && !pattern.directions.contains(&Direction::Read);
+    let grows = job.engine.capabilities.extends_files;
+    let laid_out = !grows || (!layout.create_on_open && !layout.append && !writes_on);
     let mut files = Vec::with_capacity(targets.len());
     let mut total = 0u64;
     for (index, target) in targets.into_iter().enumerate() {

@@ -27,11 +27,13 @@ fn check_one(job: &Job<'_>, entry: &OptionEntry, setting: &Setting) {
         Status::Supported | Status::NoEffect(_) => {}
         _ if means_default(entry, setting) => {}
         Status::NotYet if job.request.mode == Mode::Fio => {
-            job.warn(name, format!("{name} is not supported yet and is ignored"), "");
+            job.warn_always(name, format!("{name} is not supported yet and is ignored"), "");
         }
-        Status::NotYet => {
-            job.error(name, format!("{name} is not supported yet"), "remove it; with --fio it is ignored")
-        }
+        Status::NotYet => job.error(
+            name,
+            format!("{name} is not supported yet"),
+            "remove it; called as fio, iolab ignores it with a warning",
+        ),
         Status::NotYetChangesData => job.error(
             name,
             format!("{name} is not supported yet, and without it the job would write or verify something else"),

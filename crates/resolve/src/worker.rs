@@ -50,7 +50,7 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
         stage: placement.stage,
         wait_for: job.text("wait_for"),
         engine: engine::resolve(job),
-        queue: queue::resolve(job),
+        queue: queue::resolve(job, workload.pattern.random),
         pacing: pacing::resolve(job, &workload),
         limits: limits::resolve(job, &extents),
         buffers: buffers::resolve(job, &workload),

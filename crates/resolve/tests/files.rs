@@ -9,10 +9,11 @@ const MIB: u64 = 1 << 20;
 
 #[test]
 fn names() {
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("nrfiles=2", &["job.0.0", "job.0.1"]),
         ("directory=/data nrfiles=2", &["/data/job.0.0", "/data/job.0.1"]),
         ("filename=a:b\\:c", &["a", "b:c"]),
+        ("filename=a:b:c nrfiles=2", &["a", "b"]),
         ("filename=a directory=/data:/more", &["/data/a"]),
         ("filename=/abs directory=/data", &["/data/abs"]),
         ("filename_format=t.$filenum nrfiles=2", &["t.0", "t.1"]),
@@ -89,10 +90,15 @@ fn random_file_sizes_stay_in_range_and_differ() {
 
 #[test]
 fn layout() {
-    // Files are made whole before reads and overwrites; plain writes make them as they go, devices are as they are.
+    // Files have their length before the job starts (with data before reads, with space alone before writes), unless
+    // they are made as they are opened or grow at their end; devices are as they are.
     let cases = [
         ("rw=read size=1m", MIB),
-        ("rw=write size=1m", 0),
+        ("rw=write size=1m", MIB),
+        ("rw=randwrite size=1m offset=1m", 2 * MIB),
+        ("rw=write size=1m create_on_open=1", 0),
+        ("rw=write filename=new fill_device=1", 0),
+        ("rw=write size=1m ioengine=mmap create_on_open=1", MIB),
         ("rw=write size=1m overwrite=1", MIB),
         ("rw=rw size=1m", MIB),
         ("rw=read size=1m create_on_open=1", 0),

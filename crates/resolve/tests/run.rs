@@ -89,19 +89,33 @@ fn time_based_needs_a_runtime() {
 }
 
 #[test]
+fn as_fio_sequential_operations_are_submitted_one_by_one() {
+    for (pattern, mode, expected) in [
+        ("read", Mode::Fio, Some(1)),
+        ("randread", Mode::Fio, Some(8)),
+        ("read", Mode::Iolab, Some(8)),
+        ("read iodepth_batch=8", Mode::Fio, Some(8)),
+    ] {
+        let text = section(&format!("size=1m ioengine=io_uring iodepth=32 rw={pattern}"));
+        let plan = resolved(&text, |request| request.mode = mode).plan;
+        assert_eq!(plan.workers[0].queue.batch_submit, expected, "{pattern} {mode:?}");
+    }
+}
+
+#[test]
 fn queues() {
     // options, depth, submit, least, most, low
     let cases = [
-        ("ioengine=io_uring", (1, None, 1, None, None)),
-        ("ioengine=io_uring iodepth=32", (32, None, 1, None, None)),
+        ("ioengine=io_uring", (1, Some(1), 1, None, None)),
+        ("ioengine=io_uring iodepth=32", (32, Some(8), 1, None, None)),
         ("ioengine=io_uring iodepth=32 iodepth_batch=64", (32, Some(32), 1, None, None)),
         ("ioengine=io_uring iodepth=32 iodepth_batch=0", (32, Some(32), 1, None, None)),
-        ("ioengine=io_uring iodepth=32 iodepth_batch_complete_min=8", (32, None, 8, None, None)),
+        ("ioengine=io_uring iodepth=32 iodepth_batch_complete_min=8", (32, Some(8), 8, None, None)),
         (
             "ioengine=io_uring iodepth=32 iodepth_batch_complete_min=0 iodepth_batch_complete_max=16 iodepth_low=8",
-            (32, None, 0, Some(16), Some(8)),
+            (32, Some(8), 0, Some(16), Some(8)),
         ),
-        ("ioengine=io_uring iodepth=8 iodepth_low=8", (8, None, 1, None, None)),
+        ("ioengine=io_uring iodepth=8 iodepth_low=8", (8, Some(2), 1, None, None)),
     ];
     for (options, expected) in cases {
         let queue = worker(&format!("size=1m {options}")).queue;

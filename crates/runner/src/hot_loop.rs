@@ -10,10 +10,9 @@
 //! through no table; everything that is not needed for every operation is `#[cold]` and lives elsewhere.
 
 use iolab_clock::Clock;
-use iolab_engine::{Completion, Completions, Lane, OpKind, Submission, Wait};
-use iolab_measure::{Recorder, Run, Sample};
+use iolab_engine::{Completions, Lane, OpKind, Submission, Wait};
+use iolab_measure::Recorder;
 use iolab_memory::SlotPool;
-use iolab_plan::Direction;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
 use crate::pacing::{Pacer, Release};
@@ -56,7 +55,7 @@ pub(crate) struct Queue {
 
 /// Why submission paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pause {
+pub(crate) enum Pause {
     /// The queue is full, or the lane takes no more.
     Full,
     /// The schedule holds the next operation back until this time, ns.
@@ -82,7 +81,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             }
             if self.in_flight == 0 {
                 match pause {
-                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns),
+                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns, self.pacer.busy_until_ns()),
                     Pause::Over => return (Stop::StreamOver, now),
                     // A lane that refuses everything while it holds nothing has ended in trouble.
                     Pause::Full => {}
@@ -176,21 +175,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         None
     }
 
-    /// The lane is full, or will not have this operation.
-    #[cold]
-    fn not_accepted(&mut self, answer: Submission) -> Pause {
-        if let Submission::Refused(errno) = answer
-            && let Some(op) = self.batch.pop_front()
-        {
-            self.trouble.refused(&op, errno, &mut self.recorder);
-            self.watch.look_at_once();
-        }
-        Pause::Full
-    }
-
     /// Makes the burst visible and stamps it.
     #[inline(always)]
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
             self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
@@ -204,7 +191,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
 
     /// Collects completions and counts them. Returns the stamp they share.
     #[inline(always)]
-    fn collect(&mut self, wait: Wait) -> u64 {
+    pub(crate) fn collect(&mut self, wait: Wait) -> u64 {
         self.done.clear();
         let answer = if self.unflushed == 0 {
             self.lane.reap(wait, &mut self.done)
@@ -233,81 +220,11 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         now
     }
 
-    /// The burst is the lane's: counts its size and the depths it reached.
+    /// The burst is the lane's: counts its size and the depth it made.
     #[inline(always)]
     fn count_burst(&mut self) {
-        let tally = self.recorder.tally();
-        tally.flushed(self.unflushed);
-        tally.submitted_at_depths(self.in_flight + 1 - self.unflushed, self.in_flight);
+        self.recorder.tally().flushed(self.unflushed, self.in_flight);
         self.unflushed = 0;
-    }
-
-    /// Counts plain successes, those with equal stamps together. Returns how many completions were not plain.
-    #[inline(always)]
-    fn count_runs(&mut self, now: u64) -> usize {
-        let HotLoop { done, slots, recorder, pacer, .. } = self;
-        let mut odd = 0;
-        let mut run: Option<Run> = None;
-        for completion in done.as_slice() {
-            let slot = slots.get(completion.slot);
-            if !slot.is_plain(completion.result) {
-                odd += 1;
-                continue;
-            }
-            let (direction, bytes) = (direction_of(slot.op.kind), u64::from(slot.op.buffer_offset + slot.op.length));
-            match &mut run {
-                Some(run)
-                    if (run.begun_ns, run.submitted_ns, run.direction)
-                        == (slot.begun_ns, slot.submitted_ns, direction) =>
-                {
-                    run.count += 1;
-                    run.bytes += bytes;
-                }
-                other => {
-                    let (begun_ns, submitted_ns) = (slot.begun_ns, slot.submitted_ns);
-                    let next = Run { direction, count: 1, bytes, begun_ns, submitted_ns, reaped_ns: now };
-                    if let Some(run) = other.replace(next) {
-                        recorder.completed_run(&run);
-                    }
-                }
-            }
-            pacer.completed(now);
-            slots.take_back(completion.slot);
-        }
-        if let Some(run) = run {
-            recorder.completed_run(&run);
-        }
-        odd
-    }
-
-    /// Counts plain successes one by one. Returns how many completions were not plain.
-    fn count_each(&mut self, now: u64) -> usize {
-        let HotLoop { done, slots, recorder, pacer, .. } = self;
-        let mut odd = 0;
-        for completion in done.as_slice() {
-            let slot = slots.get(completion.slot);
-            if !slot.is_plain(completion.result) {
-                odd += 1;
-                continue;
-            }
-            recorder.completed(&sample_of(slot, now));
-            pacer.completed(now);
-            slots.take_back(completion.slot);
-        }
-        odd
-    }
-
-    /// Looks after the completions that the counting passed over.
-    #[cold]
-    fn unusual_ones(&mut self, now: u64) {
-        for index in 0..self.done.as_slice().len() {
-            let completion = self.done.as_slice()[index];
-            let slot = self.slots.get(completion.slot);
-            // Slots already taken back have been counted.
-            if slot.lanes && !slot.is_plain(completion.result) {
-                self.unusual(completion, now);
-            }
-        }
     }
 
     /// How long to wait for completions after submission paused.
@@ -321,99 +238,5 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             },
             Pause::Until(due_ns) => Wait { at_least: 1, timeout_ns: due_ns.min(look_ns).saturating_sub(now).max(1) },
         }
-    }
-
-    /// The next operations of the stream, or of its next pass.
-    #[cold]
-    fn refill(&mut self) -> bool {
-        while self.stream.fill(&mut self.batch) == 0 {
-            if !self.watch.begin_next_pass() {
-                return false;
-            }
-            self.stream.restart();
-        }
-        true
-    }
-
-    /// Everything but plain success: flushes, short transfers, errors.
-    #[cold]
-    fn unusual(&mut self, completion: Completion, now: u64) {
-        let slot = *self.slots.get(completion.slot);
-        if completion.result >= 0 && slot.op.kind.is_sync() {
-            self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
-        } else if completion.result > 0 && !slot.op.kind.is_sync() && (completion.result as u32) < slot.op.length {
-            if self.resubmit_rest(completion, now) {
-                return;
-            }
-        } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            self.recorder.completed(&sample_of(&slot, now));
-        } else {
-            self.watch.look_at_once();
-        }
-        self.pacer.completed(now);
-        self.slots.take_back(completion.slot);
-        self.in_flight -= 1;
-    }
-
-    /// Sends what a short transfer left undone. The slot stays the lane's, its stamps stay those of the whole.
-    fn resubmit_rest(&mut self, completion: Completion, now: u64) -> bool {
-        let slot = self.slots.get_mut(completion.slot);
-        let moved = completion.result as u32;
-        slot.op.offset += u64::from(moved);
-        slot.op.buffer_offset += moved;
-        slot.op.length -= moved;
-        let op = slot.op;
-        if let Some(direction) = op.kind.direction() {
-            self.recorder.tally().short[direction.index()] += 1;
-        }
-        if self.lane.submit(&op) == Submission::Accepted {
-            if self.lane.flush().is_ok() {
-                return true;
-            }
-        } else {
-            self.trouble.refused(&op, libc::EAGAIN, &mut self.recorder);
-        }
-        self.watch.look_at_once();
-        let _ = now;
-        false
-    }
-
-    /// Collects what is in flight; nothing new is sent.
-    #[cold]
-    fn drain(&mut self) -> u64 {
-        const PATIENCE_NS: u64 = 100_000_000;
-        if self.unflushed > 0 {
-            self.flush();
-        }
-        let mut now = self.clock.now_ns();
-        while self.in_flight > 0 && !self.trouble.lane_is_broken() && !self.watch.abandon() {
-            now = self.collect(Wait { at_least: 1, timeout_ns: PATIENCE_NS });
-        }
-        self.trouble.abandoned(self.in_flight);
-        now
-    }
-}
-
-/// The direction of an operation that moves or discards data.
-#[inline(always)]
-fn direction_of(kind: OpKind) -> Direction {
-    match kind {
-        OpKind::Write => Direction::Write,
-        OpKind::Trim => Direction::Trim,
-        _ => Direction::Read,
-    }
-}
-
-#[inline(always)]
-fn sample_of(slot: &crate::slots::Slot, reaped_ns: u64) -> Sample {
-    Sample {
-        direction: direction_of(slot.op.kind),
-        bytes: slot.op.buffer_offset + slot.op.length,
-        offset: slot.op.offset - u64::from(slot.op.buffer_offset),
-        priority: slot.op.priority,
-        intended_ns: slot.intended_ns,
-        begun_ns: slot.begun_ns,
-        submitted_ns: slot.submitted_ns,
-        reaped_ns,
     }
 }

@@ -4,7 +4,10 @@
 //! nothing that the plan does not say; what the user should see goes through [`Observer`].
 
 mod attributes;
+mod cold_path;
 mod control;
+mod counting;
+mod cpu_use;
 mod deliver;
 mod hot_loop;
 mod launch;
@@ -13,6 +16,7 @@ mod open_files;
 mod pacing;
 mod registry;
 mod run;
+mod serialize;
 mod slots;
 mod stream;
 mod supervise;

@@ -104,6 +104,12 @@ impl Slots {
         }
     }
 
+    /// The operations that the lane holds.
+    #[cold]
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Op> {
+        self.slots.iter().filter(|slot| slot.lanes).map(|slot| &slot.op)
+    }
+
     /// The slot of a completion.
     #[inline(always)]
     pub(crate) fn get(&self, slot: u32) -> &Slot {

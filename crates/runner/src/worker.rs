@@ -8,17 +8,19 @@ use iolab_engine::{Completions, Engine, Lane, OpenRequest};
 use iolab_measure::{
     CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, LogSpool, Recorder, Tally,
 };
-use iolab_memory::{Backing, SlotPool};
+use iolab_memory::{Backing, PoolView, SlotPool};
 use iolab_plan::{BufferMemory, QueuePlan, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
-use iolab_recording::{CpuUse, Outcome, WorkerRecording};
+use iolab_recording::{Outcome, WorkerRecording};
 use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
 
 use crate::control::{GATE_RUN, GATE_SET_UP, Order, Seat, State};
+use crate::cpu_use;
 use crate::deliver::LetterBox;
 use crate::hot_loop::{HotLoop, Queue};
 use crate::open_files::{self, OpenFiles};
 use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::serialize::Serialized;
 use crate::slots::Slots;
 use crate::trouble::{Fatal, Trouble};
 use crate::watch::{Stop, Watch};
@@ -49,6 +51,10 @@ struct Stage {
 pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
     let mut recording = WorkerRecording { number: task.plan.number, pid: thread_id(), ..WorkerRecording::default() };
     if task.seat.wait_for_gate(GATE_SET_UP) != Order::None {
+        return recording;
+    }
+    if task.plan.layout.create_only {
+        recording.outcome = Outcome::Finished;
         return recording;
     }
     task.seat.set_state(State::SettingUp);
@@ -99,28 +105,38 @@ fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
         BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
         BufferMemory::File { path, shared } => Backing::File { path: path.into(), shared: *shared },
     };
+    let fresh = match &plan.buffers.memory {
+        BufferMemory::File { path, .. } => Some(path).filter(|path| open_files::holds_nothing(path.as_ref())),
+        _ => None,
+    };
     let slot_bytes = if moves_data { plan.buffers.slot_bytes as usize } else { 1 };
-    SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
-        .map_err(|error| open_files::fatal(&error.message, &error.source))
+    let pool = SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
+        .map_err(|error| open_files::fatal(&error.message, &error.source))?;
+    if let Some(file) = fresh.and_then(|path| File::open(path).ok()) {
+        open_files::mark(&file);
+    }
+    Ok(pool)
 }
 
 /// From the open lane to the closed one.
 fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerRecording) -> Result<Stop, Fatal> {
     let plan = task.plan;
-    let request = OpenRequest {
-        files: &stage.files.targets.clone(),
-        depth: plan.queue.depth as usize,
-        buffers: stage.pool.view(),
-        options: &plan.engine.options,
-        direct: plan.layout.direct,
-        seed: plan.workload.seed,
+    let open = |files: &OpenFiles, buffers: PoolView| {
+        let request = OpenRequest {
+            files: &files.targets,
+            depth: plan.queue.depth as usize,
+            buffers,
+            options: &plan.engine.options,
+            direct: plan.layout.direct,
+            seed: plan.workload.seed,
+        };
+        E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
     };
-    let lane = E::open(&request)
-        .map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })?;
+    let lane = open(&stage.files, stage.pool.view())?;
     recording.notes.extend_from_slice(lane.notes());
     task.seat.set_state(State::Ready);
-    if task.seat.wait_for_gate(GATE_RUN) != Order::None || !delay(task) {
-        return Ok(Stop::Interrupt);
+    if let Some(stop) = stopped(task.seat.wait_for_gate(GATE_RUN)).or_else(|| delay(task)) {
+        return Ok(stop);
     }
     let origin_ns = task.seat.origin_ns();
     let tally = tally(task, origin_ns);
@@ -131,20 +147,30 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     let limited = plan.errors.max_latency_ns != [0; 3];
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
     let go = Go { task, stage: &mut stage, recording, origin_ns };
-    if paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
+    let serialized = plan.queue.serialize_overlap && plan.queue.depth > 1;
+    if serialized || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
         let recorder = detailed(task, tally, paced, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
-        if paced { go.run(lane, recorder, Paced::new(&plan.pacing)) } else { go.run(lane, recorder, Unpaced) }
+        if serialized {
+            let pacer = Serialized::new(Paced::new(&plan.pacing), plan.queue.depth as usize);
+            go.run(lane, recorder, pacer, open)
+        } else if paced {
+            go.run(lane, recorder, Paced::new(&plan.pacing), open)
+        } else {
+            go.run(lane, recorder, Unpaced, open)
+        }
     } else if latencies == [false; 3] {
-        go.run(lane, CountingRecorder::new(tally), Unpaced)
+        go.run(lane, CountingRecorder::new(tally), Unpaced, open)
     } else {
-        go.run(lane, FullRecorder::new(tally, !E::Lane::SYNCHRONOUS), Unpaced)
+        go.run(lane, FullRecorder::new(tally, !E::Lane::SYNCHRONOUS), Unpaced, open)
     }
 }
 
 /// The counters, with the intervals they are cut into.
 fn tally(task: &Task<'_>, origin_ns: u64) -> Tally {
     let (plan, measurement) = (task.plan, &task.plan.measurement);
-    let expected = plan.limits.runtime_ns.map_or(64, |ns| ns / measurement.interval_ns.max(1) + 8);
+    let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
+    // Room that is never touched costs no memory; growing costs an allocation among the measured operations.
+    let expected = (longest_ns / measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
     let intervals = IntervalSeries::new(origin_ns, measurement.interval_ns, expected as usize);
     let mut tally = Tally::new(plan.queue.depth as usize, intervals);
     if let Some(file) = task.stream
@@ -183,16 +209,25 @@ fn is_paced(plan: &WorkerPlan) -> bool {
     pacing.rate_bytes != [0; 3] || pacing.rate_iops != [0; 3] || pacing.think.is_some()
 }
 
-/// `startdelay`; false when the run ended meanwhile.
-fn delay(task: &Task<'_>) -> bool {
-    let until_ns = task.clock.now_ns() + task.plan.limits.start_delay_ns;
+/// What an order given before the first operation means.
+fn stopped(order: Order) -> Option<Stop> {
+    match order {
+        Order::None => None,
+        Order::Finish => Some(Stop::Finish),
+        Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
+    }
+}
+
+/// `startdelay`; says so when the run ended meanwhile.
+fn delay(task: &Task<'_>) -> Option<Stop> {
+    let until_ns = task.clock.now_ns().saturating_add(task.plan.limits.start_delay_ns);
     while task.clock.now_ns() < until_ns {
-        if task.seat.order() != Order::None {
-            return false;
+        if let Some(stop) = stopped(task.seat.order()) {
+            return Some(stop);
         }
         task.clock.sleep_until(until_ns.min(task.clock.now_ns() + 20_000_000), 0);
     }
-    true
+    None
 }
 
 fn queue_of(plan: &QueuePlan) -> Queue {
@@ -214,13 +249,20 @@ struct Go<'a, 'b> {
 }
 
 impl Go<'_, '_> {
-    fn run<L: Lane, R: Recorder, P: Pacer>(self, lane: L, recorder: R, mut pacer: P) -> Result<Stop, Fatal> {
+    /// `open` opens the lane anew after the files were.
+    fn run<L: Lane, R: Recorder, P: Pacer>(
+        self,
+        lane: L,
+        recorder: R,
+        mut pacer: P,
+        open: impl Fn(&OpenFiles, PoolView) -> Result<L, Fatal>,
+    ) -> Result<Stop, Fatal> {
         let Go { task, stage, recording, origin_ns } = self;
         let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
         let (plan, clock) = (task.plan, task.clock);
         let begun_ns = clock.now_ns();
         recording.started_ns = begun_ns.saturating_sub(origin_ns);
-        let mut watch = Watch::new(task.seat, &plan.limits, &plan.pacing, begun_ns);
+        let mut watch = Watch::new(task.seat, plan, begun_ns);
         watch.deliver_to(task.letters, plan.number, recording.started_ns);
         if plan.layout.unlink_each_loop {
             watch.pause_between_passes();
@@ -250,47 +292,52 @@ impl Go<'_, '_> {
         hot.recorder.start_measuring(begun_ns);
         let (mut stop, mut end_ns) = hot.run();
         while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {
-            stage.files.renew(plan)?;
+            // A lane may hold on to the files themselves, not to their descriptors: registered or mapped.
+            match stage.files.renew(plan).and_then(|()| open(&stage.files, hot.pool.view())) {
+                Ok(lane) => hot.lane = lane,
+                Err(fatal) => {
+                    hot.trouble.end(fatal.errno, fatal.message);
+                    break;
+                }
+            }
             hot.stream.restart();
             (stop, end_ns) = hot.run();
         }
+        let mut used = thread_usage();
         task.seat.set_state(State::Finishing);
         let flushed = stage.files.flush(&plan.layout);
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
-            end_ns = clock.now_ns();
+            (end_ns, used) = (clock.now_ns(), thread_usage());
         }
         let HotLoop { recorder, watch, trouble, lane, .. } = hot;
         drop(lane);
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
-        close(recorder, &watch, end_ns, recording);
-        finish_up(task, recording)?;
+        close(recorder, &watch, (end_ns, used), recording);
+        let tidied = finish_up(task, recording);
+        // What ended the job is what the user wants to hear of first.
+        fatal.map_or(Ok(()), Err)?;
         flushed?;
-        fatal.map_or(Ok(stop), Err)
+        tidied?;
+        Ok(stop)
     }
 }
 
-fn close<R: Recorder>(mut recorder: R, watch: &Watch<'_>, end_ns: u64, recording: &mut WorkerRecording) {
-    let (from_ns, usage) = watch.measured_from();
+fn close<R: Recorder>(
+    mut recorder: R,
+    watch: &Watch<'_>,
+    (end_ns, used): (u64, Usage),
+    recording: &mut WorkerRecording,
+) {
+    let (from_ns, used_before) = watch.measured_from();
     recorder.finish(end_ns);
     if watch.is_measuring() {
         recording.runtime_ns = end_ns.saturating_sub(from_ns);
         recorder.write_to(recording.runtime_ns, recording);
-        recording.cpu = used_since(&usage);
+        recording.cpu = cpu_use::between(&used_before, &used);
     } else {
         recording.notes.push("the job ended before its ramp_time was over: nothing was measured".to_owned());
-    }
-}
-
-pub(crate) fn used_since(start: &Usage) -> CpuUse {
-    let now = thread_usage();
-    CpuUse {
-        user_ns: now.user_ns.saturating_sub(start.user_ns),
-        system_ns: now.system_ns.saturating_sub(start.system_ns),
-        context_switches: now.context_switches.saturating_sub(start.context_switches),
-        major_faults: now.major_faults.saturating_sub(start.major_faults),
-        minor_faults: now.minor_faults.saturating_sub(start.minor_faults),
     }
 }
 

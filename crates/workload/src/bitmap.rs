@@ -49,12 +49,6 @@ impl Bitmap {
         self.count
     }
 
-    /// Whether a block has been visited.
-    #[inline]
-    pub(crate) fn is_set(&self, block: u64) -> bool {
-        self.levels[0][(block / 64) as usize] >> (block % 64) & 1 == 1
-    }
-
     /// The first free block from `block` on.
     #[inline]
     pub(crate) fn next_free(&self, block: u64) -> Option<u64> {
@@ -152,7 +146,6 @@ mod tests {
                 let most = 1 + generator.below(200);
                 let run = model[free as usize..].iter().take(most as usize).take_while(|set| !**set).count() as u64;
                 assert_eq!(map.free_run(free, most), run);
-                assert!(!map.is_set(free));
                 let length = 1 + generator.below(run);
                 map.set(free, length);
                 model[free as usize..(free + length) as usize].fill(true);

@@ -217,7 +217,7 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Source for Stream<D, F, P,
                 self.budget.close();
                 return;
             };
-            let length = self.sizes.draw(index, spot.random, spot.room);
+            let length = self.sizes.draw(index, spot.random, spot.room).min(spot.free);
             self.placement.commit(file, index, spot.offset, length);
             self.files.served(length);
             self.directions.moved(direction);

@@ -194,6 +194,22 @@ fn sizes_keep_their_shares() {
     assert!(share(&ops, |op| op.length % 512 != 0) > 99.0);
 }
 
+/// Over a whole pass with a map, sizes are cut where neighbours were visited before, yet not thrown away: fio needs
+/// some 560 operations for the first of these, and 450 for the second.
+#[test]
+fn a_map_cuts_sizes_and_keeps_them_large() {
+    for (sizes, expected) in [
+        (BlockSizes::Split(vec![(4 * K, 50), (64 * K, 50)]), 450..620),
+        (BlockSizes::Range { min: 4 * K, max: 64 * K }, 380..500),
+    ] {
+        for seed in 0..5 {
+            let plan = WorkloadPlan { seed, ..sized("randread", sizes.clone()) };
+            let count = whole_pass(&plan, &[10 << 20]).len();
+            assert!(expected.contains(&count), "{sizes:?} {seed}: {count}");
+        }
+    }
+}
+
 #[test]
 fn sizes_by_randomness_follow_the_choice() {
     let mut plan = WorkloadPlan { random_percent: [50; 3], random_map: RandomMap::Off, ..plan("randread") };

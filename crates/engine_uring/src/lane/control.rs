@@ -6,7 +6,7 @@ use iolab_engine::{Completion, Op, OpKind, Submission};
 
 use super::UringLane;
 use crate::abi::{self, Cqe, Sqe, opcode, sqe_flag};
-use crate::plain;
+use iolab_file_calls::{PUNCH_HOLE, discard, perform, sync_range_flags};
 
 impl UringLane {
     /// A sync or a trim: everything that is not a transfer.
@@ -20,7 +20,7 @@ impl UringLane {
         let length = u64::from(op.length);
         let discards = op.kind == OpKind::Trim && file.is_block_device;
         if self.poll_device || (discards && !self.discards_by_ring) {
-            let result = plain::perform(op, file.fd, file.is_block_device);
+            let result = perform(file, op);
             self.done.push(Completion { slot: u32::from(op.slot), result });
             self.held += 1;
             return Submission::Accepted;
@@ -33,7 +33,7 @@ impl UringLane {
                 Sqe { word: word(opcode::FSYNC), off: 0, length_and_flags: abi::pair(0, abi::FSYNC_DATASYNC), ..base }
             }
             OpKind::SyncFileRange => {
-                let length_and_flags = abi::pair(op.length, plain::sync_range_flags(op));
+                let length_and_flags = abi::pair(op.length, sync_range_flags(op.buffer_offset));
                 Sqe { word: word(opcode::SYNC_FILE_RANGE), length_and_flags, ..base }
             }
             OpKind::Trim if discards => {
@@ -41,7 +41,7 @@ impl UringLane {
                 Sqe { word: word(opcode::URING_CMD), off, addr: op.offset, addr3: length, ..base }
             }
             OpKind::Trim => {
-                let length_and_flags = abi::pair(plain::PUNCH_HOLE as u32, 0);
+                let length_and_flags = abi::pair(PUNCH_HOLE as u32, 0);
                 Sqe { word: word(opcode::FALLOCATE), addr: length, length_and_flags, ..base }
             }
             OpKind::Read | OpKind::Write => return Submission::Refused(libc::EINVAL),
@@ -91,7 +91,7 @@ impl UringLane {
         let number = (sqe.word >> abi::FILE_SHIFT) as u32;
         let registered = self.control_flags & sqe_flag::FIXED_FILE != 0;
         let fd = if registered { self.files[number as usize].fd } else { number as i32 };
-        let result = plain::discard(fd, sqe.addr, sqe.addr3);
+        let result = discard(fd, sqe.addr, sqe.addr3);
         self.discards_by_ring &= result < 0;
         result
     }

@@ -1,10 +1,12 @@
 //! `iolab run`: the whole way from job to report.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunOptions};
 use iolab_jobfile::help;
 use iolab_plan::Plan;
@@ -39,14 +41,16 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
 /// Plan to report: the measured part and everything that must be kept of it.
 pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
-    let name = if mode == Mode::Fio { "fio" } else { "iolab" };
-    for warning in pipeline::check_safety(plan, mode, &allowed)? {
-        eprintln!("{name}: warning: {warning}");
+    let overwritten = pipeline::check_safety(plan, mode, &allowed)?;
+    // Scripts take anything on fio's standard error for a failed run, and fio overwrites files without a word.
+    if mode == Mode::Iolab {
+        overwritten.iter().for_each(|warning| eprintln!("iolab: warning: {warning}"));
     }
     // Beyond this point the plan cannot change.
-    let keeping = begin_keeping(plan, run, mode)?;
-    let output = RefCell::new(Output::open(formats(run)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
+    let output =
+        RefCell::new(Output::open(formats(run, mode)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
     output.borrow_mut().begin(plan)?;
+    let keeping = begin_keeping(plan, run, mode)?;
     let display = display(run, mode, &output.borrow());
     let mut show_snapshot = |recording: &Recording| {
         // A report of the run so far that cannot be written does not end the run; the last one will say so.
@@ -58,17 +62,18 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    save(&recording, keeping, run, mode)?;
-    log_files::write(&recording, &spools)?;
-    if run.bandwidth_log {
-        log_files::write_aggregate(&recording)?;
+    let kept = keep(&recording, keeping, &spools, run, mode);
+    let printed = output.into_inner().finish(&recording);
+    if kept.is_err() || printed.is_err() {
+        // The run is over: what else there is to say of it must not be lost with what could not be written.
+        show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
     }
-    output.into_inner().finish(&recording)?;
+    kept?;
+    printed?;
     Ok(recording)
 }
 
-/// The place of the recording, if it is to be kept: a run whose recording cannot be written to the file that the
-/// user named should not begin.
+/// The place of the recording, if it is to be kept.
 fn begin_keeping(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
     let named = run.record.as_deref().map(Path::new);
     if mode == Mode::Fio && named.is_none() {
@@ -78,29 +83,48 @@ fn begin_keeping(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Option<Kee
         Ok(keeping) => Ok(Some(keeping)),
         Err(error) if named.is_some() => Err(error.into()),
         Err(error) => {
-            eprintln!("iolab: warning: this run will not be recorded: {error:#}");
+            eprintln!("iolab: warning: {error:#}: this run will not be recorded");
             Ok(None)
         }
     }
 }
 
-fn save(recording: &Recording, keeping: Option<Keeping>, run: &RunOptions, mode: Mode) -> Result<(), Failure> {
-    let Some(keeping) = keeping else { return Ok(()) };
-    match keeping.save(recording) {
-        Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
-        Ok(_) => {}
-        // The figures are about to be printed: not being able to keep them is said, not died of.
-        Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
-        Err(error) => return Err(error.into()),
+/// Saves the recording and the log files; all of them are tried, the first failure is returned.
+fn keep(
+    recording: &Recording,
+    keeping: Option<Keeping>,
+    spools: &[Option<File>],
+    run: &RunOptions,
+    mode: Mode,
+) -> Result<(), Failure> {
+    let mut kept = Ok(());
+    if let Some(keeping) = keeping {
+        match keeping.save(recording) {
+            Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
+            Ok(_) => {}
+            // The figures are about to be printed: not being able to keep them unasked is said, not died of.
+            Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
+            Err(error) => kept = Err(error),
+        }
     }
-    Ok(())
+    kept = kept.and(log_files::write(recording, spools));
+    if run.bandwidth_log {
+        kept = kept.and(log_files::write_aggregate(recording));
+    }
+    Ok(kept?)
 }
 
 /// Takes fio-style arguments apart.
 pub(crate) fn take_apart(words: &[String]) -> Result<CommandLine, Failure> {
-    command_line::parse(words, &Here::new()).map_err(|failure| {
-        Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, pipeline::use_color()))
-    })
+    let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
+        Failure::mistake(iolab_jobfile::render(diagnostics, sources, pipeline::use_color()))
+    };
+    let command_line =
+        command_line::parse(words, &Here::new()).map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;
+    if command_line.unsupported.is_empty() {
+        return Ok(command_line);
+    }
+    Err(refused(&command_line.unsupported, std::slice::from_ref(&command_line.source)))
 }
 
 /// A job, somewhere, or a helpful word.
@@ -115,7 +139,6 @@ pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure
 
 /// Options that ask for information instead of a run.
 pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> {
-    unsupported(run)?;
     if run.help {
         output::print(&help::usage("iolab run"))?;
     } else if run.version {
@@ -128,26 +151,6 @@ pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> 
         return Ok(None);
     }
     Ok(Some(0))
-}
-
-fn unsupported(run: &RunOptions) -> Result<(), Failure> {
-    let asked: [(&str, bool); 11] = [
-        ("server", run.server.is_some()),
-        ("client", !run.client.is_empty()),
-        ("remote-config", run.remote_config.is_some()),
-        ("daemonize", run.daemonize.is_some()),
-        ("trigger", run.trigger.is_some() || run.trigger_file.is_some() || run.trigger_timeout_ns.is_some()),
-        ("trigger-remote", run.trigger_remote.is_some()),
-        ("inflate-log", run.inflate_log.is_some()),
-        ("merge-blktrace-only", run.merge_blktrace_only),
-        ("crctest", run.crctest.is_some()),
-        ("memcpytest", run.memcpytest.is_some()),
-        ("cpuclock-test", run.cpuclock_test),
-    ];
-    match asked.iter().find(|(_, asked)| *asked) {
-        Some((name, _)) => Err(Failure::mistake(format!("--{name} is not supported yet"))),
-        None => Ok(()),
-    }
 }
 
 /// `--parse-only` and `--showcmd` end here.
@@ -201,7 +204,7 @@ fn exit_code(recording: &Recording) -> u8 {
     }
 }
 
-fn formats(run: &RunOptions) -> Result<Vec<Format>, Failure> {
+fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, Failure> {
     let number = run.terse_version.unwrap_or(3);
     let version = TerseVersion::from_number(u64::from(number))
         .ok_or_else(|| Failure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
@@ -224,7 +227,23 @@ fn formats(run: &RunOptions) -> Result<Vec<Format>, Failure> {
     if run.append_terse {
         formats.push(Format::Terse(version));
     }
+    if mode == Mode::Fio {
+        in_fios_order(&mut formats);
+    }
     Ok(formats)
+}
+
+/// fio prints terse, JSON, normal, however they were asked for, and one JSON document of the fuller kind.
+fn in_fios_order(formats: &mut Vec<Format>) {
+    if formats.contains(&Format::JsonPlus) {
+        formats.retain(|format| *format != Format::Json);
+    }
+    formats.sort_by_key(|format| match format {
+        Format::Terse(_) => 0,
+        Format::Json | Format::JsonPlus => 1,
+        Format::Normal => 2,
+    });
+    formats.dedup();
 }
 
 fn display(run: &RunOptions, mode: Mode, output: &Output) -> Display {

@@ -24,6 +24,8 @@ pub(super) enum Token {
 /// An option as written.
 pub(super) struct Written {
     pub(super) name: String,
+    /// Behind one dash, where getopt_long_only(3) also takes one-letter names.
+    pub(super) single_dash: bool,
     pub(super) value: Option<String>,
     pub(super) name_span: (usize, usize),
     pub(super) value_span: (usize, usize),
@@ -86,7 +88,8 @@ impl<'a> Arguments<'a> {
             (true, Some(value)) => ((begin, begin + dashes + name.len()), (end - value.len(), end)),
             _ => ((begin, end), (end, end)),
         };
-        Some(Token::Option(Written { name: name.to_owned(), value, name_span, value_span }))
+        let single_dash = dashes == 1;
+        Some(Token::Option(Written { name: name.to_owned(), single_dash, value, name_span, value_span }))
     }
 
     /// Gives an option the next argument as its value, if there is one.

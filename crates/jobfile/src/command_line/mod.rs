@@ -60,15 +60,18 @@ pub fn parse(arguments: &[String], surroundings: &dyn Surroundings) -> Result<Co
                 builder.line.files.extend(arguments.rest(at));
                 break;
             }
-            Token::Option(mut written) => match names.meaning(&written.name, surroundings) {
-                Ok(meaning) => {
-                    if written.value.is_none() && meaning.needs_value() && arguments.add_next(&mut written, at) {
-                        at += 1;
+            Token::Option(mut written) => {
+                names.spell_out(&mut written);
+                match names.meaning(&written.name, surroundings) {
+                    Ok(meaning) => {
+                        if written.value.is_none() && meaning.needs_value() && arguments.add_next(&mut written, at) {
+                            at += 1;
+                        }
+                        builder.option(meaning, written);
                     }
-                    builder.option(meaning, written);
+                    Err((reason, suggestion)) => builder.refuse(written.name_span, reason, suggestion),
                 }
-                Err((reason, suggestion)) => builder.refuse(written.name_span, reason, suggestion),
-            },
+            }
         }
     }
     builder.finish()
@@ -120,8 +123,13 @@ impl Builder {
         let sections = &mut self.line.document.sections;
         if name == "name" {
             let name = written.value.clone().unwrap_or_default();
-            let (scope, span) = (Scope::Job, written.span());
+            let global = name.starts_with("global");
+            let (scope, span) = (if global { Scope::Global } else { Scope::Job }, written.span());
             sections.push(Section { scope, name, source: 0, span, assignments: Vec::new() });
+            if global {
+                // The section's own name, not a name for the jobs that follow.
+                return;
+            }
         } else if sections.is_empty() {
             let (scope, name, span) = (Scope::Global, "global".to_owned(), written.span());
             sections.push(Section { scope, name, source: 0, span, assignments: Vec::new() });

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use iolab_options::OptionEntry;
 
-use super::arguments::{Arguments, Token};
-use super::{RUN_OPTIONS, RunOption};
+use super::arguments::{Arguments, Token, Written};
+use super::{Argument, RUN_OPTIONS, RunOption};
 use crate::collect::{engine_option, takes_no_value};
 use crate::options::OPTIONS;
 use crate::suggest::closest;
@@ -29,7 +29,7 @@ impl Meaning {
     /// Whether the next argument is its value if it has none yet.
     pub(super) fn needs_value(&self) -> bool {
         match self {
-            Meaning::Run(option) => option.argument == super::Argument::Required,
+            Meaning::Run(option) => option.argument == Argument::Required,
             Meaning::Job { needs_value, .. } => *needs_value,
         }
     }
@@ -51,6 +51,25 @@ impl Names {
             }
         }
         Names { engines }
+    }
+
+    /// Writes a one-letter name out: `-o FILE`, `-oFILE`. A name that begins a longer one is that one, as
+    /// getopt_long_only(3) has it.
+    pub(super) fn spell_out(&self, written: &mut Written) {
+        let mut letters = written.name.chars();
+        let Some(first) = letters.next().filter(|_| written.single_dash) else { return };
+        let attached = letters.as_str();
+        if !attached.is_empty() && !self.beginning_with(&written.name).is_empty() {
+            return;
+        }
+        let Some(option) = RUN_OPTIONS.iter().find(|option| option.letter == Some(first)) else { return };
+        if attached.is_empty() {
+            option.name.clone_into(&mut written.name);
+        } else if option.argument != Argument::None {
+            let value = written.value.take().map(|value| format!("={value}")).unwrap_or_default();
+            written.value = Some(format!("{attached}{value}"));
+            option.name.clone_into(&mut written.name);
+        }
     }
 
     /// The option meant by `name`.
@@ -83,11 +102,6 @@ impl Names {
     }
 
     fn exact(&self, name: &str) -> Option<Meaning> {
-        let name = match name {
-            "h" => "help",
-            "v" | "V" => "version",
-            other => other,
-        };
         let run = RUN_OPTIONS.iter().find(|option| option.name == name).map(Meaning::Run);
         run.or_else(|| find_option(name).map(job_meaning)).or_else(|| {
             let mut entries = self.engines.iter().flat_map(|table| table.iter());

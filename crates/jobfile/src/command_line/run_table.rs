@@ -22,6 +22,8 @@ pub enum Argument {
 pub struct RunOption {
     /// Name without dashes.
     pub name: &'static str,
+    /// fio's one-letter name, behind one dash.
+    pub letter: Option<char>,
     /// Whether it takes a value.
     pub argument: Argument,
     /// What the value is called in help.
@@ -38,7 +40,7 @@ const fn switch(
     summary: &'static str,
     apply: fn(&mut RunOptions, &str) -> Result<(), ValueError>,
 ) -> RunOption {
-    RunOption { name, argument: Argument::None, value_name: "", summary, unsupported: None, apply }
+    RunOption { name, letter: None, argument: Argument::None, value_name: "", summary, unsupported: None, apply }
 }
 
 const fn valued(
@@ -47,10 +49,14 @@ const fn valued(
     summary: &'static str,
     apply: fn(&mut RunOptions, &str) -> Result<(), ValueError>,
 ) -> RunOption {
-    RunOption { name, argument: Argument::Required, value_name, summary, unsupported: None, apply }
+    RunOption { name, letter: None, argument: Argument::Required, value_name, summary, unsupported: None, apply }
 }
 
 impl RunOption {
+    const fn letter(self, letter: char) -> RunOption {
+        RunOption { letter: Some(letter), ..self }
+    }
+
     const fn optional(self) -> RunOption {
         RunOption { argument: Argument::Optional, ..self }
     }
@@ -68,20 +74,24 @@ const NO_TRIGGER: &str = "there are no triggers";
 
 /// Every run option.
 pub static RUN_OPTIONS: &[RunOption] = &[
-    switch("help", "Print this page", |run, _| on(&mut run.help)),
-    switch("version", "Print the version", |run, _| on(&mut run.version)),
-    valued("output", "FILE", "Write the report to a file", |run, text| put(&mut run.output, text)),
-    valued("output-format", "LIST", "Report formats: normal, terse, json, json+", formats),
+    switch("help", "Print this page", |run, _| on(&mut run.help)).letter('h'),
+    switch("version", "Print the version", |run, _| on(&mut run.version)).letter('v'),
+    valued("output", "FILE", "Write the report to a file", |run, text| put(&mut run.output, text)).letter('o'),
+    valued("output-format", "LIST", "Report formats: normal, terse, json, json+", formats).letter('F'),
     valued("terse-version", "N", "Version of the terse report, 2 to 5", |run, text| {
         run.terse_version = u32::try_from(number(text, 2, 5)?).ok();
         Ok(())
-    }),
-    switch("minimal", "Terse report", |run, _| on(&mut run.minimal)).optional(),
-    switch("append-terse", "Terse report after the normal one", |run, _| on(&mut run.append_terse)).optional(),
-    valued("eta", "WHEN", "Show the status line: always, never or auto", eta),
+    })
+    .letter('V'),
+    switch("minimal", "Terse report", |run, _| on(&mut run.minimal)).optional().letter('m'),
+    switch("append-terse", "Terse report after the normal one", |run, _| on(&mut run.append_terse))
+        .optional()
+        .letter('f'),
+    valued("eta", "WHEN", "Show the status line: always, never or auto", eta).letter('e'),
     valued("eta-newline", "TIME", "Begin a new status line this often", |run, text| {
         time(&mut run.eta_newline_ns, text)
-    }),
+    })
+    .letter('E'),
     valued("eta-interval", "TIME", "Update the status line this often", |run, text| {
         time(&mut run.eta_interval_ns, text)?;
         match run.eta_interval_ns {
@@ -90,73 +100,96 @@ pub static RUN_OPTIONS: &[RunOption] = &[
             }
             _ => Ok(()),
         }
-    }),
+    })
+    .letter('O'),
     valued("status-interval", "TIME", "Print a full report this often", |run, text| {
         time(&mut run.status_interval_ns, text)
-    }),
-    switch("readonly", "Refuse jobs that write", |run, _| on(&mut run.readonly)),
+    })
+    .letter('L'),
+    switch("readonly", "Refuse jobs that write", |run, _| on(&mut run.readonly)).letter('r'),
     valued("section", "NAME", "Run only this section of the job files; may be repeated", |run, text| {
         add(&mut run.section, text)
-    }),
-    switch("parse-only", "Check the jobs without running them", |run, _| on(&mut run.parse_only)),
-    switch("showcmd", "Print the jobs as a command line", |run, _| on(&mut run.showcmd)),
+    })
+    .letter('x'),
+    switch("parse-only", "Check the jobs without running them", |run, _| on(&mut run.parse_only)).letter('P'),
+    switch("showcmd", "Print the jobs as a command line", |run, _| on(&mut run.showcmd)).letter('s'),
     valued("cmdhelp", "OPTION", "Explain a job option, or list all", |run, text| {
         put(&mut run.cmdhelp, if text.is_empty() { "all" } else { text })
     })
-    .optional(),
+    .optional()
+    .letter('c'),
     valued("enghelp", "ENGINE[,OPTION]", "List the engines, or explain one or its option", |run, text| {
         put(&mut run.enghelp, text)
     })
-    .optional(),
+    .optional()
+    .letter('i'),
     valued("max-jobs", "N", "Most workers", |run, text| {
         run.max_jobs = u32::try_from(number(text, 1, i64::from(u32::MAX))?).ok();
         Ok(())
-    }),
-    valued("debug", "LIST", "Print what happens inside", debug),
-    switch("warnings-fatal", "Treat warnings as errors", |run, _| on(&mut run.warnings_fatal)),
-    valued("aux-path", "DIRECTORY", "Where state files go", |run, text| put(&mut run.aux_path, text)),
+    })
+    .letter('j'),
+    valued("debug", "LIST", "Print what happens inside", debug).letter('d'),
+    switch("warnings-fatal", "Treat warnings as errors", |run, _| on(&mut run.warnings_fatal)).letter('w'),
+    valued("aux-path", "DIRECTORY", "Where state files go", |run, text| put(&mut run.aux_path, text)).letter('K'),
     valued("alloc-size", "KIB", "Accepted for compatibility; memory is allocated as needed", |run, text| {
         run.alloc_size_kib = u64::try_from(number(text, 0, i64::MAX)?).ok();
         Ok(())
-    }),
-    switch("bandwidth-log", "Write aggregate bandwidth logs", |run, _| on(&mut run.bandwidth_log)),
-    valued("latency-log", "PREFIX", "Write aggregate latency logs", |run, text| put(&mut run.latency_log, text)),
+    })
+    .letter('a'),
+    switch("bandwidth-log", "Write aggregate bandwidth logs", |run, _| on(&mut run.bandwidth_log)).letter('b'),
+    valued("latency-log", "PREFIX", "Write aggregate latency logs", |run, text| put(&mut run.latency_log, text))
+        .letter('l'),
     valued("idle-prof", "WHAT", "Measure CPU idleness: system, percpu or calibrate", idle_profile)
-        .unsupported("idleness is not measured"),
+        .unsupported("idleness is not measured")
+        .letter('I'),
     valued("trigger-file", "FILE", "Run the trigger when this file appears", |run, text| {
         put(&mut run.trigger_file, text)
     })
-    .unsupported(NO_TRIGGER),
+    .unsupported(NO_TRIGGER)
+    .letter('W'),
     valued("trigger-timeout", "TIME", "Run the trigger after this time", |run, text| {
         time(&mut run.trigger_timeout_ns, text)
     })
-    .unsupported(NO_TRIGGER),
+    .unsupported(NO_TRIGGER)
+    .letter('B'),
     valued("trigger", "COMMAND", "Command of the trigger", |run, text| put(&mut run.trigger, text))
-        .unsupported(NO_TRIGGER),
+        .unsupported(NO_TRIGGER)
+        .letter('H'),
     valued("trigger-remote", "COMMAND", "Command of the trigger on servers", |run, text| {
         put(&mut run.trigger_remote, text)
     })
-    .unsupported(NO_TRIGGER),
+    .unsupported(NO_TRIGGER)
+    .letter('J'),
     valued("inflate-log", "FILE", "Print a compressed log", |run, text| put(&mut run.inflate_log, text))
-        .unsupported("logs are not compressed"),
+        .unsupported("logs are not compressed")
+        .letter('X'),
     switch("merge-blktrace-only", "Merge traces and end", |run, _| on(&mut run.merge_blktrace_only))
-        .unsupported("traces are not merged"),
+        .unsupported("traces are not merged")
+        .letter('A'),
     valued("server", "ADDRESS", "Serve jobs to clients", |run, text| put(&mut run.server, text))
         .optional()
-        .unsupported(NO_REMOTE),
+        .unsupported(NO_REMOTE)
+        .letter('S'),
     valued("daemonize", "FILE", "Serve in the background", |run, text| put(&mut run.daemonize, text))
-        .unsupported(NO_REMOTE),
-    valued("client", "HOST", "Run the jobs on a server", |run, text| add(&mut run.client, text)).unsupported(NO_REMOTE),
+        .unsupported(NO_REMOTE)
+        .letter('D'),
+    valued("client", "HOST", "Run the jobs on a server", |run, text| add(&mut run.client, text))
+        .unsupported(NO_REMOTE)
+        .letter('C'),
     valued("remote-config", "FILE", "Job file on the server", |run, text| put(&mut run.remote_config, text))
-        .unsupported(NO_REMOTE),
+        .unsupported(NO_REMOTE)
+        .letter('R'),
     switch("cpuclock-test", "Test the processor's clock", |run, _| on(&mut run.cpuclock_test))
-        .unsupported("the clock is checked whenever it is used"),
+        .unsupported("the clock is checked whenever it is used")
+        .letter('T'),
     valued("crctest", "TYPE", "Measure checksums", |run, text| put(&mut run.crctest, text))
         .optional()
-        .unsupported("checksums are not measured"),
+        .unsupported("checksums are not measured")
+        .letter('G'),
     valued("memcpytest", "TYPE", "Measure copying of memory", |run, text| put(&mut run.memcpytest, text))
         .optional()
-        .unsupported("copying is not measured"),
+        .unsupported("copying is not measured")
+        .letter('M'),
     valued("allow-destroy", "TARGET", "Device that may be overwritten; may be repeated", |run, text| {
         add(&mut run.allow_destroy, text)
     }),

@@ -221,3 +221,29 @@ fn the_table_has_no_name_twice() {
     names.dedup();
     assert_eq!(names.len(), count);
 }
+
+#[test]
+fn one_letter_names_are_fios() {
+    let run = good(&["-o", "r.txt", "-Fjson", "-V", "5", "-r", "-x", "a", "-xb", "-L=1", "-m"]).run;
+    assert_eq!(run.output.as_deref(), Some("r.txt"));
+    assert_eq!(run.output_formats, [OutputFormat::Json]);
+    assert_eq!(run.terse_version, Some(5));
+    assert!(run.readonly && run.minimal);
+    assert_eq!(run.section, ["a", "b"]);
+    assert_eq!(run.status_interval_ns, Some(1_000_000_000));
+    // `-bs` is a name, not `-b s`; two dashes never begin a letter.
+    assert_eq!(jobs(&["--name=a", "-bs", "8k"], &[]).jobs[0].settings.sizes("bs"), Some([Some(8192); 3]));
+    assert!(refused(&["--v"]).1.contains("ambiguous"));
+    let letters: Vec<char> = RUN_OPTIONS.iter().filter_map(|option| option.letter).collect();
+    let different: std::collections::BTreeSet<char> = letters.iter().copied().collect();
+    assert_eq!(letters.len(), different.len());
+}
+
+#[test]
+fn a_name_that_begins_with_global_is_no_job() {
+    let set = jobs(&["--name=global", "--bs=8k", "--name=a", "--name=globals", "--iodepth=2", "--name=b"], &[]);
+    let names: Vec<&str> = set.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(set.jobs.iter().all(|job| job.settings.sizes("bs") == Some([Some(8192); 3])));
+    assert_eq!(set.jobs.iter().map(|job| job.settings.integer("iodepth")).collect::<Vec<_>>(), [None, Some(2)]);
+}

@@ -88,7 +88,6 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: "0",
         summary: "Never have two operations on the same bytes in flight",
-        status: Status::NotYet,
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -292,7 +292,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         details: "iolab's own. 10ms to 1h; 0 records none. Every interval has a full latency histogram for each \
                   direction, kept as the run goes on: a run that is killed keeps all but the last. `iolab report \
                   --intervals` shows them.",
-        accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0"), ("10ms", "10ms")],
+        accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0s"), ("10ms", "10ms")],
         rejects: &["x", "-1"],
         ..OptionEntry::BLANK
     },

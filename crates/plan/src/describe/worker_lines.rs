@@ -167,6 +167,7 @@ fn queue(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ),
             ("wait for at least", queue.batch_complete_min.to_string(), &["iodepth_batch_complete_min"]),
             ("collect at most", or(queue.batch_complete_max, "all there are"), &["iodepth_batch_complete_max"]),
+            ("serialize_overlap", yes(queue.serialize_overlap), &["serialize_overlap"]),
             ("refill", or(queue.low_watermark.map(|low| format!("when down to {low}")), "at once"), &["iodepth_low"]),
         ],
     );

@@ -71,7 +71,7 @@ static RING_OPTIONS: [OptionEntry; 3] = [
 
 static PSYNC: EngineDescription = engine("psync", SYNCHRONOUS, &[]);
 static MMAP: EngineDescription =
-    engine("mmap", Capabilities { direct: false, trims: false, syncs: true, ..SYNCHRONOUS }, &[]);
+    engine("mmap", Capabilities { direct: false, trims: false, syncs: true, extends_files: false, ..SYNCHRONOUS }, &[]);
 static LIBAIO: EngineDescription = engine("libaio", Capabilities { synchronous: false, ..SYNCHRONOUS }, &[]);
 static URING: EngineDescription = engine("io_uring", Capabilities { synchronous: false, ..SYNCHRONOUS }, &RING_OPTIONS);
 static NULL: EngineDescription =

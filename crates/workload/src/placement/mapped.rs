@@ -1,7 +1,9 @@
 //! Each block once where sizes vary: random starts, a map of what has been visited, operations cut to what is free.
 //!
-//! The unit of the map is the alignment. A start is drawn; if it has been visited, drawn once more; then the next free
-//! one is taken, around the end. Directions of equal alignment share a map, else each has its own.
+//! The unit of the map is the alignment. A start is drawn; if it has been visited, the next free one is taken, around
+//! the end. A size that finds less free than it needs takes what there is, even where no such size was asked for:
+//! choosing among the sizes that fit would turn the second half of every pass into the smallest size. Directions of
+//! equal alignment share a map, else each has its own.
 
 use super::{Placement, Spot};
 use crate::bitmap::Bitmap;
@@ -59,18 +61,15 @@ impl Placement for Mapped {
     #[inline]
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let map = &self.maps[if self.per_file == 1 { file } else { file * 3 + direction }];
-        let mut unit = self.generator.below(map.count());
-        if map.count() > 0 && map.is_set(unit) {
-            unit = self.generator.below(map.count());
-        }
+        let unit = self.generator.below(map.count());
         let unit = map.next_free(unit).or_else(|| map.next_free(0))?;
         let align = self.align[direction];
         let free = map.free_run(unit, self.most_units[direction]);
         let offset = unit * align;
-        let left = self.lengths[file] - offset;
+        let room = self.lengths[file] - offset;
         // Past the last unit there is less than a block, which the last operation may have.
-        let room = if unit + free == map.count() { left } else { left.min(free * align) };
-        Some(Spot { offset, room, random: true })
+        let free = if unit + free == map.count() { room } else { room.min(free * align) };
+        Some(Spot { offset, room, free, random: true })
     }
 
     #[inline]

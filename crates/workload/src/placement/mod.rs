@@ -23,8 +23,10 @@ pub(crate) use uniform::{Once, Uniform};
 pub(crate) struct Spot {
     /// Bytes from the start of the extent.
     pub(crate) offset: u64,
-    /// Bytes from there that may be used.
+    /// Bytes from there to the end: the size is drawn among those that fit.
     pub(crate) room: u64,
+    /// Bytes from there that are not visited yet: what is drawn is cut to that.
+    pub(crate) free: u64,
     /// Chosen at random, not following from the operation before.
     pub(crate) random: bool,
 }

@@ -50,7 +50,7 @@ impl Sequenced {
         let (start, end) = self.last[file][direction];
         let offset = if identical { start } else { end };
         let room = self.lengths[file].saturating_sub(offset);
-        (room >= self.least[direction]).then_some(Spot { offset, room, random: false })
+        (room >= self.least[direction]).then_some(Spot { offset, room, free: room, random: false })
     }
 }
 

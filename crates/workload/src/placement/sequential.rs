@@ -26,7 +26,7 @@ impl Placement for Sequential {
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let offset = self.next[file][direction];
         let room = self.lengths[file].saturating_sub(offset);
-        (room >= self.least[direction]).then_some(Spot { offset, room, random: false })
+        (room >= self.least[direction]).then_some(Spot { offset, room, free: room, random: false })
     }
 
     #[inline]
@@ -85,7 +85,7 @@ impl Placement for Skipping {
             Some(offset) => offset,
             None => self.first(length, least),
         };
-        fits(&offset).then(|| Spot { offset, room: length - offset, random: false })
+        fits(&offset).then(|| Spot { offset, room: length - offset, free: length - offset, random: false })
     }
 
     #[inline]

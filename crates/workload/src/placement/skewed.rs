@@ -59,7 +59,8 @@ impl Placement for Skewed {
     #[inline(always)]
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let offset = self.samplers[file][direction].draw(&mut self.generator) * self.align[direction];
-        Some(Spot { offset, room: self.lengths[file] - offset, random: true })
+        let room = self.lengths[file] - offset;
+        Some(Spot { offset, room, free: room, random: true })
     }
 
     #[inline]

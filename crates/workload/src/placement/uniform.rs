@@ -36,7 +36,7 @@ impl Placement for Uniform {
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let FilePlaces { places, length } = &self.files[file];
         let offset = self.generator.below(places[direction]) * self.align[direction];
-        Some(Spot { offset, room: length - offset, random: true })
+        Some(Spot { offset, room: length - offset, free: length - offset, random: true })
     }
 
     #[inline]
@@ -83,7 +83,8 @@ impl<W: Walk> Placement for Once<W> {
     fn place(&mut self, file: usize, direction: usize) -> Option<Spot> {
         let walk = if self.per_file == 1 { file } else { file * 3 + direction };
         let offset = self.walks[walk].next()? * self.shape.align[direction];
-        Some(Spot { offset, room: self.lengths[file] - offset, random: true })
+        let room = self.lengths[file] - offset;
+        Some(Spot { offset, room, free: room, random: true })
     }
 
     #[inline]

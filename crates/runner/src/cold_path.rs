@@ -1,0 +1,114 @@
+//! What the hot loop leaves aside: new batches, refusals, flushes, short transfers, errors, the end.
+
+use iolab_engine::{Completion, Lane, Submission, Wait};
+use iolab_measure::Recorder;
+
+use crate::counting::sample_of;
+use crate::hot_loop::{HotLoop, Pause};
+use crate::pacing::Pacer;
+
+impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
+    /// The next operations of the stream, or of its next pass.
+    #[cold]
+    pub(crate) fn refill(&mut self) -> bool {
+        if self.stream.fill(&mut self.batch) == 0 {
+            if !self.watch.begin_next_pass() {
+                return false;
+            }
+            self.stream.restart();
+            // A pass without operations would be followed by passes without operations, for ever.
+            return self.stream.fill(&mut self.batch) > 0;
+        }
+        true
+    }
+
+    /// Everything but plain success: flushes, short transfers, errors.
+    #[cold]
+    fn unusual(&mut self, completion: Completion, now: u64) {
+        let slot = *self.slots.get(completion.slot);
+        if completion.result >= 0 && slot.op.kind.is_sync() {
+            self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
+        } else if completion.result > 0 && !slot.op.kind.is_sync() && (completion.result as u32) < slot.op.length {
+            if self.resubmit_rest(completion, now) {
+                return;
+            }
+        } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
+            if slot.op.kind.is_sync() {
+                self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
+            } else {
+                self.recorder.completed(&sample_of(&slot, now));
+            }
+        } else {
+            self.watch.look_at_once();
+        }
+        self.pacer.completed(now);
+        self.pacer.freed(&slot.op);
+        self.slots.take_back(completion.slot);
+        self.in_flight -= 1;
+    }
+
+    /// Sends what a short transfer left undone. The slot stays the lane's, its stamps stay those of the whole.
+    fn resubmit_rest(&mut self, completion: Completion, now: u64) -> bool {
+        let slot = self.slots.get_mut(completion.slot);
+        let moved = completion.result as u32;
+        slot.op.offset += u64::from(moved);
+        slot.op.buffer_offset += moved;
+        slot.op.length -= moved;
+        let op = slot.op;
+        if let Some(direction) = op.kind.direction() {
+            self.recorder.tally().short[direction.index()] += 1;
+        }
+        if self.lane.submit(&op) == Submission::Accepted {
+            if self.lane.flush().is_ok() {
+                return true;
+            }
+        } else {
+            self.trouble.refused(&op, libc::EAGAIN, &mut self.recorder);
+        }
+        self.watch.look_at_once();
+        let _ = now;
+        false
+    }
+
+    /// Collects what is in flight; nothing new is sent.
+    #[cold]
+    pub(crate) fn drain(&mut self) -> u64 {
+        const PATIENCE_NS: u64 = 100_000_000;
+        if self.unflushed > 0 {
+            self.flush();
+        }
+        let mut now = self.clock.now_ns();
+        while self.in_flight > 0 && !self.trouble.lane_is_broken() && !self.watch.abandon() {
+            now = self.collect(Wait { at_least: 1, timeout_ns: PATIENCE_NS });
+        }
+        for direction in self.slots.held().filter_map(|op| op.kind.direction()) {
+            self.recorder.tally().dropped[direction.index()] += 1;
+        }
+        self.trouble.abandoned(self.in_flight);
+        now
+    }
+    /// The lane is full, or will not have this operation.
+    #[cold]
+    pub(crate) fn not_accepted(&mut self, answer: Submission) -> Pause {
+        if let Submission::Refused(errno) = answer
+            && let Some(op) = self.batch.pop_front()
+        {
+            self.trouble.refused(&op, errno, &mut self.recorder);
+            self.watch.look_at_once();
+        }
+        Pause::Full
+    }
+
+    /// Looks after the completions that the counting passed over.
+    #[cold]
+    pub(crate) fn unusual_ones(&mut self, now: u64) {
+        for index in 0..self.done.as_slice().len() {
+            let completion = self.done.as_slice()[index];
+            let slot = self.slots.get(completion.slot);
+            // Slots already taken back have been counted.
+            if slot.lanes && !slot.is_plain(completion.result) {
+                self.unusual(completion, now);
+            }
+        }
+    }
+}

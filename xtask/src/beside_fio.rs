@@ -1,0 +1,191 @@
+//! `cargo xtask beside-fio`: does a job give the same bandwidth, IOPS and latencies under fio and under iolab?
+//!
+//! Every case runs several times under both programs, alternating, on the same laid-out file (and, for root, on the
+//! kernel's RAM disk). What comes out is a table of medians and ratios, with a verdict for each figure. Nothing is
+//! compared with a stored number: the two programs share the minute, the file and the machine.
+//!
+//! The programs are the installed `fio` and this workspace's release build. This is not a test of what the options
+//! mean; it is a test of what is measured.
+
+mod cases;
+mod ground;
+mod side;
+mod table;
+mod verdict;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::repository::Repository;
+use cases::Case;
+use ground::Ground;
+use side::{FIGURES, Figures};
+use table::{Row, Table};
+
+const PAGE: &str = "docs/beside-fio.md";
+const BEGIN: &str = "<!-- tables: written by cargo xtask beside-fio --write -->";
+const END: &str = "<!-- end of tables -->";
+
+/// What the command line asks for.
+#[derive(Debug, Clone, PartialEq)]
+struct Wanted {
+    small: bool,
+    pairs: usize,
+    runtime_ms: u64,
+    megabytes: u64,
+    folder: PathBuf,
+    only: Option<String>,
+    ram_disk: bool,
+    json: Option<PathBuf>,
+    write: bool,
+}
+
+const USAGE: &str = "\
+usage: cargo xtask beside-fio [--small] [--pairs=5] [--runtime-ms=2000] [--megabytes=512] [--folder=target]
+                              [--only=WORDS] [--ram-disk] [--json=FILE] [--write]";
+
+fn wanted(words: &[&str]) -> Result<Wanted, String> {
+    let small = words.contains(&"--small");
+    let (pairs, runtime_ms, megabytes) = if small { (2, 200, 16) } else { (5, 2000, 512) };
+    let mut wanted = Wanted {
+        small,
+        pairs,
+        runtime_ms,
+        megabytes,
+        folder: PathBuf::from("target"),
+        only: None,
+        ram_disk: false,
+        json: None,
+        write: false,
+    };
+    for word in words {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let number = || value.parse::<u64>().ok().filter(|number| *number > 0).ok_or(USAGE.to_owned());
+        match name {
+            "--small" => {}
+            "--pairs" => wanted.pairs = number()? as usize,
+            "--runtime-ms" => wanted.runtime_ms = number()?,
+            "--megabytes" => wanted.megabytes = number()?,
+            "--folder" => wanted.folder = PathBuf::from(value),
+            "--only" => wanted.only = Some(value.to_owned()),
+            "--ram-disk" => wanted.ram_disk = true,
+            "--json" => wanted.json = Some(PathBuf::from(value)),
+            "--write" => wanted.write = true,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    Ok(wanted)
+}
+
+/// Runs what the words ask for, prints a line for each case as it is done, and the summary.
+pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String> {
+    let wanted = wanted(words)?;
+    let programs = Programs::find(repository)?;
+    let mut cases = cases::all(wanted.small);
+    cases.retain(|case| wanted.only.as_ref().is_none_or(|only| case.name.contains(only.as_str())));
+    let mut tables = vec![compare(&programs, &cases, &Ground::file(&wanted.folder, wanted.megabytes << 20)?, &wanted)?];
+    if wanted.ram_disk {
+        tables.push(compare(&programs, &cases, &Ground::ram_disk(wanted.megabytes << 20)?, &wanted)?);
+    }
+    if let Some(path) = &wanted.json {
+        let text = serde_json::to_string_pretty(&table::json(&tables)).map_err(|error| error.to_string())?;
+        std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    if wanted.write { write_page(repository, &programs, &wanted, &tables) } else { Ok(()) }
+}
+
+/// The two that are compared.
+struct Programs {
+    fio: PathBuf,
+    fio_version: String,
+    iolab: PathBuf,
+}
+
+impl Programs {
+    fn find(repository: &Repository) -> Result<Programs, String> {
+        let answer = Command::new("fio").arg("--version").output().map_err(|error| format!("fio: {error}"))?;
+        let fio_version = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--release", "--quiet", "--package", "iolab"]).current_dir(&repository.root);
+        if !build.status().is_ok_and(|status| status.success()) {
+            return Err("the release build failed".to_owned());
+        }
+        // This program lies in the same target folder, under debug or release.
+        let this = std::env::current_exe().map_err(|error| error.to_string())?;
+        let target = this.ancestors().nth(2).ok_or("this program lies in no target folder")?;
+        Ok(Programs { fio: PathBuf::from("fio"), fio_version, iolab: target.join("release/fio") })
+    }
+}
+
+fn compare(programs: &Programs, cases: &[Case], ground: &Ground, wanted: &Wanted) -> Result<Table, String> {
+    println!("on {} (fio/iolab, ratio; ▲▼: beyond the noise)", ground.name);
+    let mut table = Table { ground: ground.name.clone(), rows: Vec::new() };
+    for case in cases {
+        let runs = alternate(programs, case, ground, wanted)?;
+        for (index, direction) in case.directions.iter().enumerate() {
+            let name = match case.directions.len() {
+                1 => case.name.clone(),
+                _ => format!("{}: {direction}", case.name),
+            };
+            let of = |side: &[Vec<Figures>], figure: usize| -> Vec<f64> {
+                side.iter().map(|run| run[index][figure]).collect()
+            };
+            let figures =
+                (0..FIGURES.len()).map(|figure| verdict::compare(&of(&runs.0, figure), &of(&runs.1, figure))).collect();
+            let row = Row { name, figures };
+            println!("{}", table::text_line(&row));
+            table.rows.push(row);
+        }
+    }
+    println!("{}", table::summary(&table));
+    Ok(table)
+}
+
+type Runs = (Vec<Vec<Figures>>, Vec<Vec<Figures>>);
+
+/// Both programs in turn; which goes first changes from pair to pair, so that neither always follows the other.
+fn alternate(programs: &Programs, case: &Case, ground: &Ground, wanted: &Wanted) -> Result<Runs, String> {
+    let run = |program: &Path| side::run(program, case, ground, wanted.runtime_ms);
+    let mut runs = (Vec::new(), Vec::new());
+    for pair in 0..wanted.pairs {
+        if pair % 2 == 0 {
+            runs.0.push(run(&programs.fio)?);
+            runs.1.push(run(&programs.iolab)?);
+        } else {
+            runs.1.push(run(&programs.iolab)?);
+            runs.0.push(run(&programs.fio)?);
+        }
+    }
+    Ok(runs)
+}
+
+/// Puts the tables between the page's marks; what is written around them stays.
+fn write_page(repository: &Repository, programs: &Programs, wanted: &Wanted, tables: &[Table]) -> Result<(), String> {
+    let path = repository.root.join(PAGE);
+    let page = std::fs::read_to_string(&path).map_err(|error| format!("{PAGE}: {error}"))?;
+    let (head, rest) = page.split_once(BEGIN).ok_or(format!("{PAGE} has no line {BEGIN}"))?;
+    let (_, tail) = rest.split_once(END).ok_or(format!("{PAGE} has no line {END}"))?;
+    let facts = format!(
+        "{} against this repository's release build; {} alternating pairs of {} ms for each job.",
+        programs.fio_version, wanted.pairs, wanted.runtime_ms
+    );
+    let tables: Vec<String> = tables.iter().map(table::markdown).collect();
+    let page = format!("{head}{BEGIN}\n\n{facts}\n\n{}\n{END}{tail}", tables.join("\n"));
+    std::fs::write(&path, page).map_err(|error| format!("{PAGE}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_read() {
+        let read = wanted(&["--small", "--pairs=3", "--only=psync", "--json=x"]).unwrap();
+        assert_eq!((read.small, read.pairs, read.runtime_ms), (true, 3, 200));
+        assert_eq!((read.only.as_deref(), read.json), (Some("psync"), Some(PathBuf::from("x"))));
+        assert_eq!(wanted(&[]).unwrap().pairs, 5);
+        for bad in ["--pairs=0", "--pairs=many", "--what"] {
+            assert!(wanted(&[bad]).is_err(), "{bad}");
+        }
+    }
+}

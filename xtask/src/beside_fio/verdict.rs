@@ -1,0 +1,103 @@
+//! Whether two programs gave the same figure, judged from runs that alternated.
+//!
+//! Each run of one program has a neighbour in time of the other, and both saw the same state of a shared machine;
+//! so it is the ratios of neighbours that are judged, not the two heaps. If both programs are alike, a ratio is as
+//! likely to be above one as below: the figure counts as the same unless every ratio falls on one side (the sign
+//! test; with five pairs two alike programs look different in one case of sixteen) and the middle ratio is farther
+//! from one than the resolution of the figures, a histogram's bucket.
+
+/// Relative width of a latency bucket of fio's histogram: 1/64 of its magnitude.
+const RESOLUTION: f64 = 1.0 / 64.0;
+
+/// How a figure of iolab's stands to fio's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Not to be told apart.
+    Same,
+    /// iolab's is higher in every pair.
+    Higher,
+    /// iolab's is lower in every pair.
+    Lower,
+}
+
+impl Verdict {
+    /// As the tables say it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Verdict::Same => "same",
+            Verdict::Higher => "higher",
+            Verdict::Lower => "lower",
+        }
+    }
+}
+
+/// One figure of both programs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Comparison {
+    pub(super) fio: Spread,
+    pub(super) iolab: Spread,
+    /// Middle, smallest and largest of the ratios iolab/fio of neighbouring runs.
+    pub(super) ratio: Spread,
+    pub(super) verdict: Verdict,
+}
+
+/// Middle and ends of several values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+}
+
+/// Compares runs; the same position is the same pair.
+pub(super) fn compare(fio: &[f64], iolab: &[f64]) -> Comparison {
+    let ratios: Vec<f64> =
+        fio.iter().zip(iolab).map(|(fio, iolab)| if *fio > 0.0 { iolab / fio } else { 1.0 }).collect();
+    let ratio = spread(&ratios);
+    let verdict = if (ratio.median - 1.0).abs() <= RESOLUTION {
+        Verdict::Same
+    } else if ratio.min > 1.0 {
+        Verdict::Higher
+    } else if ratio.max < 1.0 {
+        Verdict::Lower
+    } else {
+        Verdict::Same
+    };
+    Comparison { fio: spread(fio), iolab: spread(iolab), ratio, verdict }
+}
+
+fn spread(values: &[f64]) -> Spread {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+    let middle = sorted.len() / 2;
+    let median = if sorted.len() % 2 == 1 { at(middle) } else { (at(middle.saturating_sub(1)) + at(middle)) / 2.0 };
+    Spread { median, min: at(0), max: at(sorted.len().saturating_sub(1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_sided_and_visible_differences_count() {
+        for (fio, iolab, expected) in [
+            ([100.0, 110.0, 90.0], [101.0, 108.0, 91.0], Verdict::Same),
+            ([100.0, 200.0, 300.0], [110.0, 220.0, 330.0], Verdict::Higher),
+            ([100.0, 200.0, 300.0], [90.0, 180.0, 270.0], Verdict::Lower),
+            // All above, yet by less than a bucket.
+            ([100.0, 200.0, 300.0], [101.0, 202.0, 303.0], Verdict::Same),
+            // Far apart in the middle, but not always on one side.
+            ([100.0, 200.0, 300.0], [150.0, 300.0, 290.0], Verdict::Same),
+        ] {
+            assert_eq!(compare(&fio, &iolab).verdict, expected, "{fio:?} {iolab:?}");
+        }
+    }
+
+    #[test]
+    fn ratios_are_of_neighbours() {
+        let found = compare(&[100.0, 1000.0], &[200.0, 1000.0]);
+        assert_eq!(found.ratio, Spread { median: 1.5, min: 1.0, max: 2.0 });
+        assert_eq!(found.fio, Spread { median: 550.0, min: 100.0, max: 1000.0 });
+    }
+}
