@@ -70,8 +70,17 @@ impl Output {
         if self.snapshots && self.has_json() { self.write("[\n") } else { Ok(()) }
     }
 
-    /// One report; more of them may follow.
+    /// A report of the run so far. Where the output is to be one JSON document, it goes to standard error, for the
+    /// person who asked.
     pub(crate) fn report(&mut self, recording: &Recording) -> Result<()> {
+        if self.has_json() && !self.snapshots {
+            let text = render(recording, Format::Normal, false);
+            return std::io::stderr().write_all(text.as_bytes()).context("writing to standard error");
+        }
+        self.add(recording)
+    }
+
+    fn add(&mut self, recording: &Recording) -> Result<()> {
         if self.documents > 0 && self.snapshots && self.has_json() {
             self.write(",\n")?;
         }
@@ -91,7 +100,7 @@ impl Output {
 
     /// The last report.
     pub(crate) fn finish(&mut self, recording: &Recording) -> Result<()> {
-        self.report(recording)?;
+        self.add(recording)?;
         if self.snapshots && self.has_json() { self.write("]\n") } else { Ok(()) }
     }
 

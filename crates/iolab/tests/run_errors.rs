@@ -52,6 +52,10 @@ fn a_huge_job_file_runs_or_is_refused_in_one_sentence() {
 fn places_that_are_not_there_or_too_small() {
     let lab = Lab::new();
     lab.job("[a]\nrw=write\nsize=1m\ndirectory=no/such\n").ended(2, "no/such is not a directory");
+    lab.job("[a]\nioengine=psync\nrw=write\nsize=1m\nfilename=no/such/file\n")
+        .ended(1, "no/such/file: laying out: No such file or directory");
+    lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=no/such/file\n")
+        .ended(1, "no/such/file: laying out: No such file or directory");
     lab.file("small", vec![1; 8192]);
     // What would be overwritten is looked at before, what is read only then.
     for (direction, code) in [("read", 1), ("write", 3)] {

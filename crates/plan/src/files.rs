@@ -45,6 +45,9 @@ pub struct LayoutPlan {
     pub create_only: bool,
     /// Whether files may be created.
     pub allow_create: bool,
+    /// Whether missing folders of files are made, too, as fio does.
+    #[serde(default)]
+    pub make_folders: bool,
     /// How space is reserved.
     pub fallocate: Fallocate,
     /// `posix_fadvise` on open.

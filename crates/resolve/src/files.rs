@@ -6,9 +6,9 @@ use iolab_engine::FileUse;
 use iolab_options::Direction;
 use iolab_plan::{FadviseHint, Fallocate, FileSync, LayoutPlan, Pattern, WriteHint};
 
-use crate::PathKind;
 use crate::job::Job;
 use crate::names::{Keywords, below, generate, split};
+use crate::{Mode, PathKind};
 
 /// Most files of one worker: operations name files by 32-bit numbers, and plans list them.
 const MOST_FILES: u32 = 10_000_000;
@@ -42,6 +42,8 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
         create_fsync: flag("create_fsync", true),
         create_only: flag("create_only", false),
         allow_create: flag("allow_file_create", true),
+        // A folder that is not there is a mistake more often than a wish; only the drop-in makes it.
+        make_folders: job.request.mode == Mode::Fio && flag("allow_file_create", true),
         fallocate: fallocate(job),
         fadvise: fadvise(job),
         write_hint: write_hint(job),

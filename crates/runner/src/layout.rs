@@ -11,7 +11,7 @@ use iolab_plan::{BufferContent, Fallocate, Plan, WorkerPlan};
 use iolab_workload::BufferFiller;
 use rustix::fs::FallocateFlags;
 
-use crate::open_files::{fatal, holds_nothing, mark, reads};
+use crate::open_files::{fatal, holds_nothing, make_folder_of, mark, reads};
 use crate::registry::EngineEntry;
 use crate::trouble::Fatal;
 use crate::{Observer, engine_of};
@@ -105,6 +105,9 @@ fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<
 fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<File, Fatal> {
     let context = |what: &str| format!("{}: {what}", path.display());
     let layout = &task.worker.layout;
+    if layout.make_folders {
+        make_folder_of(path)?;
+    }
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(layout.allow_create).truncate(false);
     let fresh = holds_nothing(path);

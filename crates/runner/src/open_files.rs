@@ -97,6 +97,15 @@ pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
     Fatal { errno, message: format!("{what}: {}{advice}", errno_text(errno)) }
 }
 
+/// Makes the folder a file is to be made in.
+pub(crate) fn make_folder_of(file: &Path) -> Result<(), Fatal> {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => std::fs::create_dir_all(folder)
+            .map_err(|error| fatal(&format!("{}: making the folder", folder.display()), &error)),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn writes(plan: &WorkerPlan) -> bool {
     plan.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
 }
@@ -119,6 +128,9 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Fatal> {
     options.read(reads(plan) || plan.engine.name == "mmap" || !writing).write(writing).custom_flags(flags);
     if writing && layout.allow_create && !file.block_device {
         options.create(true);
+    }
+    if writing && layout.make_folders && !file.block_device {
+        make_folder_of(&file.path)?;
     }
     let fresh = writing && !file.block_device && holds_nothing(&file.path);
     let handle = options.open(&file.path).map_err(|error| {
