@@ -4,8 +4,11 @@
 //! line in [`TARGETS`], a binary in `fuzz/fuzz_targets`, an entry in `fuzz/Cargo.toml`; the smoke test checks
 //! that they agree. [`CANARY`] has a bug on purpose: a fuzzer that does not find it is broken.
 
+use std::sync::LazyLock;
+
 use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
 use iolab_options::OptionEntry;
+use iolab_recording::partial::{self, Partial};
 use iolab_recording::{LogEntry, Recording};
 
 /// One target.
@@ -49,6 +52,17 @@ pub const TARGETS: &[Target] = &[
         ],
         words: &["\"workers\":", "[]", "{}", "null", "true", "-1", "1e999", "18446744073709551616", "\"iolab_recording\":1"],
         run: recording_reader,
+    },
+    Target {
+        name: "partial_recording",
+        seeds: &[
+            b"iolab partial 1\n\x02\0\0\0\0\0\0\0\x01{}",
+            // An interval of 100 ns with two reads of 3 and 5 ns, after which the worker ends.
+            b"\x19\x03\0\0\x64\0\x02\x08\x09\x03\x02\x08\0\0\0\0\0\0A@\x04\0\x03\x01\x01\x01\x03\x04{}",
+            b"\x04\x02\xe8\x07\x05\x03\0\x64\0",
+        ],
+        words: &["\u{1}", "\u{2}", "\u{4}", "\u{0}\u{2}\u{8}\u{9}", "\u{7f}", "{\"number\":0}"],
+        run: partial_recording,
     },
     Target {
         name: "log_entry",
@@ -136,6 +150,39 @@ fn recording_reader(input: &[u8]) {
         let again = Recording::from_json(&recording.to_json());
         assert_eq!(again.ok().as_ref(), Some(&recording), "a recording changes when it is saved");
     }
+}
+
+/// Partial recordings: as the bytes are, and as entries with right checksums around them (a length, then a kind,
+/// then the content). What is read makes a recording, which survives being saved.
+fn partial_recording(input: &[u8]) {
+    let mut forged = partial_start();
+    let mut rest = input;
+    while let Some((length, more)) = rest.split_first() {
+        let (entry, next) = more.split_at(usize::from(*length).min(more.len()));
+        rest = next;
+        if let Some((kind, payload)) = entry.split_first() {
+            forged.extend(partial::forged(*kind, payload));
+        }
+    }
+    for bytes in [input, &forged] {
+        let Ok(partial) = Partial::read(bytes) else { continue };
+        assert!(partial.damage.is_none_or(|damage| damage.at_byte < bytes.len() as u64));
+        let recording = partial.into_recording();
+        let again = Recording::from_json(&recording.to_json());
+        assert_eq!(again.ok().as_ref(), Some(&recording), "a rebuilt recording changes when it is saved");
+    }
+}
+
+/// A beginning whose plan has one worker, number 0.
+pub fn partial_start() -> Vec<u8> {
+    static START: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let empty = TARGETS.iter().find(|target| target.name == "recording_reader").map(|target| target.seeds[0]);
+        let text = empty.and_then(|seed| std::str::from_utf8(seed).ok()).unwrap_or_default();
+        let worker = include_str!("../../crates/recording/tests/worker_plan.json");
+        let text = text.replacen("\"workers\":[]", &format!("\"workers\":[{worker}]"), 1);
+        Recording::from_json(&text).map(|recording| partial::start(&recording)).unwrap_or_default()
+    });
+    START.clone()
 }
 
 /// Bytes that decode encode to the same bytes.

@@ -122,6 +122,7 @@ pub fn try_run(
         host: HostFacts::default(),
         clock: clock.clone(),
         spool_folder: std::env::temp_dir(),
+        stream: None,
         interrupts,
         observer,
     })

@@ -31,6 +31,16 @@ fn the_recording_seed_is_a_recording() {
 }
 
 #[test]
+fn the_partial_seed_reaches_the_entries() {
+    let target = targets::TARGETS.iter().find(|target| target.name == "partial_recording").unwrap();
+    let interval = &target.seeds[1][1..][..usize::from(target.seeds[1][0])];
+    let bytes = [targets::partial_start(), iolab_recording::partial::forged(3, &interval[1..])].concat();
+    let partial = iolab_recording::partial::Partial::read(&bytes).unwrap();
+    assert_eq!(partial.damage, None);
+    assert_eq!(partial.into_recording().workers[0].directions[0].lat.max, 5);
+}
+
+#[test]
 fn the_canary_is_found() {
     let canary = targets::CANARY;
     assert!(smoke(canary.run, canary.seeds, canary.words, 20_000).is_err(), "the fuzzer misses a planted bug");

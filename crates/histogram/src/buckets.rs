@@ -1,6 +1,7 @@
 //! Bucket arithmetic and the dense, live histogram.
 
-use crate::SparseHistogram;
+use crate::packed::put_varint;
+use crate::{LONGEST_DIFFERENCE, SparseHistogram};
 
 const SUB_BITS: u32 = 6;
 /// Groups of 64 buckets: the last covers 2^45 to 2^46 ns.
@@ -41,15 +42,61 @@ pub const fn bucket_middle(index: usize) -> u64 {
 #[derive(Clone)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
+    // Of the values since the last `difference`: their extremes say which buckets have changed.
     min: u64,
     max: u64,
     sum: u64,
     sum_of_squares: f64,
+    earlier: Moments,
+}
+
+/// Extremes and sums of the values before the last `difference`.
+#[derive(Clone, Copy)]
+struct Moments {
+    min: u64,
+    max: u64,
+    sum: u128,
+    sum_of_squares: f64,
+}
+
+const NOTHING: Moments = Moments { min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0.0 };
+
+/// The counts of a histogram at its last [`Histogram::difference`].
+#[derive(Clone)]
+pub struct Baseline {
+    counts: Box<[u64]>,
+}
+
+impl std::fmt::Debug for Baseline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Baseline").finish_non_exhaustive()
+    }
+}
+
+impl Default for Baseline {
+    fn default() -> Self {
+        Baseline::new()
+    }
+}
+
+impl Baseline {
+    /// That of an empty histogram (21 KiB, of which only what is used is ever touched).
+    pub fn new() -> Baseline {
+        Baseline { counts: vec![0; BUCKETS].into() }
+    }
+
+    /// Back to that of an empty histogram.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+    }
 }
 
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Histogram").field("count", &self.count()).field("max", &self.max).finish_non_exhaustive()
+        f.debug_struct("Histogram")
+            .field("count", &self.count())
+            .field("max", &self.moments().max)
+            .finish_non_exhaustive()
     }
 }
 
@@ -62,7 +109,14 @@ impl Default for Histogram {
 impl Histogram {
     /// An empty histogram (21 KiB).
     pub fn new() -> Histogram {
-        Histogram { counts: Box::new([0; BUCKETS]), min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0.0 }
+        Histogram {
+            counts: Box::new([0; BUCKETS]),
+            min: u64::MAX,
+            max: 0,
+            sum: 0,
+            sum_of_squares: 0.0,
+            earlier: NOTHING,
+        }
     }
 
     /// Counts one value.
@@ -93,19 +147,71 @@ impl Histogram {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine += theirs;
         }
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        self.sum = self.sum.wrapping_add(other.sum);
-        self.sum_of_squares += other.sum_of_squares;
+        // What is merged belongs to no interval of ours, but its buckets have to be found by the next difference.
+        let theirs = other.moments();
+        self.min = self.min.min(theirs.min);
+        self.max = self.max.max(theirs.max);
+        self.earlier.sum += theirs.sum;
+        self.earlier.sum_of_squares += theirs.sum_of_squares;
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.counts.fill(0);
+        self.earlier = NOTHING;
+        self.forget_moments();
+    }
+
+    fn forget_moments(&mut self) {
         self.min = u64::MAX;
         self.max = 0;
         self.sum = 0;
         self.sum_of_squares = 0.0;
+    }
+
+    /// Extremes and sums of all values.
+    fn moments(&self) -> Moments {
+        Moments {
+            min: self.min.min(self.earlier.min),
+            max: self.max.max(self.earlier.max),
+            sum: self.earlier.sum + u128::from(self.sum),
+            sum_of_squares: self.earlier.sum_of_squares + self.sum_of_squares,
+        }
+    }
+
+    /// Appends what was added since the last call with this `baseline` to `bytes`, in the form that
+    /// [`crate::PackedHistogram::take`] reads, and brings the baseline up to date. Looks only at buckets between the
+    /// extremes of what was added; allocates nothing when `bytes` has room for [`LONGEST_DIFFERENCE`] more.
+    ///
+    /// Returns whether there was anything; if not, nothing is appended. A histogram has one baseline: the extremes
+    /// are those since the last difference, whoever asked for it.
+    pub fn difference(&mut self, baseline: &mut Baseline, bytes: &mut Vec<u8>) -> bool {
+        if self.min > self.max {
+            return false;
+        }
+        bytes.reserve(LONGEST_DIFFERENCE);
+        put_varint(bytes, self.min);
+        put_varint(bytes, self.max - self.min);
+        put_varint(bytes, self.sum);
+        bytes.extend_from_slice(&self.sum_of_squares.to_le_bytes());
+        let length_at = bytes.len();
+        bytes.extend_from_slice(&[0; 2]);
+        let changed = bucket_of(self.min)..=bucket_of(self.max);
+        let mut next = 0;
+        for index in changed {
+            let (now, before) = (self.counts[index], &mut baseline.counts[index]);
+            if now != *before {
+                put_varint(bytes, (index - next) as u64);
+                put_varint(bytes, now - *before);
+                *before = now;
+                next = index + 1;
+            }
+        }
+        let length = (bytes.len() - length_at - 2) as u16;
+        bytes[length_at..length_at + 2].copy_from_slice(&length.to_le_bytes());
+        self.earlier = self.moments();
+        self.forget_moments();
+        true
     }
 
     /// Number of values counted.
@@ -122,14 +228,9 @@ impl Histogram {
     pub fn to_sparse(&self) -> SparseHistogram {
         let buckets = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         let buckets: Vec<(u32, u64)> = buckets.map(|(index, count)| (index as u32, *count)).collect();
-        SparseHistogram {
-            count: buckets.iter().map(|bucket| bucket.1).sum(),
-            min: if buckets.is_empty() { 0 } else { self.min },
-            max: self.max,
-            sum: u128::from(self.sum),
-            sum_of_squares: self.sum_of_squares,
-            buckets,
-        }
+        let Moments { min, max, sum, sum_of_squares } = self.moments();
+        let min = if buckets.is_empty() { 0 } else { min };
+        SparseHistogram { count: buckets.iter().map(|bucket| bucket.1).sum(), min, max, sum, sum_of_squares, buckets }
     }
 }
 

@@ -8,7 +8,9 @@
 //! squares are kept exactly beside the buckets, and no percentile is reported beyond the true maximum.
 
 mod buckets;
+mod packed;
 mod sparse;
 
-pub use buckets::{BUCKETS, FIO_BUCKETS, Histogram, bucket_low, bucket_middle, bucket_of};
+pub use buckets::{BUCKETS, Baseline, FIO_BUCKETS, Histogram, bucket_low, bucket_middle, bucket_of};
+pub use packed::{LONGEST_DIFFERENCE, PackedBuckets, PackedHistogram, put_varint, take_varint};
 pub use sparse::SparseHistogram;

@@ -64,7 +64,7 @@ pub(crate) struct JobArguments {
 /// What to render, how, where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArguments {
-    /// Recording (`.iolab`)
+    /// Recording (`.iolab`), or what a killed run left of it (`.iolab.partial`)
     pub(crate) recording: PathBuf,
     /// `normal`, `terse`, `json`, `json+`; several with commas
     #[arg(long, default_value = "normal", value_delimiter = ',')]
@@ -72,6 +72,10 @@ pub(crate) struct ReportArguments {
     /// Version of the terse format, 2 to 5
     #[arg(long, default_value_t = 3)]
     pub(crate) terse_version: u32,
+    /// The intervals instead: `json`, a line for each interval, job and direction; or `table`
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "json",
+          value_parser = ["json", "table"], conflicts_with = "output_format")]
+    pub(crate) intervals: Option<String>,
     /// File instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<String>,

@@ -107,8 +107,12 @@ pub(crate) fn check_safety(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Resu
     Err(Failure::refused(format!("iolab: refused\n  {}", verdict.refusals.join("\n  "))))
 }
 
-/// Plan to recording.
-pub(crate) fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<(Recording, Vec<Option<File>>), Failure> {
+/// Plan to recording; `stream` takes the partial recording of the run as it goes on.
+pub(crate) fn run(
+    plan: &Plan,
+    stream: Option<File>,
+    observer: &mut dyn Observer,
+) -> Result<(Recording, Vec<Option<File>>), Failure> {
     iolab_process::count_signals();
     let (clock, unfit) = Clock::best();
     let host = iolab_observe::System::live().host_facts(clock.name(), std::env::args().collect());
@@ -118,6 +122,7 @@ pub(crate) fn run(plan: &Plan, observer: &mut dyn Observer) -> Result<(Recording
         host,
         clock,
         spool_folder: std::env::temp_dir(),
+        stream,
         interrupts: &iolab_process::INTERRUPTS,
         observer,
     };

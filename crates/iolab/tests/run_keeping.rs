@@ -55,7 +55,7 @@ fn what_cannot_be_kept_is_said_and_the_figures_are_printed() {
         let ios = done.json()["jobs"][0]["read"]["total_ios"].as_u64();
         assert!(ios.is_some_and(|ios| ios > 0), "{option}: {done:?}");
     }
-    assert!(!disk.path("r.iolab").exists() && !disk.path("r.iolab.partial").exists(), "no half recording is left");
+    assert!(!disk.path("r.iolab").exists() && !disk.path("r.iolab.new").exists(), "no half recording is left");
     for device in ["/dev/full", "/dev/null"] {
         use std::os::unix::fs::FileTypeExt;
         assert!(std::fs::metadata(device).unwrap().file_type().is_char_device(), "{device} is no longer a device");

@@ -5,6 +5,7 @@ use iolab_histogram::Histogram;
 use iolab_plan::{Direction, LogPlan, MeasurementPlan, PerDirection};
 use iolab_recording::WorkerRecording;
 
+use crate::interval_stream::Sources;
 use crate::logs::{HistogramLog, Logs};
 use crate::recorder::{Latencies, count};
 use crate::{LogSpool, Recorder, Run, Sample, Tally};
@@ -147,7 +148,8 @@ impl Recorder for DetailedRecorder {
 
     fn tick(&mut self, now_ns: u64) {
         let totals = self.tally.totals;
-        self.tally.intervals.roll(now_ns, &totals);
+        let sources = Sources { latencies: Some(&mut self.latencies), response: Some(&mut self.response) };
+        self.tally.roll(now_ns, sources);
         if let Some(logs) = &mut self.logs {
             logs.roll(now_ns, &totals);
         }
@@ -157,7 +159,7 @@ impl Recorder for DetailedRecorder {
     }
 
     fn next_tick_ns(&self) -> u64 {
-        let intervals = self.tally.intervals.next_end_ns();
+        let intervals = self.tally.next_line_ns();
         let logs = self.logs.as_ref().map_or(u64::MAX, Logs::next_roll_ns);
         intervals.min(logs).min(self.histogram_log.as_ref().map_or(u64::MAX, HistogramLog::next_roll_ns))
     }
@@ -169,7 +171,8 @@ impl Recorder for DetailedRecorder {
     fn finish(&mut self, now_ns: u64) {
         self.tick(now_ns);
         let totals = self.tally.totals;
-        self.tally.intervals.finish(now_ns, &totals);
+        let sources = Sources { latencies: Some(&mut self.latencies), response: Some(&mut self.response) };
+        self.tally.finish(now_ns, sources);
         self.trouble = self.logs.as_mut().and_then(|logs| logs.finish(now_ns, &totals));
         if let Some(log) = &mut self.histogram_log {
             log.emit(now_ns, &self.latencies);

@@ -7,6 +7,7 @@
 //! an engine: stamps come from the runner.
 
 mod detailed;
+mod interval_stream;
 mod intervals;
 mod logs;
 mod recorder;
@@ -14,6 +15,7 @@ mod spool;
 mod tally;
 
 pub use detailed::{DetailedRecorder, LatencyExceeded};
+pub use interval_stream::IntervalStream;
 pub use intervals::IntervalSeries;
 pub use recorder::{CountingRecorder, FullRecorder, Recorder, Run, Sample};
 pub use spool::LogSpool;

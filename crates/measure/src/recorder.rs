@@ -4,6 +4,7 @@ use iolab_histogram::Histogram;
 use iolab_plan::Direction;
 use iolab_recording::WorkerRecording;
 
+use crate::interval_stream::Sources;
 use crate::{LatencyExceeded, Tally, Totals};
 
 /// One completed operation and its stamps, ns.
@@ -133,17 +134,15 @@ impl Recorder for CountingRecorder {
     }
 
     fn tick(&mut self, now_ns: u64) {
-        let totals = self.tally.totals;
-        self.tally.intervals.roll(now_ns, &totals);
+        self.tally.roll(now_ns, Sources::default());
     }
 
     fn next_tick_ns(&self) -> u64 {
-        self.tally.intervals.next_end_ns()
+        self.tally.next_line_ns()
     }
 
     fn finish(&mut self, now_ns: u64) {
-        let totals = self.tally.totals;
-        self.tally.intervals.finish(now_ns, &totals);
+        self.tally.finish(now_ns, Sources::default());
     }
 
     fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
@@ -216,17 +215,15 @@ impl Recorder for FullRecorder {
     }
 
     fn tick(&mut self, now_ns: u64) {
-        let totals = self.tally.totals;
-        self.tally.intervals.roll(now_ns, &totals);
+        self.tally.roll(now_ns, Sources { latencies: Some(&mut self.latencies), response: None });
     }
 
     fn next_tick_ns(&self) -> u64 {
-        self.tally.intervals.next_end_ns()
+        self.tally.next_line_ns()
     }
 
     fn finish(&mut self, now_ns: u64) {
-        let totals = self.tally.totals;
-        self.tally.intervals.finish(now_ns, &totals);
+        self.tally.finish(now_ns, Sources { latencies: Some(&mut self.latencies), response: None });
     }
 
     fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {

@@ -4,7 +4,8 @@ use iolab_histogram::Histogram;
 use iolab_plan::PerDirection;
 use iolab_recording::{DepthUse, SyncRecording, WorkerRecording};
 
-use crate::IntervalSeries;
+use crate::interval_stream::Sources;
+use crate::{IntervalSeries, IntervalStream};
 
 /// Operations and bytes, by direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,8 +29,12 @@ pub struct Tally {
     pub dropped: PerDirection<u64>,
     /// Latency of flushes.
     pub sync: Histogram,
-    /// The interval series.
-    pub intervals: IntervalSeries,
+    /// Operations per interval, for rates.
+    intervals: IntervalSeries,
+    /// Latencies per interval, if they are recorded.
+    stream: Option<IntervalStream>,
+    /// The next line of either.
+    next_line_ns: u64,
     depth: Vec<u64>,
     submit_batches: Vec<u64>,
     complete_batches: Vec<u64>,
@@ -45,10 +50,47 @@ impl Tally {
             dropped: [0; 3],
             sync: Histogram::new(),
             intervals,
+            stream: None,
+            next_line_ns: u64::MAX,
             depth: vec![0; depth + 1],
             submit_batches: vec![0; depth + 1],
             complete_batches: vec![0; depth + 1],
         }
+    }
+
+    /// Records the latencies of each interval, too.
+    pub fn stream_to(&mut self, stream: IntervalStream) {
+        self.stream = Some(stream);
+    }
+
+    /// When an interval ends.
+    #[inline(always)]
+    pub(crate) fn next_line_ns(&self) -> u64 {
+        self.next_line_ns
+    }
+
+    /// Closes the intervals that ended by `now_ns`; nothing that completed now has been counted yet.
+    #[cold]
+    pub(crate) fn roll(&mut self, now_ns: u64, sources: Sources<'_>) {
+        self.intervals.roll(now_ns, &self.totals);
+        if let Some(stream) = &mut self.stream {
+            stream.roll(now_ns, &self.totals, sources);
+        }
+        self.find_next_line();
+    }
+
+    /// Closes the last interval.
+    pub(crate) fn finish(&mut self, now_ns: u64, sources: Sources<'_>) {
+        self.intervals.finish(now_ns, &self.totals);
+        if let Some(stream) = &mut self.stream {
+            stream.finish(now_ns, &self.totals, sources);
+        }
+        self.find_next_line();
+    }
+
+    fn find_next_line(&mut self) {
+        let stream_ns = self.stream.as_ref().map_or(u64::MAX, IntervalStream::next_end_ns);
+        self.next_line_ns = self.intervals.next_end_ns().min(stream_ns);
     }
 
     /// One flush made `count` operations visible; with them, `in_flight` are. All of them count at that depth, since
@@ -81,6 +123,10 @@ impl Tally {
         self.dropped = [0; 3];
         self.sync.clear();
         self.intervals.start(now_ns);
+        if let Some(stream) = &mut self.stream {
+            stream.start(now_ns);
+        }
+        self.find_next_line();
         self.depth.fill(0);
         self.submit_batches.fill(0);
         self.complete_batches.fill(0);
@@ -98,6 +144,7 @@ impl Tally {
         }
         let lat = self.sync.to_sparse();
         recording.sync = SyncRecording { ios: lat.count, lat };
+        recording.notes.extend(self.stream.as_ref().and_then(IntervalStream::trouble).map(str::to_owned));
         recording.intervals = self.intervals.finished().to_vec();
         recording.depth = DepthUse {
             at_submit: non_zero(&self.depth),

@@ -98,8 +98,11 @@ pub struct MeasurementPlan {
     pub lat: bool,
     /// Record bandwidth and IOPS intervals.
     pub bandwidth: bool,
-    /// Length of the recorded intervals, ns.
+    /// Length of the stretches in which operations and bytes are counted for rates, ns.
     pub interval_ns: u64,
+    /// Length of the intervals whose latencies are recorded (`interval`), ns; 0 records none.
+    #[serde(default)]
+    pub histogram_interval_ns: u64,
     /// Averaging window of the bandwidth summary (`bwavgtime`), ms.
     pub bandwidth_window_ms: u64,
     /// Averaging window of the IOPS summary (`iopsavgtime`), ms.

@@ -6,11 +6,14 @@
 
 mod format;
 mod host;
+mod interval;
 mod log;
+pub mod partial;
 mod worker;
 
 pub use format::{FORMAT, ReadError};
 pub use host::{DeviceCounters, DeviceUse, HostFacts};
+pub use interval::{DirectionInterval, IntervalLatencies};
 pub use log::{HistogramLogEntry, LogEntry};
 pub use worker::{CpuUse, DepthUse, DirectionRecording, ErrorCount, Interval, Outcome, SyncRecording, WorkerRecording};
 

@@ -4,7 +4,7 @@ use iolab_histogram::SparseHistogram;
 use iolab_plan::PerDirection;
 use serde::{Deserialize, Serialize};
 
-use crate::HistogramLogEntry;
+use crate::{HistogramLogEntry, IntervalLatencies};
 
 /// One worker's results. All times are ns; run times count from the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct WorkerRecording {
     pub sync: SyncRecording,
     /// Operations per interval, on a grid common to all workers.
     pub intervals: Vec<Interval>,
+    /// Latencies per interval of the plan's `histogram_interval_ns`, ascending; empty when that is 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interval_latencies: Vec<IntervalLatencies>,
     /// Queue depths and batches.
     pub depth: DepthUse,
     /// CPU time, switches and faults of the measured part.

@@ -8,7 +8,7 @@ use crate::job::Job;
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 
-/// Longest and shortest recorded interval, ms.
+/// Shortest and longest stretch in which rates are counted, ms.
 const INTERVAL_MS: (u64, u64) = (10, 1000);
 
 /// Resolves measurement and presentation.
@@ -31,6 +31,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
         lat,
         bandwidth,
         interval_ns: interval_ms * 1_000_000,
+        histogram_interval_ns: histogram_interval_ns(job),
         bandwidth_window_ms,
         iops_window_ms,
         percentiles: percentiles(job, slat, clat, lat),
@@ -48,6 +49,19 @@ fn window_ms(job: &Job<'_>, name: &'static str, log: &'static str) -> u64 {
     let asked_ms = job.time_ns(name).map_or(500, |ns| ns / 1_000_000);
     let log_ms = job.time_ns("log_avg_msec").map_or(0, |ns| ns / 1_000_000);
     if job.has(log) && log_ms > 0 { asked_ms.min(log_ms).max(1) } else { asked_ms.max(1) }
+}
+
+/// Shortest and longest interval whose latencies are recorded, and the one nobody has to ask for, ns.
+const SHORTEST_NS: u64 = 10_000_000;
+const LONGEST_NS: u64 = 3_600_000_000_000;
+const USUAL_NS: u64 = 1_000_000_000;
+
+fn histogram_interval_ns(job: &Job<'_>) -> u64 {
+    let asked_ns = job.time_ns("interval").unwrap_or(USUAL_NS);
+    if asked_ns != 0 && !(SHORTEST_NS..=LONGEST_NS).contains(&asked_ns) {
+        job.error("interval", "intervals are 10ms to 1h long", "interval=1s, or interval=0 for none");
+    }
+    asked_ns
 }
 
 /// Percentiles of a latency need that latency to be measured.

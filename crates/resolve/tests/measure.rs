@@ -114,3 +114,26 @@ fn a_bare_log_option_means_the_name_of_the_job() {
     let plan = resolve(&support::request(&jobs)).expect("accepted").plan;
     assert_eq!(plan.workers[0].logs.latency.as_deref(), Some("job"));
 }
+
+#[test]
+fn intervals_are_10_ms_to_1_h_long_or_none() {
+    // option, interval of latencies, stretch in which rates are counted (that of the averaging windows, as ever)
+    let cases = [
+        ("rw=read", 1_000_000_000, 500_000_000),
+        ("interval=100ms", 100_000_000, 500_000_000),
+        ("interval=2 bwavgtime=50", 2_000_000_000, 50_000_000),
+        ("interval=10ms", 10_000_000, 500_000_000),
+        ("interval=1h", 3_600_000_000_000, 500_000_000),
+        ("interval=0", 0, 500_000_000),
+    ];
+    for (options, latencies_ns, rates_ns) in cases {
+        let plan = worker(&format!("size=1m {options}")).measurement;
+        assert_eq!((plan.histogram_interval_ns, plan.interval_ns), (latencies_ns, rates_ns), "{options}");
+    }
+    for refused in ["interval=9ms", "interval=2h"] {
+        assert!(
+            refusals(&section(&format!("size=1m {refused}")), |_| {})[0].reason.contains("10ms to 1h"),
+            "{refused}"
+        );
+    }
+}

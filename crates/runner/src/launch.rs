@@ -18,6 +18,7 @@ use iolab_recording::{Outcome, WorkerRecording};
 use crate::control::{Control, State};
 use crate::deliver::LetterBox;
 use crate::registry::EngineEntry;
+use crate::stream::Stream;
 use crate::worker::Task;
 use crate::{RunError, engine_of};
 
@@ -29,6 +30,7 @@ pub(crate) struct Ground {
     pub(crate) control: Control,
     pub(crate) letters: Vec<LetterBox>,
     pub(crate) spools: Vec<Option<File>>,
+    pub(crate) stream: Stream,
     pub(crate) clocks: Clocks,
 }
 
@@ -62,6 +64,7 @@ impl Ground {
             seat: self.control.seat(index),
             clock: self.clocks.of(plan.measurement.clock),
             spool: self.spools[index].as_ref(),
+            stream: self.stream.file(),
             letters: &self.letters[index],
         };
         let recording = match engine_of(&self.engines, plan) {

@@ -18,6 +18,7 @@ mod registry;
 mod run;
 mod serialize;
 mod slots;
+mod stream;
 mod supervise;
 mod trouble;
 mod watch;

@@ -15,6 +15,7 @@ use crate::control::{Control, State};
 use crate::deliver::LetterBox;
 use crate::launch::{Clocks, Ground, crashed};
 use crate::registry::EngineEntry;
+use crate::stream::Stream;
 use crate::supervise::{Observer, Supervisor};
 use crate::trouble::Fatal;
 
@@ -30,6 +31,9 @@ pub struct RunRequest<'a> {
     pub clock: Clock,
     /// Folder for the temporary files that log entries are spooled to.
     pub spool_folder: PathBuf,
+    /// A new, empty file, open for reading and appending, for the partial recording (see
+    /// [`iolab_recording::partial`]); `None` records no latencies of intervals, and a killed run leaves nothing.
+    pub stream: Option<File>,
     /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
     pub interrupts: &'a AtomicU32,
     /// Told of progress.
@@ -80,9 +84,22 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// Runs a plan. The process must have no other threads: workers may be forked.
 pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
-    let RunRequest { plan, engines, host, clock, spool_folder, interrupts, observer } = request;
+    let RunRequest { plan, engines, host, clock, spool_folder, stream, interrupts, observer } = request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
+    let empty = Recording {
+        iolab_recording: FORMAT,
+        iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan: plan.clone(),
+        host: HostFacts { clock: clock.name().to_owned(), ..host },
+        started_unix_ns: clock.unix_ns(),
+        elapsed_ns: 0,
+        workers: Vec::new(),
+        devices: Vec::new(),
+        warnings: plan.warnings.clone(),
+        interrupted: false,
+    };
+    let stream = Stream::begin(stream, &empty);
     crate::layout::lay_out(plan, engines, observer, &interrupted)
         .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
 
@@ -98,21 +115,9 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         best: clock.clone(),
     };
     let (plan, engines) = (plan.clone(), engines.to_vec());
-    let ground = Arc::new(Ground { plan, engines, control, letters, spools, clocks });
+    let ground = Arc::new(Ground { plan, engines, control, letters, spools, stream, clocks });
     let pids = ground.fork_processes()?;
 
-    let empty = Recording {
-        iolab_recording: FORMAT,
-        iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
-        plan: ground.plan.clone(),
-        host: HostFacts { clock: clock.name().to_owned(), ..host },
-        started_unix_ns: clock.unix_ns(),
-        elapsed_ns: 0,
-        workers: Vec::new(),
-        devices: Vec::new(),
-        warnings: ground.plan.warnings.clone(),
-        interrupted: false,
-    };
     let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
     let threads = ground.spawn_threads().inspect_err(|_| supervisor.give_up())?;
     supervisor.supervise(observer);
@@ -123,7 +128,8 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
             let _ = thread.join();
         }
     }
-    let recording = supervisor.into_recording();
+    let mut recording = supervisor.into_recording();
+    ground.stream.fill(&mut recording);
     let spools = ground.spools.iter().map(|spool| spool.as_ref().map(File::try_clone).transpose());
     let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })

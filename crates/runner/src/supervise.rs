@@ -177,6 +177,11 @@ impl<'a> Supervisor<'a> {
                 self.ground.control.declare_done(worker);
             }
             self.settled[worker] = true;
+            // Of one that was killed, there is at most a snapshot, and its intervals say more.
+            let killed = matches!(self.ends[worker], Some(ChildEnd::Killed(_)));
+            if let Some(recording) = self.ground.letters[worker].take().filter(|_| !killed) {
+                self.ground.stream.worker_ended(&recording);
+            }
             self.pass_on_exit(worker);
         }
     }
@@ -250,6 +255,7 @@ impl<'a> Supervisor<'a> {
         let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
         self.sampler = Some(DeviceSampler::start(&System::live(), &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
+        self.ground.stream.begun(self.recording.started_unix_ns);
         let now_ns = self.clock.now_ns();
         self.ground.control.set_origin(now_ns);
         self.origin_ns = Some(now_ns);

@@ -170,7 +170,12 @@ impl<'a> Watch<'a> {
             recorder.start_measuring(now_ns);
             self.begin_measuring(now_ns);
         }
+        if now_ns >= recorder.next_tick_ns() {
+            // Nothing has completed for a while, or the completions of now have ticked already.
+            recorder.tick(now_ns);
+        }
         self.next_ns = (now_ns + LOOK_EVERY_NS).min(self.ramp_until_ns.unwrap_or(self.end_ns));
+        self.next_ns = self.next_ns.min(recorder.next_tick_ns());
         if let Some(limit) = recorder.exceeded() {
             trouble.latency_exceeded(limit);
         }

@@ -1,10 +1,13 @@
 //! A worker's life: wait for its turn, set up, wait for the others, run, flush, close, deliver its recording.
 
 use std::fs::File;
+use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_engine::{Completions, Engine, Lane, OpenRequest};
-use iolab_measure::{CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, LogSpool, Recorder, Tally};
+use iolab_measure::{
+    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, LogSpool, Recorder, Tally,
+};
 use iolab_memory::{Backing, PoolView, SlotPool};
 use iolab_plan::{BufferMemory, QueuePlan, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
@@ -29,6 +32,7 @@ pub(crate) struct Task<'a> {
     pub(crate) seat: Seat<'a>,
     pub(crate) clock: &'a Clock,
     pub(crate) spool: Option<&'a File>,
+    pub(crate) stream: Option<&'a Arc<File>>,
     pub(crate) letters: &'a LetterBox,
 }
 
@@ -135,11 +139,7 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         return Ok(stop);
     }
     let origin_ns = task.seat.origin_ns();
-    let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
-    // Room that is never touched costs no memory; growing costs an allocation among the measured operations.
-    let expected = (longest_ns / plan.measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
-    let intervals = IntervalSeries::new(origin_ns, plan.measurement.interval_ns, expected as usize);
-    let tally = Tally::new(plan.queue.depth as usize, intervals);
+    let tally = tally(task, origin_ns);
     let measurement = &plan.measurement;
     let paced = is_paced(plan);
     let logs = &plan.logs;
@@ -163,6 +163,24 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     } else {
         go.run(lane, FullRecorder::new(tally, !E::Lane::SYNCHRONOUS), Unpaced, open)
     }
+}
+
+/// The counters, with the intervals they are cut into.
+fn tally(task: &Task<'_>, origin_ns: u64) -> Tally {
+    let (plan, measurement) = (task.plan, &task.plan.measurement);
+    let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
+    // Room that is never touched costs no memory; growing costs an allocation among the measured operations.
+    let expected = (longest_ns / measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
+    let intervals = IntervalSeries::new(origin_ns, measurement.interval_ns, expected as usize);
+    let mut tally = Tally::new(plan.queue.depth as usize, intervals);
+    if let Some(file) = task.stream
+        && measurement.histogram_interval_ns > 0
+    {
+        let (file, ramp_first) = (Arc::clone(file), plan.limits.ramp_ns > 0);
+        let length_ns = measurement.histogram_interval_ns;
+        tally.stream_to(IntervalStream::new(file, plan.number, origin_ns, length_ns, ramp_first));
+    }
+    tally
 }
 
 fn detailed(

@@ -8,7 +8,7 @@ use iolab_report::TerseVersion;
 use crate::arguments::ReportArguments;
 use crate::exit::Failure;
 use crate::output::{self, Format};
-use crate::recordings;
+use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     let version = TerseVersion::from_number(u64::from(arguments.terse_version))
@@ -18,9 +18,17 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
         Format::parse(word, version).ok_or_else(unknown)
     });
     let formats = formats.collect::<Result<Vec<_>, _>>()?;
-    let recording =
+    let Loaded { recording, notes } =
         recordings::load(&arguments.recording).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
-    let text: String = formats.into_iter().map(|format| output::render(&recording, format, true)).collect();
+    notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
+    let text = match arguments.intervals.as_deref() {
+        Some("table") => iolab_report::intervals_table(&recording),
+        Some(_) => iolab_report::intervals_json_lines(&recording),
+        None => formats
+            .into_iter()
+            .map(|format| noted(format, &notes) + &output::render(&recording, format, true))
+            .collect(),
+    };
     match &arguments.output {
         None => output::print(&text)?,
         Some(path) => std::fs::File::create(path)
@@ -28,4 +36,10 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
             .with_context(|| format!("writing {path}"))?,
     }
     Ok(0)
+}
+
+/// What people must not overlook stands before the report; formats for programs have no place for it.
+fn noted(format: Format, notes: &[String]) -> String {
+    let shown = if format == Format::Normal { notes } else { &[] };
+    shown.iter().map(|note| format!("note: {note}\n")).collect()
 }

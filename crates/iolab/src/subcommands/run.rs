@@ -17,9 +17,10 @@ use iolab_resolve::Mode;
 use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
+use crate::recordings::Keeping;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{log_files, output, recordings};
+use crate::{log_files, output};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let command_line = take_apart(words)?;
@@ -49,17 +50,19 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
     let output =
         RefCell::new(Output::open(formats(run, mode)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
     output.borrow_mut().begin(plan)?;
+    let keeping = begin_keeping(plan, run, mode)?;
     let display = display(run, mode, &output.borrow());
     let mut show_snapshot = |recording: &Recording| {
         // A report of the run so far that cannot be written does not end the run; the last one will say so.
         let _ = output.borrow_mut().report(recording);
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
-    let ran = pipeline::run(plan, &mut terminal);
+    let stream = keeping.as_ref().and_then(Keeping::stream);
+    let ran = pipeline::run(plan, stream, &mut terminal);
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    let kept = keep(&recording, &spools, run, mode);
+    let kept = keep(&recording, keeping, &spools, run, mode);
     let printed = output.into_inner().finish(&recording);
     if kept.is_err() || printed.is_err() {
         // The run is over: what else there is to say of it must not be lost with what could not be written.
@@ -70,11 +73,33 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
     Ok(recording)
 }
 
+/// The place of the recording, if it is to be kept.
+fn begin_keeping(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
+    let named = run.record.as_deref().map(Path::new);
+    if mode == Mode::Fio && named.is_none() {
+        return Ok(None);
+    }
+    match Keeping::begin(plan, named) {
+        Ok(keeping) => Ok(Some(keeping)),
+        Err(error) if named.is_some() => Err(error.into()),
+        Err(error) => {
+            eprintln!("iolab: warning: {error:#}: this run will not be recorded");
+            Ok(None)
+        }
+    }
+}
+
 /// Saves the recording and the log files; all of them are tried, the first failure is returned.
-fn keep(recording: &Recording, spools: &[Option<File>], run: &RunOptions, mode: Mode) -> Result<(), Failure> {
+fn keep(
+    recording: &Recording,
+    keeping: Option<Keeping>,
+    spools: &[Option<File>],
+    run: &RunOptions,
+    mode: Mode,
+) -> Result<(), Failure> {
     let mut kept = Ok(());
-    if mode == Mode::Iolab || run.record.is_some() {
-        match recordings::save(recording, run.record.as_deref().map(Path::new)) {
+    if let Some(keeping) = keeping {
+        match keeping.save(recording) {
             Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
             Ok(_) => {}
             // The figures are about to be printed: not being able to keep them unasked is said, not died of.

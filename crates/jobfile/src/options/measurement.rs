@@ -283,4 +283,17 @@ pub(super) const TABLE: &[OptionEntry] = &[
         rejects: &["x"],
         ..OptionEntry::BLANK
     },
+    OptionEntry {
+        name: "interval",
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: "1",
+        summary: "Length of the intervals whose latencies are recorded",
+        details: "iolab's own. 10ms to 1h; 0 records none. Every interval has a full latency histogram for each \
+                  direction, kept as the run goes on: a run that is killed keeps all but the last. `iolab report \
+                  --intervals` shows them.",
+        accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0s"), ("10ms", "10ms")],
+        rejects: &["x", "-1"],
+        ..OptionEntry::BLANK
+    },
 ];

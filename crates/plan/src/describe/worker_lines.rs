@@ -236,7 +236,8 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
                 list(&latencies),
                 &["gtod_reduce", "disable_slat", "disable_clat", "disable_lat", "disable_bw_measurement"],
             ),
-            ("interval", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
+            ("interval", interval(measured.histogram_interval_ns), &["interval"]),
+            ("rates counted every", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
             ("bwavgtime", format!("{} ms", measured.bandwidth_window_ms), &["bwavgtime"]),
             ("iopsavgtime", format!("{} ms", measured.iops_window_ms), &["iopsavgtime"]),
             ("percentiles", list(&percentiles.list), &["percentile_list"]),
@@ -250,6 +251,10 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("significant_figures", measured.significant_figures.to_string(), &["significant_figures"]),
         ],
     );
+}
+
+fn interval(ns: u64) -> String {
+    if ns == 0 { "none".to_owned() } else { time_ns(ns) }
 }
 
 fn logs(worker: &WorkerPlan, lines: &mut Vec<Line>) {

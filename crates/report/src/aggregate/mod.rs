@@ -7,12 +7,14 @@
 
 mod devices;
 mod direction;
+mod intervals;
 mod run_status;
 mod series;
 mod shares;
 
 pub use devices::{DeviceFigures, device_figures};
 pub use direction::DirectionFigures;
+pub use intervals::{IntervalFigures, interval_figures};
 pub use run_status::{RunStatus, RunStatusLine};
 pub use series::{Sample, SeriesSummary, summed_series, windows};
 pub use shares::{Bands, DepthShares, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths};

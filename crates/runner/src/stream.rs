@@ -1,0 +1,103 @@
+//! The main thread's side of the partial recording: its beginning, the workers that have ended, and at the end of
+//! the run the way of the intervals back into the recording. Workers append their intervals themselves.
+//!
+//! Trouble with the file never ends a run: it is told in the recording's warnings.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex};
+
+use iolab_recording::partial::{self, Partial};
+use iolab_recording::{Outcome, Recording, WorkerRecording};
+
+/// The partial recording of a run, if one is kept.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    file: Option<Arc<File>>,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Stream {
+    /// Writes the beginning. A file that takes not even that is not used.
+    pub(crate) fn begin(file: Option<File>, empty: &Recording) -> Stream {
+        let mut stream = Stream { file: file.map(Arc::new), trouble: Default::default() };
+        if !stream.append(&partial::start(empty)) {
+            stream.file = None;
+        }
+        stream
+    }
+
+    /// What workers append to.
+    pub(crate) fn file(&self) -> Option<&Arc<File>> {
+        self.file.as_ref()
+    }
+
+    /// The first operations can begin now.
+    pub(crate) fn begun(&self, unix_ns: u64) {
+        self.append(&partial::begun(unix_ns));
+    }
+
+    /// A worker has ended with this result.
+    pub(crate) fn worker_ended(&self, recording: &WorkerRecording) {
+        if self.file.is_some() {
+            self.append(&partial::worker(recording));
+        }
+    }
+
+    fn append(&self, bytes: &[u8]) -> bool {
+        let Some(file) = &self.file else { return true };
+        let Err(error) = write_once(file, bytes) else { return true };
+        if let Ok(mut trouble) = self.trouble.lock() {
+            trouble.get_or_insert(format!("the partial recording could not be written: {error}"));
+        }
+        false
+    }
+
+    /// Puts the intervals into the recording, and into the recordings of crashed workers what their intervals hold.
+    pub(crate) fn fill(&self, recording: &mut Recording) {
+        if let Ok(mut trouble) = self.trouble.lock() {
+            recording.warnings.extend(trouble.take());
+        }
+        let Some(file) = &self.file else { return };
+        let partial = read_whole(file).map_err(|error| error.to_string());
+        let partial = partial.and_then(|bytes| Partial::read(&bytes).map_err(|error| error.to_string()));
+        match partial {
+            Ok(mut partial) => {
+                recording.workers.iter_mut().for_each(|worker| fill_worker(worker, &mut partial));
+                let damage = partial.damage.map(|damage| format!("latencies of intervals are missing: {damage}"));
+                recording.warnings.extend(damage);
+            }
+            Err(error) => recording.warnings.push(format!("latencies of intervals are missing: {error}")),
+        }
+    }
+}
+
+fn fill_worker(worker: &mut WorkerRecording, partial: &mut Partial) {
+    let intervals = partial.take_intervals(worker.number);
+    let left_nothing = worker.runtime_ns == 0 && matches!(worker.outcome, Outcome::Crashed { .. });
+    if !left_nothing || intervals.is_empty() {
+        worker.interval_latencies = intervals;
+        return;
+    }
+    let rebuilt = partial::worker_from(worker.number, intervals);
+    let note = "its figures are those of the intervals that were complete when it died".to_owned();
+    *worker = WorkerRecording { pid: worker.pid, outcome: worker.outcome.clone(), notes: vec![note], ..rebuilt };
+}
+
+fn write_once(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    loop {
+        match file.write(bytes) {
+            Ok(written) if written == bytes.len() => return Ok(()),
+            Ok(_) => return Err(ErrorKind::StorageFull.into()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn read_whole(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; file.metadata()?.len() as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
