@@ -1,3 +1,5 @@
 //! What tests of several crates share. Nothing that ships depends on it.
 
+pub mod simulated;
 pub mod smoke_fuzz;
+pub mod whole_run;

@@ -76,10 +76,17 @@ impl Output {
             self.write(",\n")?;
         }
         self.documents += 1;
+        let mut written = Ok(());
         for format in self.formats.clone() {
-            self.write(&render(recording, format, false))?;
+            let text = render(recording, format, false);
+            let one = self.write(&text);
+            if one.is_err() && self.destination.is_some() {
+                // Better in the wrong place than lost.
+                print(&text)?;
+            }
+            written = written.and(one);
         }
-        Ok(())
+        written
     }
 
     /// The last report.

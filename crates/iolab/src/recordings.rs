@@ -15,14 +15,23 @@ pub(crate) fn save(recording: &Recording, named: Option<&Path>) -> Result<PathBu
             folder.join(file_name(recording))
         }
     };
-    // Beside its final name first, so that a crash or a full disk never leaves half a recording there.
-    let partial = path.with_extension("iolab.partial");
-    let written = std::fs::write(&partial, recording.to_json()).and_then(|()| std::fs::rename(&partial, &path));
+    write_whole(&path, &recording.to_json()).with_context(|| format!("saving the recording as {}", path.display()))?;
+    Ok(path)
+}
+
+/// Writes beside the final name first, so that a crash or a full disk never leaves half a recording there. What is
+/// not a regular file (a device, a pipe, a link) is written to, never replaced.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(path, text);
+    }
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let written = std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&partial);
     }
-    written.with_context(|| format!("saving the recording as {}", path.display()))?;
-    Ok(path)
+    written
 }
 
 /// Reads a recording.

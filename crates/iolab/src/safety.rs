@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_engine::FileUse;
 use iolab_observe::{Hazard, System, WriteTarget};
-use iolab_plan::{Direction, FilePlan, Plan, WorkerPlan};
+use iolab_plan::{BufferMemory, Direction, FilePlan, Plan, WorkerPlan};
 use iolab_resolve::Mode;
 
 use crate::engine_registry;
@@ -28,13 +28,14 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
     let system = System::live();
     let mut verdict = Verdict::default();
     let mut seen = BTreeSet::new();
-    for worker in plan.workers.iter().filter(|worker| touches_files(worker)) {
-        let destroys = destroys(worker);
-        for file in worker.files.iter().filter(|file| destroys || is_laid_out(file)) {
-            if !seen.insert(file.path.clone()) || is_allowed(&file.path, allowed) {
+    for worker in &plan.workers {
+        let (touches_files, destroys) = (touches_files(worker), destroys(worker));
+        let files = worker.files.iter().filter(|file| touches_files && (destroys || is_laid_out(file)));
+        let targets = files.map(|file| WriteTarget { path: &file.path, generated: file.generated });
+        for target in targets.chain(buffer_file(worker)) {
+            if !seen.insert(target.path.to_owned()) || is_allowed(target.path, allowed) {
                 continue;
             }
-            let target = WriteTarget { path: &file.path, generated: file.generated };
             for hazard in system.hazards(target) {
                 judge(&hazard, worker, mode, &mut verdict);
             }
@@ -46,11 +47,13 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
 fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict) {
     let waived = hazard.is_about_a_device_in_use() && worker.layout.allow_mounted_write;
     if waived || (mode == Mode::Fio && !hazard.is_about_a_device_in_use()) {
-        verdict.warnings.push(format!("{hazard}; job {} overwrites it all the same", worker.job));
+        let deed = if destroys(worker) { "overwrites" } else { "extends" };
+        verdict.warnings.push(format!("{hazard}; job {} {deed} it all the same", worker.job));
         return;
     }
+    let deed = if destroys(worker) { "overwrite" } else { "extend" };
     verdict.refusals.push(format!(
-        "{hazard}; job {} would overwrite it. If that is what you want, say --allow-destroy {}",
+        "{hazard}; job {} would {deed} it. If that is what you want, say --allow-destroy {}",
         worker.job,
         hazard.path().display()
     ));
@@ -64,6 +67,16 @@ fn touches_files(worker: &WorkerPlan) -> bool {
 fn destroys(worker: &WorkerPlan) -> bool {
     worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
         || worker.engine.name == "filedelete"
+        || worker.layout.unlink
+        || worker.layout.unlink_each_loop
+}
+
+/// The file that `mem=mmap:FILE` makes as long as the buffers and, when it is shared, fills with their content.
+fn buffer_file(worker: &WorkerPlan) -> Option<WriteTarget<'_>> {
+    match &worker.buffers.memory {
+        BufferMemory::File { path, .. } => Some(WriteTarget { path: Path::new(path), generated: false }),
+        _ => None,
+    }
 }
 
 /// A regular file that is shorter than the job needs is filled up before the run, even if the job only reads.

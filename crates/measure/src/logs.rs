@@ -54,6 +54,7 @@ impl Logs {
     }
 
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
+        self.spool.restart();
         self.sums = Default::default();
         self.at_begin = Totals::default();
         self.window_begun_ns = now_ns;
@@ -190,6 +191,7 @@ impl HistogramLog {
 
     pub(crate) fn start_measuring(&mut self, now_ns: u64) {
         self.seen = Default::default();
+        self.entries.clear();
         self.next_ns = now_ns + self.interval_ns;
     }
 

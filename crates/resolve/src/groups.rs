@@ -75,6 +75,10 @@ fn clones(job: &Job<'_>) -> u32 {
     if job.number.saturating_add(clones) <= most {
         return clones;
     }
+    if job.number > most {
+        // Said already, of the job that was the first too many.
+        return 1;
+    }
     job.error(
         "numjobs",
         format!(

@@ -21,21 +21,39 @@ impl LetterBox {
         Ok(LetterBox { file: File::from(fd) })
     }
 
-    /// Puts a recording in, replacing the last one.
+    /// Puts a recording in, replacing the last one. A reader finds the last one until the new one is complete: it is
+    /// written beside it, before or behind, and then the header points there.
     pub(crate) fn put(&self, recording: &WorkerRecording) -> io::Result<()> {
         let text = serde_json::to_vec(recording)?;
-        self.file.write_all_at(&text, HEADER_BYTES)?;
-        self.file.write_all_at(&(text.len() as u64).to_le_bytes(), 0)
+        let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let last = self.place().unwrap_or(Place { offset: HEADER_BYTES as u32, length: 0 });
+        let fits_before = u64::from(last.offset) >= HEADER_BYTES + u64::from(length);
+        let behind = last.offset.checked_add(last.length).ok_or(io::ErrorKind::FileTooLarge)?;
+        let offset = if fits_before { HEADER_BYTES as u32 } else { behind };
+        self.file.write_all_at(&text, u64::from(offset))?;
+        self.file.write_all_at(&(u64::from(offset) << 32 | u64::from(length)).to_le_bytes(), 0)
     }
 
     /// The last recording put in, if any was.
     pub(crate) fn take(&self) -> Option<WorkerRecording> {
-        let mut header = [0; HEADER_BYTES as usize];
-        self.file.read_exact_at(&mut header, 0).ok()?;
-        let mut text = vec![0; u64::from_le_bytes(header) as usize];
-        self.file.read_exact_at(&mut text, HEADER_BYTES).ok()?;
+        let place = self.place()?;
+        let mut text = vec![0; place.length as usize];
+        self.file.read_exact_at(&mut text, u64::from(place.offset)).ok()?;
         serde_json::from_slice(&text).ok()
     }
+
+    fn place(&self) -> Option<Place> {
+        let mut header = [0; HEADER_BYTES as usize];
+        self.file.read_exact_at(&mut header, 0).ok()?;
+        let header = u64::from_le_bytes(header);
+        (header != 0).then_some(Place { offset: (header >> 32) as u32, length: header as u32 })
+    }
+}
+
+/// Where in the box the last letter lies.
+struct Place {
+    offset: u32,
+    length: u32,
 }
 
 #[cfg(test)]
@@ -52,5 +70,27 @@ mod tests {
         let short = WorkerRecording { number: 3, ..WorkerRecording::default() };
         letters.put(&short).unwrap();
         assert_eq!(letters.take(), Some(short));
+    }
+
+    #[test]
+    fn a_letter_that_is_half_written_is_not_seen() {
+        let letters = LetterBox::new(0).unwrap();
+        let mut last = None;
+        for (number, words) in [(1, 10), (2, 500), (3, 1), (4, 2000), (5, 100), (6, 100)] {
+            let notes = vec!["word ".repeat(words)];
+            let letter = WorkerRecording { number, notes, ..WorkerRecording::default() };
+            let header = letters.place().map(|place| u64::from(place.offset) << 32 | u64::from(place.length));
+            letters.put(&letter).unwrap();
+            if let Some(header) = header {
+                // As if its writer had died before the header.
+                letters.file.write_all_at(&header.to_le_bytes(), 0).unwrap();
+                assert_eq!(letters.take(), last, "letter {number} was written over the one before");
+                letters.put(&letter).unwrap();
+            }
+            assert_eq!(letters.take().as_ref(), Some(&letter));
+            last = Some(letter);
+        }
+        let length = letters.file.metadata().unwrap().len();
+        assert!(length < 50_000, "places are used again: {length}");
     }
 }

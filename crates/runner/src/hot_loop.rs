@@ -82,7 +82,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             }
             if self.in_flight == 0 {
                 match pause {
-                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns),
+                    Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns, self.pacer.busy_until_ns()),
                     Pause::Over => return (Stop::StreamOver, now),
                     // A lane that refuses everything while it holds nothing has ended in trouble.
                     Pause::Full => {}
@@ -326,11 +326,13 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// The next operations of the stream, or of its next pass.
     #[cold]
     fn refill(&mut self) -> bool {
-        while self.stream.fill(&mut self.batch) == 0 {
+        if self.stream.fill(&mut self.batch) == 0 {
             if !self.watch.begin_next_pass() {
                 return false;
             }
             self.stream.restart();
+            // A pass without operations would be followed by passes without operations, for ever.
+            return self.stream.fill(&mut self.batch) > 0;
         }
         true
     }
@@ -346,7 +348,11 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 return;
             }
         } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            self.recorder.completed(&sample_of(&slot, now));
+            if slot.op.kind.is_sync() {
+                self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
+            } else {
+                self.recorder.completed(&sample_of(&slot, now));
+            }
         } else {
             self.watch.look_at_once();
         }

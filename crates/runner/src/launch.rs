@@ -7,6 +7,8 @@
 use std::any::Any;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
 use iolab_plan::{ClockChoice, Plan};
@@ -19,14 +21,15 @@ use crate::registry::EngineEntry;
 use crate::worker::Task;
 use crate::{RunError, engine_of};
 
-/// What all workers share, made before any starts.
-pub(crate) struct Ground<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) engines: &'a [EngineEntry],
-    pub(crate) control: &'a Control,
-    pub(crate) letters: &'a [LetterBox],
-    pub(crate) spools: &'a [Option<File>],
-    pub(crate) clocks: &'a Clocks,
+/// What all workers share, made before any starts. Worker threads hold it together with the main thread, so that one
+/// that cannot be stopped can be left behind.
+pub(crate) struct Ground {
+    pub(crate) plan: Plan,
+    pub(crate) engines: Vec<EngineEntry>,
+    pub(crate) control: Control,
+    pub(crate) letters: Vec<LetterBox>,
+    pub(crate) spools: Vec<Option<File>>,
+    pub(crate) clocks: Clocks,
 }
 
 /// The clocks workers ask for.
@@ -49,9 +52,10 @@ impl Clocks {
     }
 }
 
-impl Ground<'_> {
-    /// Lives worker `index`'s life on the calling thread and delivers its recording.
-    pub(crate) fn live(&self, index: usize) {
+impl Ground {
+    /// Lives worker `index`'s life on the calling thread and delivers its recording. False when it cannot be
+    /// delivered.
+    pub(crate) fn live(&self, index: usize) -> bool {
         let plan = &self.plan.workers[index];
         let task = Task {
             plan,
@@ -60,14 +64,32 @@ impl Ground<'_> {
             spool: self.spools[index].as_ref(),
             letters: &self.letters[index],
         };
-        let recording = match engine_of(self.engines, plan) {
+        let recording = match engine_of(&self.engines, plan) {
             Some(engine) => catch_unwind(AssertUnwindSafe(|| (engine.live)(&task)))
                 .unwrap_or_else(|panic| crashed(plan.number, 0, format!("internal error: {}", said(&*panic)))),
             None => crashed(plan.number, 0, format!("engine {} is not built in", plan.engine.name)),
         };
-        // The parent reports a worker without a letter as crashed.
-        let _ = self.letters[index].put(&recording);
+        let delivered = self.letters[index].put(&recording).is_ok();
         task.seat.set_state(State::Done);
+        delivered
+    }
+
+    /// Starts every worker that is to be a thread. Their handles, by worker.
+    pub(crate) fn spawn_threads(self: &Arc<Ground>) -> Result<Vec<Option<JoinHandle<()>>>, RunError> {
+        let mut threads = Vec::new();
+        for (index, worker) in self.plan.workers.iter().enumerate() {
+            if !worker.process.thread {
+                threads.push(None);
+                continue;
+            }
+            let ground = Arc::clone(self);
+            let body = move || {
+                ground.live(index);
+            };
+            let spawned = std::thread::Builder::new().name(worker.job.replace('\0', "")).spawn(body);
+            threads.push(Some(spawned.map_err(|source| RunError::Start { job: worker.job.clone(), source })?));
+        }
+        Ok(threads)
     }
 
     /// Forks every worker that is to be a process. Returns their process ids by worker.
@@ -82,8 +104,8 @@ impl Ground<'_> {
             match unsafe { iolab_process::fork() } {
                 Ok(Fork::Parent(pid)) => pids[index] = Some(pid),
                 Ok(Fork::Child) => {
-                    self.live(index);
-                    exit_now(0);
+                    let delivered = self.live(index);
+                    exit_now(i32::from(!delivered));
                 }
                 Err(source) => {
                     pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));

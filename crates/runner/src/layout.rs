@@ -11,7 +11,7 @@ use iolab_plan::{BufferContent, Fallocate, Plan, WorkerPlan};
 use iolab_workload::BufferFiller;
 use rustix::fs::FallocateFlags;
 
-use crate::open_files::{fatal, reads};
+use crate::open_files::{fatal, holds_nothing, mark, reads};
 use crate::registry::EngineEntry;
 use crate::trouble::Fatal;
 use crate::{Observer, engine_of};
@@ -39,6 +39,7 @@ pub(crate) fn lay_out(
         .collect();
     let total: u64 = needed.iter().filter(|(_, task)| task.with_data).map(|(_, task)| task.bytes).sum();
     let mut done = 0;
+    let mut unsynced = Unsynced::default();
     for (path, task) in needed {
         let before = done;
         let mut progress = |written: u64| {
@@ -46,12 +47,39 @@ pub(crate) fn lay_out(
             observer.laying_out(path, done, total);
             !interrupted()
         };
-        one(path, task, &mut progress).map_err(|failure| (path.clone(), failure))?;
+        let file = one(path, task, &mut progress).map_err(|failure| (path.clone(), failure))?;
         if interrupted() {
             break;
         }
+        if task.with_data && task.worker.layout.create_fsync {
+            unsynced.add(path, file)?;
+        }
     }
-    Ok(())
+    unsynced.sync()
+}
+
+/// Files that are laid out but not yet flushed. They are flushed many at a time: the first flush then commits the
+/// journal for all of them, and ten thousand small files do not take ten thousand commits.
+#[derive(Default)]
+struct Unsynced<'a> {
+    files: Vec<(&'a PathBuf, File)>,
+}
+
+impl<'a> Unsynced<'a> {
+    const MOST: usize = 256;
+
+    fn add(&mut self, path: &'a PathBuf, file: File) -> Result<(), (PathBuf, Fatal)> {
+        self.files.push((path, file));
+        if self.files.len() < Unsynced::MOST { Ok(()) } else { self.sync() }
+    }
+
+    fn sync(&mut self) -> Result<(), (PathBuf, Fatal)> {
+        for (path, file) in self.files.drain(..) {
+            let failed = |error| (path.clone(), fatal(&format!("{}: fsync", path.display()), &error));
+            file.sync_all().map_err(failed)?;
+        }
+        Ok(())
+    }
 }
 
 fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<'a>> {
@@ -73,23 +101,22 @@ fn tasks<'a>(plan: &'a Plan, engines: &[EngineEntry]) -> BTreeMap<PathBuf, Task<
     tasks
 }
 
-fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<(), Fatal> {
+fn one(path: &Path, task: &Task<'_>, progress: &mut dyn FnMut(u64) -> bool) -> Result<File, Fatal> {
     let context = |what: &str| format!("{}: {what}", path.display());
     let layout = &task.worker.layout;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(layout.allow_create).truncate(false);
+    let fresh = holds_nothing(path);
     let file = options.open(path).map_err(|error| fatal(&context("laying out"), &error))?;
-    // So that a later run may overwrite it. A file system that cannot carry the mark is no reason to stop.
-    let _ = iolab_observe::mark_layout(&file);
+    if fresh {
+        mark(&file);
+    }
     let length = file.metadata().map_err(|error| fatal(&context("stat"), &error))?.len();
     reserve(&file, layout.fallocate, task).map_err(|error| fatal(&context("reserving space"), &error))?;
     if task.with_data {
         write_data(&file, task, length, progress).map_err(|error| fatal(&context("laying out"), &error))?;
-        if layout.create_fsync {
-            file.sync_all().map_err(|error| fatal(&context("fsync"), &error))?;
-        }
     }
-    Ok(())
+    Ok(file)
 }
 
 /// Reserves space. Where data follows, the length grows only with the data, so that a layout that is cut off
@@ -115,10 +142,10 @@ fn write_data(file: &File, task: &Task<'_>, from: u64, progress: &mut dyn FnMut(
     let mut buffers = task.worker.buffers.clone();
     buffers.refill = buffers.content == BufferContent::Random;
     let mut filler = BufferFiller::new(&buffers, task.worker.workload.buffer_seed);
-    let mut block = vec![0; BLOCK_BYTES];
-    filler.initialise(&mut block);
     // What lies before `from` was written by an earlier layout; its last, perhaps partial, block is written again.
     let mut offset = from - from % BLOCK_BYTES as u64;
+    let mut block = vec![0; (task.bytes.saturating_sub(offset)).min(BLOCK_BYTES as u64) as usize];
+    filler.initialise(&mut block);
     while offset < task.bytes {
         let length = (task.bytes - offset).min(BLOCK_BYTES as u64) as usize;
         let kind = OpKind::Write;

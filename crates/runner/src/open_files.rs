@@ -3,11 +3,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 use iolab_engine::{Capabilities, FileUse, TargetFile};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
-use rustix::fs::Advice;
+use rustix::fs::{Advice, SeekFrom};
 
 use crate::trouble::{Fatal, errno_text};
 
@@ -113,6 +114,7 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Fatal> {
     if writing && layout.allow_create && !file.block_device {
         options.create(true);
     }
+    let fresh = writing && !file.block_device && holds_nothing(&file.path);
     let handle = options.open(&file.path).map_err(|error| {
         let mut failure = fatal(&file.path.display().to_string(), &error);
         if layout.direct && failure.errno == libc::EINVAL {
@@ -120,18 +122,34 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Fatal> {
         }
         failure
     })?;
-    if writing && !file.block_device {
-        // So that a later run may overwrite it. A file system that cannot carry the mark is no reason to stop.
-        let _ = iolab_observe::mark_layout(&handle);
+    if fresh {
+        mark(&handle);
     }
     Ok(handle)
+}
+
+/// Whether there is no file yet, or a regular one without data: what will be in it then is the job's work.
+pub(crate) fn holds_nothing(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => metadata.len() == 0 || metadata.blocks() == 0,
+        Ok(_) => false,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Marks a file as made by a job, so that later jobs may overwrite it.
+pub(crate) fn mark(file: &File) {
+    // Without the mark a later run asks the user before it overwrites the file: no reason to fail this one.
+    if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        let _ = iolab_observe::mark_layout(file);
+    }
 }
 
 fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool) -> Result<(), Fatal> {
     let layout = &plan.layout;
     if layout.pre_read && reads(plan) {
         pre_read(file)?;
-    } else if layout.invalidate && !layout.direct {
+    } else if layout.invalidate && !layout.direct && has_data(handle) {
         // Dirty pages are not dropped by POSIX_FADV_DONTNEED, so they are written first.
         let _ = handle.sync_data();
         let _ = rustix::fs::fadvise(handle, 0, None, Advice::DontNeed);
@@ -150,6 +168,17 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool
         let _ = rustix::fs::fadvise(handle, file.start_bytes, std::num::NonZeroU64::new(file.length_bytes), advice);
     }
     set_write_hint(handle, layout.write_hint)
+}
+
+/// Whether anything of the file could be in the page cache. Asking is much cheaper than flushing a file that holds
+/// nothing but reserved space, which costs a journal commit.
+fn has_data(handle: &File) -> bool {
+    let found = rustix::fs::seek(handle, SeekFrom::Data(0));
+    if found.is_ok() {
+        // Engines that use the file position begin at the start.
+        let _ = rustix::fs::seek(handle, SeekFrom::Start(0));
+    }
+    found != Err(rustix::io::Errno::NXIO)
 }
 
 /// Reads the file once, so that it is in the page cache.

@@ -27,6 +27,10 @@ pub(crate) trait Pacer {
     fn release(&mut self, op: &Op, now_ns: u64) -> Release;
     fn released(&mut self, op: &Op, now_ns: u64);
     fn completed(&mut self, now_ns: u64);
+    /// Until when a wait is spent computing, not asleep (`thinktime_spin`).
+    fn busy_until_ns(&self) -> u64 {
+        0
+    }
 }
 
 /// No schedule: as fast as the queue allows.
@@ -76,6 +80,7 @@ struct Think {
     plan: ThinkPlan,
     counted: u32,
     burst_begun_ns: u64,
+    busy_until_ns: u64,
     until_ns: u64,
 }
 
@@ -95,7 +100,13 @@ impl Paced {
         };
         Paced {
             schedules: [schedule(0), schedule(1), schedule(2)],
-            think: plan.think.clone().map(|plan| Think { plan, counted: 0, burst_begun_ns: 0, until_ns: 0 }),
+            think: plan.think.clone().map(|plan| Think {
+                plan,
+                counted: 0,
+                burst_begun_ns: 0,
+                busy_until_ns: 0,
+                until_ns: 0,
+            }),
             ignore_think_time: plan.ignore_think_time,
         }
     }
@@ -116,7 +127,7 @@ impl Pacer for Paced {
         }
         if let Some(think) = &mut self.think {
             think.burst_begun_ns = now_ns;
-            (think.counted, think.until_ns) = (0, 0);
+            (think.counted, think.busy_until_ns, think.until_ns) = (0, 0, 0);
         }
     }
 
@@ -146,6 +157,10 @@ impl Pacer for Paced {
     fn completed(&mut self, now_ns: u64) {
         self.think_after(ThinkTrigger::Complete, now_ns);
     }
+
+    fn busy_until_ns(&self) -> u64 {
+        self.think.as_ref().map_or(0, |think| think.busy_until_ns)
+    }
 }
 
 impl Paced {
@@ -159,6 +174,7 @@ impl Paced {
             return;
         }
         think.counted = 0;
+        think.busy_until_ns = now_ns + think.plan.spin_ns;
         think.until_ns = now_ns + think.plan.pause_ns;
         think.burst_begun_ns = think.until_ns;
         if self.ignore_think_time {
@@ -258,7 +274,7 @@ mod tests {
 
     #[test]
     fn think_time_follows_every_block_of_completions() {
-        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
         let mut pacer = Paced::new(&PacingPlan { think: Some(think), ..plan() });
         pacer.start(0);
         pacer.completed(10);
@@ -266,5 +282,6 @@ mod tests {
         pacer.completed(20);
         assert_eq!(pacer.release(&read(), 20), Release::Wait(70));
         assert_eq!(pacer.release(&read(), 70), Release::Now);
+        assert_eq!(pacer.busy_until_ns(), 50, "30 of the 50 ns are spent computing");
     }
 }

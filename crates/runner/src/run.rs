@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iolab_clock::Clock;
-use iolab_plan::Plan;
+use iolab_plan::{ClockChoice, Plan, WorkerPlan};
 use iolab_process::ChildEnd;
 use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, WorkerRecording};
 
-use crate::control::Control;
+use crate::control::{Control, State};
 use crate::deliver::LetterBox;
 use crate::launch::{Clocks, Ground, crashed};
 use crate::registry::EngineEntry;
@@ -81,66 +82,70 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let control = Control::new(plan.workers.len())?;
     let letters = (0..plan.workers.len()).map(LetterBox::new).collect::<io::Result<Vec<_>>>()?;
     let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
+    let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
     let clocks = Clocks {
-        cpu: Clock::tsc().ok(),
+        // Calibrating takes milliseconds.
+        cpu: if plan.workers.iter().any(wants_cpu_clock) { Clock::tsc().ok() } else { None },
         monotonic: Clock::monotonic(),
         gettimeofday: Clock::gettimeofday(),
         best: clock.clone(),
     };
-    let ground = Ground { plan, engines, control: &control, letters: &letters, spools: &spools, clocks: &clocks };
+    let (plan, engines) = (plan.clone(), engines.to_vec());
+    let ground = Arc::new(Ground { plan, engines, control, letters, spools, clocks });
     let pids = ground.fork_processes()?;
 
     let empty = Recording {
         iolab_recording: FORMAT,
         iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
-        plan: plan.clone(),
+        plan: ground.plan.clone(),
         host: HostFacts { clock: clock.name().to_owned(), ..host },
         started_unix_ns: clock.unix_ns(),
         elapsed_ns: 0,
         workers: Vec::new(),
         devices: Vec::new(),
-        warnings: plan.warnings.clone(),
+        warnings: ground.plan.warnings.clone(),
         interrupted: false,
     };
     let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
-    let started = std::thread::scope(|scope| {
-        for (index, worker) in plan.workers.iter().enumerate().filter(|(_, worker)| worker.process.thread) {
-            let ground = &ground;
-            let spawned =
-                std::thread::Builder::new().name(worker.job.clone()).spawn_scoped(scope, move || ground.live(index));
-            if let Err(source) = spawned {
-                supervisor.give_up();
-                return Err(RunError::Start { job: worker.job.clone(), source });
-            }
+    let threads = ground.spawn_threads().inspect_err(|_| supervisor.give_up())?;
+    supervisor.supervise(observer);
+    for (thread, state) in threads.into_iter().zip((0..).map(|worker| ground.control.state(worker))) {
+        // One that did not end although it was told to is left behind: it holds its own share of the ground.
+        if let Some(thread) = thread.filter(|_| state == State::Done) {
+            // Panics were caught within.
+            let _ = thread.join();
         }
-        supervisor.supervise(observer);
-        Ok(())
-    });
-    started?;
+    }
     let recording = supervisor.into_recording();
+    let spools = ground.spools.iter().map(|spool| spool.as_ref().map(File::try_clone).transpose());
+    let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })
 }
 
 /// The recordings in the letter boxes, with a stand-in for every worker that left none.
-pub(crate) fn collect(ground: &Ground<'_>, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
-    let each = ground.plan.workers.iter().zip(ground.letters).zip(ends);
-    each.map(|((plan, letters), end)| match (letters.take(), end) {
-        (_, Some(ChildEnd::Killed(signal))) => {
-            let mut recording = letters.take().unwrap_or_else(|| crashed(plan.number, *signal, String::new()));
+pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
+    let each = ground.plan.workers.iter().zip(&ground.letters).zip(ends).enumerate();
+    each.map(|(index, ((plan, letters), end))| match (letters.take(), end) {
+        (letter, Some(ChildEnd::Killed(signal))) => {
+            let mut recording = letter.unwrap_or_else(|| crashed(plan.number, *signal, String::new()));
             let message = format!("the process of this job was killed by signal {signal}");
             recording.outcome = Outcome::Crashed { signal: *signal, message };
             recording
         }
-        (Some(recording), _) => recording,
-        (None, Some(ChildEnd::Exited(status))) => {
+        // What lies in the box may be a snapshot of the run so far: only status 0 says that it is the last letter.
+        (Some(recording), None | Some(ChildEnd::Exited(0) | ChildEnd::Running)) => recording,
+        (_, Some(ChildEnd::Exited(status))) => {
             crashed(plan.number, 0, format!("the process of this job exited with status {status} without a result"))
+        }
+        (None, None | Some(ChildEnd::Running)) if ground.control.state(index) == State::Done => {
+            crashed(plan.number, 0, "this job's results could not be delivered".to_owned())
         }
         (None, _) => WorkerRecording { number: plan.number, ..WorkerRecording::default() },
     })
     .collect()
 }
 
-fn spool(worker: &iolab_plan::WorkerPlan, folder: &std::path::Path) -> io::Result<Option<File>> {
+fn spool(worker: &WorkerPlan, folder: &std::path::Path) -> io::Result<Option<File>> {
     let logs = &worker.logs;
     if logs.latency.is_none() && logs.bandwidth.is_none() && logs.iops.is_none() && logs.histogram.is_none() {
         return Ok(None);

@@ -1,22 +1,29 @@
 //! Supervising a run from the main thread: opening gates stage by stage, passing on orders, noticing deaths,
 //! telling the observer.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iolab_clock::Clock;
+use iolab_engine::FileUse;
 use iolab_observe::{DeviceSampler, System};
 use iolab_plan::{ExitScope, WorkerPlan};
 use iolab_process::ChildEnd;
 use iolab_recording::{Outcome, Recording};
 
 use crate::control::{GATE_RUN, GATE_SET_UP, Order, State};
+use crate::engine_of;
 use crate::launch::{Ground, process_end};
 use crate::run::collect;
 
 const TICK_NS: u64 = 100_000_000;
-/// How long workers have to deliver a snapshot or, after an abandoned run, their last letter.
+/// How often to look for the end of a process that has delivered its recording and is about to exit.
+const LINGER_NS: u64 = 500_000;
+/// How long workers have to deliver a snapshot.
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// How long they have to deliver their last letter after the user asked for the end a second time.
+const LAST_WORDS_NS: u64 = 300_000_000;
 
 /// Told what a run is doing. All methods are called from the main thread.
 pub trait Observer {
@@ -53,11 +60,15 @@ pub struct WorkerProgress {
 }
 
 pub(crate) struct Supervisor<'a> {
-    ground: &'a Ground<'a>,
+    ground: &'a Ground,
     pids: Vec<Option<i32>>,
     ends: Vec<Option<ChildEnd>>,
     gates: Vec<u32>,
     settled: Vec<bool>,
+    /// Whether a worker is done but its process not yet collected.
+    lingering: bool,
+    /// Worker threads that did not end although they were told to, twice.
+    left_behind: Vec<usize>,
     clock: &'a Clock,
     interrupts: &'a AtomicU32,
     origin_ns: Option<u64>,
@@ -68,7 +79,7 @@ pub(crate) struct Supervisor<'a> {
 
 impl<'a> Supervisor<'a> {
     pub(crate) fn new(
-        ground: &'a Ground<'a>,
+        ground: &'a Ground,
         pids: Vec<Option<i32>>,
         clock: &'a Clock,
         interrupts: &'a AtomicU32,
@@ -81,6 +92,8 @@ impl<'a> Supervisor<'a> {
             ends: vec![None; workers],
             gates: vec![0; workers],
             settled: vec![false; workers],
+            lingering: false,
+            left_behind: Vec::new(),
             clock,
             interrupts,
             origin_ns: None,
@@ -95,14 +108,15 @@ impl<'a> Supervisor<'a> {
         let mut next_tick_ns = 0;
         loop {
             let seen = self.ground.control.rings();
+            let tick = self.clock.now_ns() >= next_tick_ns;
             self.pass_on_interrupts();
-            self.settle_ended();
+            self.settle_ended(tick);
             if self.settled.iter().all(|settled| *settled) {
                 break;
             }
             self.open_gates();
             let now_ns = self.clock.now_ns();
-            if now_ns >= next_tick_ns {
+            if tick {
                 next_tick_ns = now_ns + TICK_NS;
                 observer.progress(&self.progress(now_ns));
                 if observer.wants_snapshot() {
@@ -110,7 +124,8 @@ impl<'a> Supervisor<'a> {
                     observer.snapshot(&snapshot);
                 }
             }
-            self.ground.control.wait_for_change(seen, next_tick_ns.saturating_sub(now_ns).min(TICK_NS));
+            let longest_ns = if self.lingering { LINGER_NS } else { TICK_NS };
+            self.ground.control.wait_for_change(seen, next_tick_ns.saturating_sub(now_ns).min(longest_ns));
         }
         let now_ns = self.clock.now_ns();
         observer.progress(&self.progress(now_ns));
@@ -128,6 +143,10 @@ impl<'a> Supervisor<'a> {
 
     pub(crate) fn into_recording(mut self) -> Recording {
         self.recording.workers = collect(self.ground, &self.ends);
+        for worker in self.left_behind {
+            let message = "it was still waiting for its device when the run was ended".to_owned();
+            self.recording.workers[worker].outcome = Outcome::Crashed { signal: 0, message };
+        }
         self.recording
     }
 
@@ -135,20 +154,27 @@ impl<'a> Supervisor<'a> {
         &self.ground.plan.workers
     }
 
-    /// Marks workers that have ended, and lets `exitall` act on it.
-    fn settle_ended(&mut self) {
+    /// Marks workers that have ended, and lets `exitall` act on it. Processes that have not said that they are done
+    /// are looked at only on a tick: one of those has died, and asking the kernel about each costs a system call.
+    fn settle_ended(&mut self, tick: bool) {
+        self.lingering = false;
         for worker in 0..self.gates.len() {
             if self.settled[worker] {
                 continue;
             }
             let done = self.ground.control.state(worker) == State::Done;
-            if let Some(end) = process_end(self.pids[worker]) {
+            if !done && (!tick || self.pids[worker].is_none()) {
+                continue;
+            }
+            if self.pids[worker].is_some() {
+                // A process is settled when it has been collected, so that none is left behind.
+                let Some(end) = process_end(self.pids[worker]) else {
+                    self.lingering |= done;
+                    continue;
+                };
                 self.ends[worker] = Some(end);
                 self.pids[worker] = None;
                 self.ground.control.declare_done(worker);
-            } else if !done || self.pids[worker].is_some() {
-                // A process is settled when it has been collected, so that none is left behind.
-                continue;
             }
             self.settled[worker] = true;
             self.pass_on_exit(worker);
@@ -181,18 +207,14 @@ impl<'a> Supervisor<'a> {
     /// with it are ready.
     fn open_gates(&mut self) {
         let workers = self.workers();
-        let over = |index: usize| self.settled[index];
-        let mut to_set_up = Vec::new();
-        for (index, plan) in workers.iter().enumerate().filter(|(index, _)| self.gates[*index] == 0) {
-            let earlier_over = workers.iter().enumerate().all(|(other, its)| its.stage >= plan.stage || over(other));
-            let awaited_over = plan
-                .wait_for
-                .as_ref()
-                .is_none_or(|name| workers.iter().enumerate().all(|(other, its)| its.job != *name || over(other)));
-            if earlier_over && awaited_over {
-                to_set_up.push(index);
-            }
-        }
+        let unsettled = || workers.iter().zip(&self.settled).filter(|(_, settled)| !**settled).map(|(plan, _)| plan);
+        let Some(stage) = unsettled().map(|plan| plan.stage).min() else { return };
+        let waiting = || (0..workers.len()).filter(|index| self.gates[*index] == 0 && workers[*index].stage <= stage);
+        let awaits = waiting().any(|index| workers[index].wait_for.is_some());
+        let busy: HashSet<&str> =
+            if awaits { unsettled().map(|plan| plan.job.as_str()).collect() } else { HashSet::new() };
+        let awaited_over = |index: &usize| workers[*index].wait_for.as_deref().is_none_or(|name| !busy.contains(name));
+        let to_set_up: Vec<usize> = waiting().filter(awaited_over).collect();
         for index in to_set_up {
             self.open(index, GATE_SET_UP);
         }
@@ -220,7 +242,11 @@ impl<'a> Supervisor<'a> {
         if self.origin_ns.is_some() {
             return;
         }
-        let files = self.workers().iter().flat_map(|worker| &worker.files);
+        let touches_files = |worker: &&WorkerPlan| {
+            let engine = engine_of(&self.ground.engines, worker);
+            engine.is_some_and(|engine| engine.description.capabilities.files != FileUse::Nothing)
+        };
+        let files = self.workers().iter().filter(touches_files).flat_map(|worker| &worker.files);
         let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
         self.sampler = Some(DeviceSampler::start(&System::live(), &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
@@ -241,8 +267,12 @@ impl<'a> Supervisor<'a> {
         }
         if count > 1 {
             let now_ns = self.clock.now_ns();
-            if now_ns >= *self.abandon_at_ns.get_or_insert(now_ns + PATIENCE_NS) {
+            if now_ns >= *self.abandon_at_ns.get_or_insert(now_ns + LAST_WORDS_NS) {
                 self.pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+                // A thread cannot be killed; the end of the program ends it.
+                let stuck = |worker: &usize| !self.settled[*worker] && self.workers()[*worker].process.thread;
+                self.left_behind = (0..self.gates.len()).filter(stuck).collect();
+                self.left_behind.iter().for_each(|worker| self.settled[*worker] = true);
             }
         }
     }
@@ -258,7 +288,7 @@ impl<'a> Supervisor<'a> {
 
     /// Asks every running worker for its recording so far and waits for the answers, but not for ever.
     fn snapshot(&self) -> Recording {
-        let control = self.ground.control;
+        let control = &self.ground.control;
         let running = |worker: &usize| matches!(control.state(*worker), State::Ramping | State::Running);
         let asked: Vec<usize> = (0..self.gates.len()).filter(running).collect();
         asked.iter().for_each(|worker| control.ask_snapshot(*worker));

@@ -3,7 +3,7 @@
 
 use iolab_clock::Clock;
 use iolab_measure::Recorder;
-use iolab_plan::{LimitPlan, PacingPlan};
+use iolab_plan::{Direction, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{Outcome, WorkerRecording};
 
@@ -68,7 +68,8 @@ struct Floor {
 
 impl<'a> Watch<'a> {
     /// A watch for I/O that begins at `now_ns`.
-    pub(crate) fn new(seat: Seat<'a>, limits: &LimitPlan, pacing: &PacingPlan, now_ns: u64) -> Watch<'a> {
+    pub(crate) fn new(seat: Seat<'a>, plan: &WorkerPlan, now_ns: u64) -> Watch<'a> {
+        let limits = &plan.limits;
         let ramp_until_ns = (limits.ramp_ns > 0).then(|| now_ns + limits.ramp_ns);
         let mut watch = Watch {
             seat,
@@ -80,13 +81,7 @@ impl<'a> Watch<'a> {
             usage_at_start: thread_usage(),
             passes_left: if limits.time_based { u64::MAX } else { limits.loops.max(1) - 1 },
             pauses_between_passes: false,
-            floor: Floor {
-                bytes_per_s: pacing.rate_min_bytes,
-                iops: pacing.rate_min_iops,
-                cycle_ns: pacing.cycle_ms.max(1) * 1_000_000,
-                cycle_begun_ns: now_ns,
-                at_begin: Default::default(),
-            },
+            floor: Floor::new(plan, now_ns),
             snapshots: None,
         };
         if ramp_until_ns.is_none() {
@@ -181,7 +176,7 @@ impl<'a> Watch<'a> {
         }
         let totals = recorder.tally().totals;
         if self.is_measuring() {
-            self.seat.publish(&totals.ios, &totals.bytes, now_ns - self.measuring_since_ns);
+            self.seat.publish(&totals.ios, &totals.bytes, now_ns.saturating_sub(self.measuring_since_ns));
             if let Some(reason) = self.floor.missed(now_ns, &totals.ios, &totals.bytes) {
                 trouble.floor_missed(reason);
             }
@@ -220,17 +215,35 @@ impl<'a> Watch<'a> {
         self.seat.answer_snapshot(asked);
     }
 
-    /// Sleeps until `due_ns`, but no longer than until the next look.
-    pub(crate) fn sleep(&self, clock: &Clock, due_ns: u64) {
+    /// Sleeps until `due_ns`, but no longer than until the next look; computes instead until `busy_until_ns`.
+    pub(crate) fn sleep(&self, clock: &Clock, due_ns: u64, busy_until_ns: u64) {
         let until_ns = due_ns.min(self.next_ns);
+        clock.sleep_until(until_ns.min(busy_until_ns), u64::MAX);
         clock.sleep_until(until_ns, if due_ns <= self.next_ns { SPIN_NS } else { 0 });
     }
 }
 
 impl Floor {
+    /// The floors of the directions that the job uses: the others cannot but miss theirs.
+    fn new(plan: &WorkerPlan, now_ns: u64) -> Floor {
+        let used = |floor: [u64; 3]| {
+            Direction::ALL.map(|direction| {
+                let uses = plan.workload.pattern.directions.contains(&direction);
+                if uses { floor[direction.index()] } else { 0 }
+            })
+        };
+        Floor {
+            bytes_per_s: used(plan.pacing.rate_min_bytes),
+            iops: used(plan.pacing.rate_min_iops),
+            cycle_ns: plan.pacing.cycle_ms.max(1) * 1_000_000,
+            cycle_begun_ns: now_ns,
+            at_begin: Default::default(),
+        }
+    }
+
     /// Checks the floors at the end of each cycle.
     fn missed(&mut self, now_ns: u64, ios: &[u64; 3], bytes: &[u64; 3]) -> Option<String> {
-        let elapsed_ns = now_ns - self.cycle_begun_ns;
+        let elapsed_ns = now_ns.saturating_sub(self.cycle_begun_ns);
         if (self.bytes_per_s, self.iops) == ([0; 3], [0; 3]) || elapsed_ns < self.cycle_ns {
             return None;
         }

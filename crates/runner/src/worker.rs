@@ -47,6 +47,10 @@ pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
     if task.seat.wait_for_gate(GATE_SET_UP) != Order::None {
         return recording;
     }
+    if task.plan.layout.create_only {
+        recording.outcome = Outcome::Finished;
+        return recording;
+    }
     task.seat.set_state(State::SettingUp);
     let outcome = set_up::<E>(task).and_then(|mut stage| {
         recording.notes.append(&mut stage.notes);
@@ -95,9 +99,17 @@ fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
         BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
         BufferMemory::File { path, shared } => Backing::File { path: path.into(), shared: *shared },
     };
+    let fresh = match &plan.buffers.memory {
+        BufferMemory::File { path, .. } => Some(path).filter(|path| open_files::holds_nothing(path.as_ref())),
+        _ => None,
+    };
     let slot_bytes = if moves_data { plan.buffers.slot_bytes as usize } else { 1 };
-    SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
-        .map_err(|error| open_files::fatal(&error.message, &error.source))
+    let pool = SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
+        .map_err(|error| open_files::fatal(&error.message, &error.source))?;
+    if let Some(file) = fresh.and_then(|path| File::open(path).ok()) {
+        open_files::mark(&file);
+    }
+    Ok(pool)
 }
 
 /// From the open lane to the closed one.
@@ -115,11 +127,13 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         .map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })?;
     recording.notes.extend_from_slice(lane.notes());
     task.seat.set_state(State::Ready);
-    if task.seat.wait_for_gate(GATE_RUN) != Order::None || !delay(task) {
-        return Ok(Stop::Interrupt);
+    if let Some(stop) = stopped(task.seat.wait_for_gate(GATE_RUN)).or_else(|| delay(task)) {
+        return Ok(stop);
     }
     let origin_ns = task.seat.origin_ns();
-    let expected = plan.limits.runtime_ns.map_or(64, |ns| ns / plan.measurement.interval_ns.max(1) + 8);
+    let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
+    // Room that is never touched costs no memory; growing costs an allocation among the measured operations.
+    let expected = (longest_ns / plan.measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
     let intervals = IntervalSeries::new(origin_ns, plan.measurement.interval_ns, expected as usize);
     let tally = Tally::new(request.depth, intervals);
     let measurement = &plan.measurement;
@@ -165,16 +179,25 @@ fn is_paced(plan: &WorkerPlan) -> bool {
     pacing.rate_bytes != [0; 3] || pacing.rate_iops != [0; 3] || pacing.think.is_some()
 }
 
-/// `startdelay`; false when the run ended meanwhile.
-fn delay(task: &Task<'_>) -> bool {
-    let until_ns = task.clock.now_ns() + task.plan.limits.start_delay_ns;
+/// What an order given before the first operation means.
+fn stopped(order: Order) -> Option<Stop> {
+    match order {
+        Order::None => None,
+        Order::Finish => Some(Stop::Finish),
+        Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
+    }
+}
+
+/// `startdelay`; says so when the run ended meanwhile.
+fn delay(task: &Task<'_>) -> Option<Stop> {
+    let until_ns = task.clock.now_ns().saturating_add(task.plan.limits.start_delay_ns);
     while task.clock.now_ns() < until_ns {
-        if task.seat.order() != Order::None {
-            return false;
+        if let Some(stop) = stopped(task.seat.order()) {
+            return Some(stop);
         }
         task.clock.sleep_until(until_ns.min(task.clock.now_ns() + 20_000_000), 0);
     }
-    true
+    None
 }
 
 fn queue_of(plan: &QueuePlan) -> Queue {
@@ -202,7 +225,7 @@ impl Go<'_, '_> {
         let (plan, clock) = (task.plan, task.clock);
         let begun_ns = clock.now_ns();
         recording.started_ns = begun_ns.saturating_sub(origin_ns);
-        let mut watch = Watch::new(task.seat, &plan.limits, &plan.pacing, begun_ns);
+        let mut watch = Watch::new(task.seat, plan, begun_ns);
         watch.deliver_to(task.letters, plan.number, recording.started_ns);
         if plan.layout.unlink_each_loop {
             watch.pause_between_passes();

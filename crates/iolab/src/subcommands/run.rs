@@ -56,27 +56,34 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    keep(&recording, &spools, run, mode)?;
-    output.into_inner().finish(&recording)?;
+    let kept = keep(&recording, &spools, run, mode);
+    let printed = output.into_inner().finish(&recording);
+    if kept.is_err() || printed.is_err() {
+        // The run is over: what else there is to say of it must not be lost with what could not be written.
+        show_outcomes(&recording, name);
+    }
+    kept?;
+    printed?;
     Ok(recording)
 }
 
-/// Saves the recording and the log files.
+/// Saves the recording and the log files; all of them are tried, the first failure is returned.
 fn keep(recording: &Recording, spools: &[Option<File>], run: &RunOptions, mode: Mode) -> Result<(), Failure> {
+    let mut kept = Ok(());
     if mode == Mode::Iolab || run.record.is_some() {
         match recordings::save(recording, run.record.as_deref().map(Path::new)) {
             Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
             Ok(_) => {}
-            // The figures are about to be printed: not being able to keep them is said, not died of.
+            // The figures are about to be printed: not being able to keep them unasked is said, not died of.
             Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
-            Err(error) => return Err(error.into()),
+            Err(error) => kept = Err(error),
         }
     }
-    log_files::write(recording, spools)?;
+    kept = kept.and(log_files::write(recording, spools));
     if run.bandwidth_log {
-        log_files::write_aggregate(recording)?;
+        kept = kept.and(log_files::write_aggregate(recording));
     }
-    Ok(())
+    Ok(kept?)
 }
 
 /// Takes fio-style arguments apart.

@@ -1,0 +1,216 @@
+//! A folder to run `iolab` in, and ways to look at what it did.
+
+#![allow(dead_code, reason = "each test file uses its own part of this module")]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use iolab_recording::Recording;
+use tempfile::TempDir;
+
+/// Nothing here takes longer than this, or it hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder of its own: jobs run in it, recordings are kept in it.
+pub(crate) struct Lab {
+    folder: TempDir,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Lab {
+        // Not in a tmpfs, where one can be had: file systems with everything are what jobs run on.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Lab { folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file and returns its name.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), content).unwrap();
+        self.path(name)
+    }
+
+    /// A job file, run with `--record=it.iolab` and the report as JSON.
+    pub(crate) fn job(&self, text: &str) -> Done {
+        self.file("job.fio", text);
+        self.run(["run", "job.fio", "--output-format=json", "--record=it.iolab"])
+    }
+
+    /// The program with these arguments, to its end.
+    pub(crate) fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Done {
+        self.start(arguments).finish()
+    }
+
+    /// The same, with more in its environment.
+    pub(crate) fn run_with<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
+        &self,
+        arguments: I,
+        environment: &[(&str, PathBuf)],
+    ) -> Done {
+        self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, environment).finish()
+    }
+
+    /// The program as `fio`.
+    pub(crate) fn fio<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Done {
+        self.start_program(env!("CARGO_BIN_EXE_fio"), arguments, &[]).finish()
+    }
+
+    /// Starts the program with these arguments.
+    pub(crate) fn start<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(&self, arguments: I) -> Running {
+        self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, &[])
+    }
+
+    fn start_program<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
+        &self,
+        program: &str,
+        arguments: I,
+        environment: &[(&str, PathBuf)],
+    ) -> Running {
+        let child = Command::new(program)
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("IOLAB_RECORDINGS", self.path("recordings"))
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::from(std::fs::File::create(self.path(".stdout")).unwrap()))
+            .stderr(Stdio::from(std::fs::File::create(self.path(".stderr")).unwrap()))
+            .spawn()
+            .unwrap();
+        Running { child, stdout: self.path(".stdout"), stderr: self.path(".stderr"), begun: Instant::now() }
+    }
+
+    /// The recording that `job` left.
+    pub(crate) fn recording(&self) -> Recording {
+        read_recording(&self.path("it.iolab"))
+    }
+}
+
+pub(crate) fn read_recording(path: &Path) -> Recording {
+    Recording::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// A program under way.
+pub(crate) struct Running {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    begun: Instant,
+}
+
+impl Running {
+    pub(crate) fn signal(&self, signal: i32) {
+        iolab_process::kill(self.child.id() as i32, signal);
+    }
+
+    /// The processes it has forked.
+    pub(crate) fn children(&self) -> Vec<i32> {
+        let pid = self.child.id();
+        let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    }
+
+    /// Waits until `ready` says so, with what was printed so far.
+    pub(crate) fn until(&self, ready: impl Fn(&Running) -> bool) {
+        while !ready(self) {
+            assert!(self.begun.elapsed() < PATIENCE, "{}", self.errors());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(crate) fn printed(&self) -> String {
+        std::fs::read_to_string(&self.stdout).unwrap()
+    }
+
+    pub(crate) fn errors(&self) -> String {
+        std::fs::read_to_string(&self.stderr).unwrap()
+    }
+
+    pub(crate) fn finish(mut self) -> Done {
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if self.begun.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                panic!("it hangs: {}", self.errors());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let read = |path: &Path| std::fs::read(path).unwrap();
+        Done(Output { status, stdout: read(&self.stdout), stderr: read(&self.stderr) })
+    }
+}
+
+/// What a program left.
+#[derive(Debug)]
+pub(crate) struct Done(Output);
+
+impl Done {
+    pub(crate) fn code(&self) -> i32 {
+        self.0.status.code().unwrap_or(-1)
+    }
+
+    pub(crate) fn printed(&self) -> String {
+        String::from_utf8_lossy(&self.0.stdout).into_owned()
+    }
+
+    pub(crate) fn errors(&self) -> String {
+        String::from_utf8_lossy(&self.0.stderr).into_owned()
+    }
+
+    /// The report, printed as JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.0.stdout).unwrap_or_else(|error| panic!("{error}\n{self:?}"))
+    }
+
+    /// Asserts on exit code and a part of what was said on standard error.
+    #[track_caller]
+    pub(crate) fn ended(self, code: i32, said: &str) -> Done {
+        assert!(self.code() == code && self.errors().contains(said), "wanted {code} and {said:?}: {self:#?}");
+        self
+    }
+}
+
+/// A small file system of its own, where the test may mount one; says so where not.
+pub(crate) struct TinyDisk {
+    folder: TempDir,
+}
+
+impl TinyDisk {
+    pub(crate) fn mount(kib: u64) -> Option<TinyDisk> {
+        let folder = tempfile::tempdir().unwrap();
+        let size = format!("size={kib}k");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tiny"])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !mounted {
+            skipped("a small tmpfs cannot be mounted here (root only)");
+            return None;
+        }
+        Some(TinyDisk { folder })
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.folder.path()).status();
+    }
+}
+
+/// Says, past the test harness's capture, that a part of a test did not run.
+pub(crate) fn skipped(why: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}

@@ -1,0 +1,141 @@
+//! Job text to recording in one call, for tests of whole runs: the real parser, resolver and runner in a world
+//! without files.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
+
+use iolab_clock::Clock;
+use iolab_jobfile::{Input, Surroundings};
+use iolab_options::OptionEntry;
+use iolab_plan::Plan;
+use iolab_recording::{CpuUse, HostFacts, Recording};
+use iolab_resolve::{Machine, Mode, Overrides, PathKind};
+use iolab_runner::{EngineEntry, Observer, Progress, RunError, RunRequest, RunResult};
+
+use crate::simulated::Simulated;
+
+/// The engines of whole runs in tests.
+pub static ENGINES: &[EngineEntry] = &[EngineEntry::of::<Simulated>()];
+
+/// A machine with nothing on it: four CPUs, no files, no variables.
+#[derive(Debug)]
+struct Nothing;
+
+impl Surroundings for Nothing {
+    fn include(&self, name: &str, _: &str) -> Result<String, String> {
+        Err(format!("no such file: {name}"))
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn cpus(&self) -> u64 {
+        4
+    }
+
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+
+    fn memory_mib(&self) -> u64 {
+        1024
+    }
+
+    fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
+        ENGINES.iter().find(|entry| entry.description.name == engine).map(|entry| entry.description.options)
+    }
+}
+
+impl Machine for Nothing {
+    fn at(&self, _: &Path) -> PathKind {
+        PathKind::Missing
+    }
+
+    fn files_below(&self, _: &Path) -> Result<Vec<PathBuf>, String> {
+        Ok(Vec::new())
+    }
+
+    fn free_bytes(&self, _: &Path) -> Option<u64> {
+        None
+    }
+
+    fn cpus_online(&self) -> Vec<usize> {
+        vec![0, 1, 2, 3]
+    }
+
+    fn huge_page_bytes(&self) -> u64 {
+        2 << 20
+    }
+}
+
+/// The plan of a job file for the engine `simulated`, whose workers are threads.
+///
+/// # Panics
+/// When the text is refused: the test is wrong then.
+pub fn plan(text: &str) -> Plan {
+    let text = format!("[global]\nioengine=simulated\nthread=1\n{text}");
+    let input = Input { name: "test".to_owned(), bytes: text.clone().into_bytes() };
+    let request = iolab_jobfile::Request { command_line: None, files: &[input] };
+    let jobs = iolab_jobfile::parse(&request, &Nothing).unwrap_or_else(|failure| panic!("{text}\n{failure:#?}"));
+    let engines: Vec<_> = ENGINES.iter().map(|entry| entry.description).collect();
+    let request = iolab_resolve::Request {
+        jobs: &jobs,
+        options: iolab_jobfile::OPTIONS,
+        engines: &engines,
+        machine: &Nothing,
+        mode: Mode::Iolab,
+        overrides: Overrides { entropy: 1, ..Overrides::default() },
+    };
+    iolab_resolve::resolve(&request).unwrap_or_else(|findings| panic!("{text}\n{findings:#?}")).plan
+}
+
+/// Watches without a word.
+#[derive(Debug)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn laying_out(&mut self, _: &Path, _: u64, _: u64) {}
+
+    fn progress(&mut self, _: &Progress) {}
+
+    fn wants_snapshot(&mut self) -> bool {
+        false
+    }
+
+    fn snapshot(&mut self, _: &Recording) {}
+}
+
+/// Runs a plan on a clock.
+///
+/// # Errors
+/// What the runner says.
+pub fn try_run(plan: &Plan, clock: &Clock, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    static NOBODY_INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+    iolab_runner::run(RunRequest {
+        plan,
+        engines: ENGINES,
+        host: HostFacts::default(),
+        clock: clock.clone(),
+        spool_folder: std::env::temp_dir(),
+        interrupts: &NOBODY_INTERRUPTS,
+        observer,
+    })
+}
+
+/// Runs a job file on a clock.
+///
+/// # Panics
+/// When it cannot be run: the test is wrong then.
+pub fn run(text: &str, clock: &Clock) -> Recording {
+    try_run(&plan(text), clock, &mut Silent).unwrap_or_else(|error| panic!("{text}\n{error}")).recording
+}
+
+/// A recording without what the machine alone decides, however exactly a run is repeated: thread ids and CPU use.
+pub fn repeatable(mut recording: Recording) -> Recording {
+    for worker in &mut recording.workers {
+        worker.pid = 0;
+        worker.cpu = CpuUse::default();
+    }
+    recording
+}
