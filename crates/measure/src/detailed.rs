@@ -25,7 +25,7 @@ pub struct LatencyExceeded {
 pub struct DetailedRecorder {
     tally: Tally,
     latencies: [Latencies; 3],
-    response: [Histogram; 3],
+    punctuality: [Punctuality; 3],
     want: Wanted,
     max_latency_ns: PerDirection<u64>,
     exceeded: Option<LatencyExceeded>,
@@ -34,27 +34,54 @@ pub struct DetailedRecorder {
     trouble: Option<String>,
 }
 
+/// Response time of one direction, and what of it the operations spent before they were sent.
+#[derive(Debug, Default)]
+struct Punctuality {
+    response: Histogram,
+    wait: Histogram,
+    late: Histogram,
+}
+
+impl Punctuality {
+    fn add(&mut self, sample: &Sample) {
+        self.response.add(sample.reaped_ns.saturating_sub(sample.intended_ns));
+        self.wait.add(sample.sendable_ns.saturating_sub(sample.intended_ns));
+        self.late.add(sample.begun_ns.saturating_sub(sample.sendable_ns));
+    }
+
+    fn clear(&mut self) {
+        self.response.clear();
+        self.wait.clear();
+        self.late.clear();
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
     slat: bool,
     clat: bool,
     lat: bool,
-    response: bool,
+    response: PerDirection<bool>,
 }
 
 impl DetailedRecorder {
-    /// A recorder for this plan. `synchronous` engines have no submission latency; `paced` loads have a response
-    /// time; `spool` takes the log entries, if logs are asked for.
-    pub fn new(tally: Tally, plan: &MeasurementPlan, synchronous: bool, paced: bool) -> DetailedRecorder {
+    /// A recorder for this plan. `synchronous` engines have no submission latency; `scheduled` directions have a
+    /// response time.
+    pub fn new(
+        tally: Tally,
+        plan: &MeasurementPlan,
+        synchronous: bool,
+        scheduled: PerDirection<bool>,
+    ) -> DetailedRecorder {
         DetailedRecorder {
             tally,
             latencies: Default::default(),
-            response: Default::default(),
+            punctuality: Default::default(),
             want: Wanted {
                 slat: plan.slat && !synchronous,
                 clat: plan.clat,
                 lat: plan.lat,
-                response: paced && plan.lat,
+                response: scheduled.map(|scheduled| scheduled && plan.lat),
             },
             max_latency_ns: [0; 3],
             exceeded: None,
@@ -101,8 +128,8 @@ impl Recorder for DetailedRecorder {
         if self.want.lat {
             latencies.lat.add(lat_ns);
         }
-        if self.want.response {
-            self.response[index].add(sample.reaped_ns.saturating_sub(sample.intended_ns));
+        if self.want.response[index] {
+            self.punctuality[index].add(sample);
         }
         let limit_ns = self.max_latency_ns[index];
         if limit_ns != 0 && lat_ns > limit_ns && self.exceeded.is_none() {
@@ -121,6 +148,7 @@ impl Recorder for DetailedRecorder {
             offset: 0,
             priority: 0,
             intended_ns: run.begun_ns,
+            sendable_ns: run.begun_ns,
             begun_ns: run.begun_ns,
             submitted_ns: run.submitted_ns,
             reaped_ns: run.reaped_ns,
@@ -129,11 +157,11 @@ impl Recorder for DetailedRecorder {
 
     fn start_measuring(&mut self, now_ns: u64) {
         self.tally.start_measuring(now_ns);
-        for (latencies, response) in self.latencies.iter_mut().zip(&mut self.response) {
+        for (latencies, punctuality) in self.latencies.iter_mut().zip(&mut self.punctuality) {
             latencies.slat.clear();
             latencies.clat.clear();
             latencies.lat.clear();
-            response.clear();
+            punctuality.clear();
         }
         if let Some(logs) = &mut self.logs {
             logs.start_measuring(now_ns);
@@ -180,7 +208,9 @@ impl Recorder for DetailedRecorder {
             direction.slat = self.latencies[index].slat.to_sparse();
             direction.clat = self.latencies[index].clat.to_sparse();
             direction.lat = self.latencies[index].lat.to_sparse();
-            direction.response = self.response[index].to_sparse();
+            direction.response = self.punctuality[index].response.to_sparse();
+            direction.backlog_wait = self.punctuality[index].wait.to_sparse();
+            direction.generator_late = self.punctuality[index].late.to_sparse();
         }
         recording.notes.extend(self.trouble.clone());
         if let Some(log) = &self.histogram_log {

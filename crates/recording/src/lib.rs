@@ -7,11 +7,13 @@
 mod format;
 mod host;
 mod log;
+mod schedule;
 mod worker;
 
 pub use format::{FORMAT, ReadError};
 pub use host::{DeviceCounters, DeviceUse, HostFacts};
 pub use log::{HistogramLogEntry, LogEntry};
+pub use schedule::ScheduleRecording;
 pub use worker::{CpuUse, DepthUse, DirectionRecording, ErrorCount, Interval, Outcome, SyncRecording, WorkerRecording};
 
 use iolab_plan::Plan;

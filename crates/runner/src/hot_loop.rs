@@ -72,8 +72,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let mut refilling = true;
         loop {
             if now >= self.watch.next_ns()
-                && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble)
+                && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble, &mut self.pacer)
             {
+                self.stop_pacing(now, false);
                 return (stop, self.drain());
             }
             let mut pause = Pause::Full;
@@ -83,7 +84,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             if self.in_flight == 0 {
                 match pause {
                     Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns, self.pacer.busy_until_ns()),
-                    Pause::Over => return (Stop::StreamOver, now),
+                    Pause::Over => {
+                        self.stop_pacing(now, true);
+                        return (Stop::StreamOver, now);
+                    }
                     // A lane that refuses everything while it holds nothing has ended in trouble.
                     Pause::Full => {}
                 }
@@ -119,7 +123,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 }
             }
             let more = pause == Pause::Full && self.in_flight < self.queue.depth && self.unflushed > 0;
-            if self.unflushed == 0 || (!more && L::FUSES && self.queue.wait_for > 0) {
+            if self.unflushed == 0 || (!more && L::FUSES && !P::PACED && self.queue.wait_for > 0) {
                 return pause;
             }
             self.flush();
@@ -151,6 +155,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             Release::Now => *begun_ns,
             Release::Intended(at_ns) => at_ns,
             Release::Wait(until_ns) => return Some(Pause::Until(until_ns)),
+            Release::Over => return Some(Pause::Over),
         };
         let Some(slot) = slots.prepare(op) else { return Some(Pause::Full) };
         if op.kind == OpKind::Write
@@ -168,7 +173,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         slot.intended_ns = intended_ns;
         slot.begun_ns = *begun_ns;
         slot.submitted_ns = *begun_ns;
-        pacer.released(op, *begun_ns);
+        if P::PACED {
+            slot.sendable_ns = pacer.released(op, intended_ns, *begun_ns);
+        }
         slots.hand_over();
         batch.skip(1);
         self.in_flight += 1;
@@ -193,7 +200,11 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     fn flush(&mut self) {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
-            self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
+            let now = self.clock.now_ns();
+            self.slots.stamp_submitted(self.unflushed, now);
+            if P::PACED {
+                self.pacer.handed_over(now.saturating_sub(self.slots.latest().begun_ns));
+            }
         }
         self.count_burst();
         if let Err(error) = answer {
@@ -271,7 +282,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                     }
                 }
             }
-            pacer.completed(now);
+            pacer.completed(slot, now);
             slots.take_back(completion.slot);
         }
         if let Some(run) = run {
@@ -291,7 +302,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 continue;
             }
             recorder.completed(&sample_of(slot, now));
-            pacer.completed(now);
+            pacer.completed(slot, now);
             slots.take_back(completion.slot);
         }
         odd
@@ -337,6 +348,14 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         true
     }
 
+    /// Nothing more is sent; `over` when that is because there is nothing more to send.
+    #[cold]
+    fn stop_pacing(&mut self, now: u64, over: bool) {
+        if let Some(paced) = self.pacer.paced() {
+            paced.stop(now, over);
+        }
+    }
+
     /// Everything but plain success: flushes, short transfers, errors.
     #[cold]
     fn unusual(&mut self, completion: Completion, now: u64) {
@@ -356,7 +375,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         } else {
             self.watch.look_at_once();
         }
-        self.pacer.completed(now);
+        self.pacer.completed(&slot, now);
         self.slots.take_back(completion.slot);
         self.in_flight -= 1;
     }
@@ -418,6 +437,7 @@ fn sample_of(slot: &crate::slots::Slot, reaped_ns: u64) -> Sample {
         offset: slot.op.offset - u64::from(slot.op.buffer_offset),
         priority: slot.op.priority,
         intended_ns: slot.intended_ns,
+        sendable_ns: slot.sendable_ns,
         begun_ns: slot.begun_ns,
         submitted_ns: slot.submitted_ns,
         reaped_ns,

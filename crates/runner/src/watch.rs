@@ -9,6 +9,7 @@ use iolab_recording::{Outcome, WorkerRecording};
 
 use crate::control::{Order, Seat, State};
 use crate::deliver::LetterBox;
+use crate::pacing::Pacer;
 use crate::trouble::Trouble;
 use crate::worker::used_since;
 
@@ -163,11 +164,15 @@ impl<'a> Watch<'a> {
         now_ns: u64,
         recorder: &mut impl Recorder,
         trouble: &mut Trouble<'_>,
+        pacer: &mut impl Pacer,
     ) -> Option<Stop> {
         if let Some(until_ns) = self.ramp_until_ns
             && now_ns >= until_ns
         {
             recorder.start_measuring(now_ns);
+            if let Some(paced) = pacer.paced() {
+                paced.start_measuring(now_ns);
+            }
             self.begin_measuring(now_ns);
         }
         self.next_ns = (now_ns + LOOK_EVERY_NS).min(self.ramp_until_ns.unwrap_or(self.end_ns));
@@ -181,7 +186,7 @@ impl<'a> Watch<'a> {
                 trouble.floor_missed(reason);
             }
         }
-        self.answer_snapshot(now_ns, recorder);
+        self.answer_snapshot(now_ns, recorder, pacer);
         if trouble.is_fatal() {
             return Some(Stop::Trouble);
         }
@@ -193,7 +198,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder) {
+    fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder, pacer: &mut impl Pacer) {
         let (measuring, from_ns, usage) = (self.is_measuring(), self.measuring_since_ns, self.usage_at_start);
         let asked = self.seat.snapshot_asked();
         let Some(snapshots) = self.snapshots.as_mut().filter(|snapshots| snapshots.answered != asked) else { return };
@@ -206,6 +211,7 @@ impl<'a> Watch<'a> {
         if measuring {
             recording.runtime_ns = now_ns.saturating_sub(from_ns);
             recorder.write_to(recording.runtime_ns, &mut recording);
+            recording.schedule = pacer.paced().and_then(|paced| paced.recording(now_ns));
             recording.cpu = used_since(&usage);
         }
         recording.outcome = Outcome::Finished;

@@ -6,7 +6,7 @@ use iolab_clock::Clock;
 use iolab_engine::{Completions, Engine, Lane, OpenRequest};
 use iolab_measure::{CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, LogSpool, Recorder, Tally};
 use iolab_memory::{Backing, SlotPool};
-use iolab_plan::{BufferMemory, QueuePlan, WorkerPlan};
+use iolab_plan::{ArrivalsPlan, BufferMemory, QueuePlan, WorkerPlan, arrivals_checksum, parse_arrivals};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{CpuUse, Outcome, WorkerRecording};
 use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
@@ -16,6 +16,7 @@ use crate::deliver::LetterBox;
 use crate::hot_loop::{HotLoop, Queue};
 use crate::open_files::{self, OpenFiles};
 use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::schedule::Schedule;
 use crate::slots::Slots;
 use crate::trouble::{Fatal, Trouble};
 use crate::watch::{Stop, Watch};
@@ -38,6 +39,8 @@ struct Stage {
     filler: BufferFiller,
     /// Whether the engine takes data from the buffers at all.
     fills: bool,
+    /// Recorded arrivals, when they pace the load.
+    arrivals: Option<Schedule>,
     notes: Vec<String>,
 }
 
@@ -89,7 +92,21 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let limits = PassLimits { io_bytes: plan.limits.io_bytes, io_count: plan.limits.io_count };
     let stream = OpStream::new(&workload, &extents, limits)
         .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })?;
-    Ok(Stage { files, pool, stream: Some(stream), filler, fills: E::DESCRIPTION.capabilities.moves_data, notes })
+    let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
+    let fills = E::DESCRIPTION.capabilities.moves_data;
+    Ok(Stage { files, pool, stream: Some(stream), filler, fills, arrivals, notes })
+}
+
+/// The arrivals of the file that the plan names, if it still is what it was.
+fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
+    let text = std::fs::read_to_string(&plan.path).map_err(|error| open_files::fatal(&plan.path, &error))?;
+    let changed =
+        || Fatal { errno: libc::ESTALE, message: format!("{} has changed since the run was planned", plan.path) };
+    if arrivals_checksum(&text) != plan.checksum {
+        return Err(changed());
+    }
+    let times_ns = parse_arrivals(&text).map_err(|_| changed())?;
+    Ok(Schedule::of_arrivals(times_ns, plan.repeat))
 }
 
 fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
@@ -137,15 +154,16 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     let intervals = IntervalSeries::new(origin_ns, plan.measurement.interval_ns, expected as usize);
     let tally = Tally::new(request.depth, intervals);
     let measurement = &plan.measurement;
-    let paced = is_paced(plan);
+    let paced = plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
+    let pacer = Paced::new(&plan.pacing, stage.arrivals.take(), request.depth);
     let logs = &plan.logs;
     let logged = logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some();
     let limited = plan.errors.max_latency_ns != [0; 3];
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
     let go = Go { task, stage: &mut stage, recording, origin_ns };
     if paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
-        let recorder = detailed(task, tally, paced, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
-        if paced { go.run(lane, recorder, Paced::new(&plan.pacing)) } else { go.run(lane, recorder, Unpaced) }
+        let recorder = detailed(task, tally, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
+        if paced { go.run(lane, recorder, pacer) } else { go.run(lane, recorder, Unpaced) }
     } else if latencies == [false; 3] {
         go.run(lane, CountingRecorder::new(tally), Unpaced)
     } else {
@@ -156,13 +174,12 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
 fn detailed(
     task: &Task<'_>,
     tally: Tally,
-    paced: bool,
     logged: bool,
     synchronous: bool,
     origin_ns: u64,
 ) -> Result<DetailedRecorder, Fatal> {
     let plan = task.plan;
-    let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, paced);
+    let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, plan.pacing.scheduled());
     recorder.limit_latency(plan.errors.max_latency_ns);
     if logged && let Some(spool) = task.spool {
         let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
@@ -172,11 +189,6 @@ fn detailed(
         recorder.log_to(&plan.logs, LogSpool::new(file), origin_ns, add_ns, smallest);
     }
     Ok(recorder)
-}
-
-fn is_paced(plan: &WorkerPlan) -> bool {
-    let pacing = &plan.pacing;
-    pacing.rate_bytes != [0; 3] || pacing.rate_iops != [0; 3] || pacing.think.is_some()
 }
 
 /// What an order given before the first operation means.
@@ -264,12 +276,16 @@ impl Go<'_, '_> {
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
             end_ns = clock.now_ns();
         }
-        let HotLoop { recorder, watch, trouble, lane, .. } = hot;
+        let HotLoop { recorder, watch, trouble, lane, mut pacer, .. } = hot;
         drop(lane);
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
         close(recorder, &watch, end_ns, recording);
+        if watch.is_measuring() {
+            recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
+            recording.notes.extend(recording.saturation());
+        }
         finish_up(task, recording)?;
         flushed?;
         fatal.map_or(Ok(stop), Err)
