@@ -123,6 +123,10 @@ impl Paced {
         self.schedules[if self.common { 0 } else { direction }].as_mut()
     }
 
+    fn used(&self) -> impl Iterator<Item = &Schedule> {
+        self.schedules.iter().flatten().filter(|schedule| schedule.is_used())
+    }
+
     /// Nothing is intended before this: the latest operation, and the end of the think time.
     #[inline]
     fn held_until_ns(&self) -> u64 {
@@ -135,11 +139,11 @@ impl Paced {
         if held_ns > now_ns {
             return 0;
         }
-        self.schedules.iter().flatten().map(|schedule| schedule.count_due(held_ns, now_ns)).sum()
+        self.used().map(|schedule| schedule.count_due(self.latest_ns, held_ns, now_ns)).sum()
     }
 
     fn standing(&self, now_ns: u64) -> Standing {
-        let next_ns = self.schedules.iter().flatten().filter_map(Schedule::due_ns).min();
+        let next_ns = self.used().filter_map(Schedule::due_ns).min();
         let due_ns = next_ns.map(|due_ns| due_ns.max(self.held_until_ns()));
         let lag_ns = due_ns.map_or(0, |due_ns| now_ns.saturating_sub(due_ns));
         Standing { backlog: self.backlog(now_ns), lag_ns, due_ns }
@@ -153,7 +157,8 @@ impl Paced {
 
     /// Nothing more is sent; `over` when that is because the stream is over.
     pub(crate) fn stop(&mut self, now_ns: u64, over: bool) {
-        let standing = self.standing(now_ns);
+        // What is due at this very moment is not late.
+        let standing = self.standing(now_ns.saturating_sub(1));
         self.keeping.stop(now_ns, standing, over);
     }
 
@@ -325,6 +330,7 @@ pub(crate) mod tests {
         pacer.stop(130, true);
         let recording = pacer.recording(130).unwrap();
         assert_eq!((recording.asked, recording.sent, recording.lag_at_end_ns), (2, 2, 13));
+        assert_eq!(recording.backlog_at_end, 0);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use iolab_plan::{PacingPlan, RateProcess, arrivals_period_ns};
 #[derive(Debug)]
 pub(crate) struct Schedule {
     start_ns: u64,
+    /// Whether it has sent anything: a rate of a direction that the job does not use never does.
+    used: bool,
     arrivals: Arrivals,
 }
 
@@ -46,13 +48,17 @@ impl Schedule {
             gap: gap_of(ops),
             due: 0.0,
         };
-        (bytes > 0 || ops > 0).then_some(Schedule { start_ns: 0, arrivals })
+        (bytes > 0 || ops > 0).then_some(Schedule { start_ns: 0, used: false, arrivals })
     }
 
     /// Recorded arrivals, ns from the start and ascending; again and again if asked.
     pub(crate) fn of_arrivals(times_ns: Vec<u64>, repeat: bool) -> Schedule {
         let period_ns = if repeat { arrivals_period_ns(&times_ns) } else { None };
-        Schedule { start_ns: 0, arrivals: Arrivals::Recorded { times_ns, period_ns, next: 0, round_ns: 0 } }
+        Schedule {
+            start_ns: 0,
+            used: false,
+            arrivals: Arrivals::Recorded { times_ns, period_ns, next: 0, round_ns: 0 },
+        }
     }
 
     /// The schedule begins now.
@@ -62,6 +68,11 @@ impl Schedule {
             Arrivals::Rate { due, .. } => *due = 0.0,
             Arrivals::Recorded { next, round_ns, .. } => (*next, *round_ns) = (0, 0),
         }
+    }
+
+    /// Whether anything of it was ever sent.
+    pub(crate) fn is_used(&self) -> bool {
+        self.used
     }
 
     /// Everything still to come is due so much later.
@@ -84,6 +95,7 @@ impl Schedule {
     /// operations, or by the slower of both.
     #[inline]
     pub(crate) fn advance(&mut self, length: u32) {
+        self.used = true;
         match &mut self.arrivals {
             Arrivals::Rate { ns_per_byte, ns_per_op, random, gap, due } => {
                 *gap = (*ns_per_byte * f64::from(length)).max(*ns_per_op);
@@ -98,13 +110,14 @@ impl Schedule {
         }
     }
 
-    /// How many operations are due by `now_ns`, those before `from_ns` counted only if they are next in line. Of
-    /// Poisson arrivals the expected number, of bytes per second as if all were as long as the last.
-    pub(crate) fn count_due(&self, from_ns: u64, now_ns: u64) -> u64 {
+    /// How many operations are due by `now_ns`, which `held_ns` has passed: until then nothing was to be sent. The
+    /// next in line does not count if it was due before `latest_ns`: then it stands behind another direction's. Of Poisson arrivals the expected number, of bytes per second as if all were as long
+    /// as the last.
+    pub(crate) fn count_due(&self, latest_ns: u64, held_ns: u64, now_ns: u64) -> u64 {
         let Some(due_ns) = self.due_ns().filter(|due_ns| *due_ns <= now_ns) else { return 0 };
         match &self.arrivals {
             Arrivals::Rate { gap, .. } if *gap > 0.0 => {
-                1 + (now_ns.saturating_sub(due_ns.max(from_ns)) as f64 / gap) as u64
+                u64::from(due_ns >= latest_ns) + (now_ns.saturating_sub(due_ns.max(held_ns)) as f64 / gap) as u64
             }
             Arrivals::Rate { .. } => 1,
             Arrivals::Recorded { times_ns, period_ns, next, round_ns } => {
@@ -220,17 +233,17 @@ mod tests {
             schedule.advance(1);
             schedule
         };
-        for (what, schedule, from_ns, now_ns, expected) in [
+        for (what, schedule, latest_ns, now_ns, expected) in [
             ("nothing yet", &even, 0, 999, 0),
             ("the first", &even, 0, 1_000, 1),
             ("one and a half gaps on", &even, 0, 1_501_000, 2),
-            ("held back by another direction until then", &even, 1_001_000, 1_501_000, 1),
+            ("held back by another direction until then", &even, 1_001_000, 2_501_000, 1),
             ("the other of the pair", &recorded(false), 0, 1_500, 1),
             ("all that is left", &recorded(false), 0, 1_000_000, 2),
             ("one round and two of the next", &recorded(true), 0, 3_500, 4),
             ("before the next", &recorded(true), 0, 1_400, 0),
         ] {
-            assert_eq!(schedule.count_due(from_ns, now_ns), expected, "{what}");
+            assert_eq!(schedule.count_due(latest_ns, latest_ns, now_ns), expected, "{what}");
         }
     }
 }
