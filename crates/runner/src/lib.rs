@@ -3,6 +3,7 @@
 //! `hot_loop.rs` is the measured path; everything else here is cold. The runner prints nothing and decides
 //! nothing that the plan does not say; what the user should see goes through [`Observer`].
 
+mod alarm;
 mod attributes;
 mod control;
 mod deliver;

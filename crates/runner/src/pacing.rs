@@ -33,11 +33,12 @@ pub(crate) trait Pacer {
     const PACED: bool;
     fn start(&mut self, now_ns: u64);
     fn release(&mut self, op: &Op, now_ns: u64) -> Release;
-    /// The operation released last has been given to the lane. When it could have been, at the earliest.
-    fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) -> u64;
+    /// The operation released last has been given to the lane, in the slot it names.
+    fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64);
     /// Handing over the operations released since the last call took so long.
     fn handed_over(&mut self, took_ns: u64);
-    fn completed(&mut self, slot: &Slot, now_ns: u64);
+    /// The operation of a slot came back. When it could have been begun, at the earliest.
+    fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64;
     /// Until when a wait is spent computing, not asleep (`thinktime_spin`).
     fn busy_until_ns(&self) -> u64 {
         0
@@ -61,15 +62,15 @@ impl Pacer for Unpaced {
     }
 
     #[inline(always)]
-    fn released(&mut self, _op: &Op, _intended_ns: u64, begun_ns: u64) -> u64 {
-        begun_ns
-    }
+    fn released(&mut self, _op: &Op, _intended_ns: u64, _begun_ns: u64) {}
 
     #[inline(always)]
     fn handed_over(&mut self, _took_ns: u64) {}
 
     #[inline(always)]
-    fn completed(&mut self, _slot: &Slot, _now_ns: u64) {}
+    fn completed(&mut self, slot: &Slot, _now_ns: u64) -> u64 {
+        slot.begun_ns
+    }
 
     fn paced(&mut self) -> Option<&mut Paced> {
         None
@@ -85,6 +86,8 @@ pub(crate) struct Paced {
     /// When the latest operation of a schedule was intended.
     latest_ns: u64,
     ideal: IdealGenerator,
+    /// By slot: when the operation in it could have been begun.
+    sendable_ns: Box<[u64]>,
     keeping: Keeping,
     think: Option<Think>,
     ignore_think_time: bool,
@@ -111,6 +114,7 @@ impl Paced {
             common,
             latest_ns: 0,
             ideal: IdealGenerator::new(depth),
+            sendable_ns: vec![0; depth].into_boxed_slice(),
             keeping: Keeping::default(),
             think: plan.think.clone().map(think),
             ignore_think_time: plan.ignore_think_time,
@@ -199,8 +203,8 @@ impl Pacer for Paced {
         }
     }
 
-    fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) -> u64 {
-        let sendable_ns = if let Some(schedule) = self.schedule_of(op) {
+    fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) {
+        self.sendable_ns[usize::from(op.slot)] = if let Some(schedule) = self.schedule_of(op) {
             schedule.advance(op.length);
             self.latest_ns = intended_ns;
             let after = self.backlog(begun_ns);
@@ -213,16 +217,17 @@ impl Pacer for Paced {
             self.ideal.begin(begun_ns, begun_ns)
         };
         self.think_after(ThinkTrigger::Issue, begun_ns);
-        sendable_ns
     }
 
     fn handed_over(&mut self, took_ns: u64) {
         self.ideal.handed_over(took_ns);
     }
 
-    fn completed(&mut self, slot: &Slot, now_ns: u64) {
-        self.ideal.completed(slot.sendable_ns, now_ns.saturating_sub(slot.begun_ns));
+    fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64 {
+        let sendable_ns = self.sendable_ns[usize::from(slot.op.slot)];
+        self.ideal.completed(sendable_ns, now_ns.saturating_sub(slot.begun_ns));
         self.think_after(ThinkTrigger::Complete, now_ns);
+        sendable_ns
     }
 
     fn busy_until_ns(&self) -> u64 {
@@ -283,8 +288,7 @@ pub(crate) mod tests {
 
     /// A slot that came back at once.
     fn slot(now_ns: u64) -> Slot {
-        let (intended_ns, sendable_ns, begun_ns) = (now_ns, now_ns, now_ns);
-        Slot { op: read(), lanes: true, intended_ns, sendable_ns, begun_ns, submitted_ns: now_ns }
+        Slot { op: read(), lanes: true, intended_ns: now_ns, begun_ns: now_ns, submitted_ns: now_ns }
     }
 
     fn pacer(plan: &PacingPlan) -> Paced {

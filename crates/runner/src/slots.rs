@@ -11,8 +11,6 @@ pub(crate) struct Slot {
     pub(crate) op: Op,
     pub(crate) lanes: bool,
     pub(crate) intended_ns: u64,
-    /// When a generator that loses no time would have begun it; means something only of paced loads.
-    pub(crate) sendable_ns: u64,
     pub(crate) begun_ns: u64,
     pub(crate) submitted_ns: u64,
 }
@@ -43,7 +41,7 @@ impl Slots {
     pub(crate) fn new(depth: usize) -> Slots {
         let kind = OpKind::Read;
         let op = Op { offset: 0, length: 0, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 };
-        let slot = Slot { op, lanes: false, intended_ns: 0, sendable_ns: 0, begun_ns: 0, submitted_ns: 0 };
+        let slot = Slot { op, lanes: false, intended_ns: 0, begun_ns: 0, submitted_ns: 0 };
         Slots {
             slots: vec![slot; depth].into_boxed_slice(),
             stack: (0..depth as u16).rev().collect(),
