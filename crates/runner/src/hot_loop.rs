@@ -11,9 +11,8 @@
 
 use iolab_clock::Clock;
 use iolab_engine::{Completion, Completions, Lane, OpKind, Submission, Wait};
-use iolab_measure::{Recorder, Run, Sample};
+use iolab_measure::{Recorder, Run};
 use iolab_memory::SlotPool;
-use iolab_plan::Direction;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
 use crate::pacing::{Pacer, Release};
@@ -269,7 +268,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 odd += 1;
                 continue;
             }
-            let (direction, bytes) = (direction_of(slot.op.kind), u64::from(slot.op.buffer_offset + slot.op.length));
+            let (direction, bytes) = (slot.direction(), u64::from(slot.op.buffer_offset + slot.op.length));
             match &mut run {
                 Some(run)
                     if (run.begun_ns, run.submitted_ns, run.direction)
@@ -306,7 +305,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 continue;
             }
             let sendable_ns = pacer.completed(slot, now);
-            recorder.completed(&sample_of(slot, sendable_ns, now));
+            recorder.completed(&slot.sample(sendable_ns, now));
             slots.take_back(completion.slot);
         }
         odd
@@ -374,7 +373,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if sync && (done || self.trouble.failed(&slot.op, completion.result, &mut self.recorder)) {
             self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
         } else if !done && !sync && self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            self.recorder.completed(&sample_of(&slot, sendable_ns, now));
+            self.recorder.completed(&slot.sample(sendable_ns, now));
         } else if !done {
             self.watch.look_at_once();
         }
@@ -418,30 +417,5 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         }
         self.trouble.abandoned(self.in_flight);
         now
-    }
-}
-
-/// The direction of an operation that moves or discards data.
-#[inline(always)]
-fn direction_of(kind: OpKind) -> Direction {
-    match kind {
-        OpKind::Write => Direction::Write,
-        OpKind::Trim => Direction::Trim,
-        _ => Direction::Read,
-    }
-}
-
-#[inline(always)]
-fn sample_of(slot: &crate::slots::Slot, sendable_ns: u64, reaped_ns: u64) -> Sample {
-    Sample {
-        direction: direction_of(slot.op.kind),
-        bytes: slot.op.buffer_offset + slot.op.length,
-        offset: slot.op.offset - u64::from(slot.op.buffer_offset),
-        priority: slot.op.priority,
-        intended_ns: slot.intended_ns,
-        sendable_ns,
-        begun_ns: slot.begun_ns,
-        submitted_ns: slot.submitted_ns,
-        reaped_ns,
     }
 }

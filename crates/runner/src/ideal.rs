@@ -61,7 +61,8 @@ mod tests {
     fn a_late_generator_is_told_from_a_slow_device() {
         // One slot, an operation every 10. (begun, took) of each, and what the ideal generator waits and what the real
         // one is late by itself.
-        let check = |what: &str, cases: &[((u64, u64), (u64, u64))]| {
+        type Pair = (u64, u64);
+        let check = |what: &str, cases: &[(Pair, Pair)]| {
             let mut ideal = IdealGenerator::new(1);
             for (number, ((begun_ns, took_ns), expected)) in cases.iter().enumerate() {
                 let intended_ns = 100 + number as u64 * 10;
