@@ -16,6 +16,7 @@ use iolab_memory::SlotPool;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
 use crate::pacing::{Pacer, Release};
+use crate::queue::{Pause, Queue};
 use crate::slots::Slots;
 use crate::trouble::Trouble;
 use crate::watch::{Stop, Watch};
@@ -39,29 +40,6 @@ pub(crate) struct HotLoop<'a, L, R, P> {
     /// Operations handed over since the last flush.
     pub(crate) unflushed: usize,
     pub(crate) in_flight: usize,
-}
-
-/// Depth and batching, as the plan has them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Queue {
-    pub(crate) depth: usize,
-    /// Operations per flush.
-    pub(crate) burst: usize,
-    /// Completions to wait for when the queue is full; 0 polls.
-    pub(crate) wait_for: usize,
-    /// Refill only when no more than this many are in flight.
-    pub(crate) refill_at: usize,
-}
-
-/// Why submission paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pause {
-    /// The queue is full, or the lane takes no more.
-    Full,
-    /// The schedule holds the next operation back until this time, ns.
-    Until(u64),
-    /// The stream is over.
-    Over,
 }
 
 impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
@@ -327,13 +305,14 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// How long to wait for completions after submission paused.
     #[inline(always)]
     fn wait_after(&mut self, pause: Pause, now: u64) -> Wait {
-        let look_ns = self.watch.next_ns();
-        match pause {
-            Pause::Full | Pause::Over => Wait {
-                at_least: self.queue.wait_for.min(self.in_flight),
-                timeout_ns: look_ns.saturating_sub(now).max(1),
-            },
-            Pause::Until(due_ns) => self.watch.wait_before(due_ns, now),
+        if let Pause::Until(due_ns) = pause
+            && P::PACED
+        {
+            return self.watch.wait_before(due_ns, now);
+        }
+        Wait {
+            at_least: self.queue.wait_for.min(self.in_flight),
+            timeout_ns: self.watch.next_ns().saturating_sub(now).max(1),
         }
     }
 
@@ -365,7 +344,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let slot = *self.slots.get(completion.slot);
         let sync = slot.op.kind.is_sync();
         let short = completion.result > 0 && !sync && (completion.result as u32) < slot.op.length;
-        if short && self.resubmit_rest(completion, now) {
+        if short && self.resubmit_rest(completion) {
             return;
         }
         let sendable_ns = self.pacer.completed(&slot, now);
@@ -382,7 +361,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     }
 
     /// Sends what a short transfer left undone. The slot stays the lane's, its stamps stay those of the whole.
-    fn resubmit_rest(&mut self, completion: Completion, now: u64) -> bool {
+    fn resubmit_rest(&mut self, completion: Completion) -> bool {
         let slot = self.slots.get_mut(completion.slot);
         let moved = completion.result as u32;
         slot.op.offset += u64::from(moved);
@@ -400,7 +379,6 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.trouble.refused(&op, libc::EAGAIN, &mut self.recorder);
         }
         self.watch.look_at_once();
-        let _ = now;
         false
     }
 

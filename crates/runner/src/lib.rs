@@ -14,6 +14,7 @@ mod launch;
 mod layout;
 mod open_files;
 mod pacing;
+mod queue;
 mod registry;
 mod run;
 mod schedule;

@@ -13,9 +13,10 @@ use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
 
 use crate::control::{GATE_RUN, GATE_SET_UP, Order, Seat, State};
 use crate::deliver::LetterBox;
-use crate::hot_loop::{HotLoop, Queue};
+use crate::hot_loop::HotLoop;
 use crate::open_files::{self, OpenFiles};
 use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::queue::Queue;
 use crate::schedule::Schedule;
 use crate::slots::Slots;
 use crate::trouble::{Fatal, Trouble};
