@@ -17,7 +17,7 @@ use crate::simulated::Simulated;
 /// The engines of whole runs in tests.
 pub static ENGINES: &[EngineEntry] = &[EngineEntry::of::<Simulated>()];
 
-/// A machine with nothing on it: four CPUs, no files, no variables.
+/// A machine with nothing on it: four CPUs, no files to work on, no variables. Texts that jobs name are real.
 #[derive(Debug)]
 struct Nothing;
 
@@ -66,6 +66,10 @@ impl Machine for Nothing {
 
     fn huge_page_bytes(&self) -> u64 {
         2 << 20
+    }
+
+    fn text(&self, path: &Path) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
     }
 }
 

@@ -95,6 +95,10 @@ impl Machine for Here {
         iolab_process::cpus_allowed()
     }
 
+    fn text(&self, path: &Path) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
     fn huge_page_bytes(&self) -> u64 {
         let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"));

@@ -27,6 +27,7 @@ pub struct DetailedRecorder {
     tally: Tally,
     latencies: [Latencies; 3],
     response: [Histogram; 3],
+    delays: [Delays; 3],
     want: Wanted,
     synchronous: bool,
     max_latency_ns: PerDirection<u64>,
@@ -36,27 +37,40 @@ pub struct DetailedRecorder {
     trouble: Option<String>,
 }
 
+/// What of one direction's response time the operations spent before they were sent.
+#[derive(Debug, Default)]
+struct Delays {
+    wait: Histogram,
+    late: Histogram,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
     slat: bool,
     clat: bool,
     lat: bool,
-    response: bool,
+    response: PerDirection<bool>,
 }
 
 impl DetailedRecorder {
-    /// A recorder for this plan. `synchronous` engines have no submission latency; `paced` loads have a response
-    /// time; `spool` takes the log entries, if logs are asked for.
-    pub fn new(tally: Tally, plan: &MeasurementPlan, synchronous: bool, paced: bool) -> DetailedRecorder {
+    /// A recorder for this plan. `synchronous` engines have no submission latency; `scheduled` directions have a
+    /// response time.
+    pub fn new(
+        tally: Tally,
+        plan: &MeasurementPlan,
+        synchronous: bool,
+        scheduled: PerDirection<bool>,
+    ) -> DetailedRecorder {
         DetailedRecorder {
             tally,
             latencies: Default::default(),
             response: Default::default(),
+            delays: Default::default(),
             want: Wanted {
                 slat: plan.slat && !synchronous,
                 clat: plan.clat,
                 lat: plan.lat,
-                response: paced && plan.lat,
+                response: scheduled.map(|scheduled| scheduled && plan.lat),
             },
             synchronous,
             max_latency_ns: [0; 3],
@@ -104,8 +118,11 @@ impl Recorder for DetailedRecorder {
         if self.want.lat {
             latencies.lat.add(lat_ns);
         }
-        if self.want.response {
+        if self.want.response[index] {
+            let delays = &mut self.delays[index];
             self.response[index].add(sample.reaped_ns.saturating_sub(sample.intended_ns));
+            delays.wait.add(sample.sendable_ns.saturating_sub(sample.intended_ns));
+            delays.late.add(sample.begun_ns.saturating_sub(sample.sendable_ns));
         }
         let limit_ns = self.max_latency_ns[index];
         if limit_ns != 0 && lat_ns > limit_ns && self.exceeded.is_none() {
@@ -124,6 +141,7 @@ impl Recorder for DetailedRecorder {
             offset: 0,
             priority: 0,
             intended_ns: run.begun_ns,
+            sendable_ns: run.begun_ns,
             begun_ns: run.begun_ns,
             submitted_ns: run.submitted_ns,
             reaped_ns: run.reaped_ns,
@@ -132,11 +150,15 @@ impl Recorder for DetailedRecorder {
 
     fn start_measuring(&mut self, now_ns: u64) {
         self.tally.start_measuring(now_ns);
-        for (latencies, response) in self.latencies.iter_mut().zip(&mut self.response) {
+        for latencies in &mut self.latencies {
             latencies.slat.clear();
             latencies.clat.clear();
             latencies.lat.clear();
-            response.clear();
+        }
+        self.response.iter_mut().for_each(Histogram::clear);
+        for delays in &mut self.delays {
+            delays.wait.clear();
+            delays.late.clear();
         }
         if let Some(logs) = &mut self.logs {
             logs.start_measuring(now_ns);
@@ -186,6 +208,8 @@ impl Recorder for DetailedRecorder {
             direction.clat = self.latencies[index].clat.to_sparse();
             direction.lat = self.latencies[index].lat.to_sparse();
             direction.response = self.response[index].to_sparse();
+            direction.backlog_wait = self.delays[index].wait.to_sparse();
+            direction.generator_late = self.delays[index].late.to_sparse();
         }
         recording.notes.extend(self.trouble.clone());
         if let Some(log) = &self.histogram_log {

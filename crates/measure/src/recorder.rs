@@ -20,6 +20,9 @@ pub struct Sample {
     pub priority: u8,
     /// When the schedule wanted it sent; equals `begun_ns` when the load is not paced.
     pub intended_ns: u64,
+    /// When a loop that loses no time would have begun it: from `intended_ns` to here it waited for the device,
+    /// from here to `begun_ns` for the loop. Means something only of a scheduled direction.
+    pub sendable_ns: u64,
     /// When the loop began to prepare it.
     pub begun_ns: u64,
     /// When it had been handed to the kernel or device.

@@ -70,6 +70,7 @@ fn count<R: Recorder>(
             offset: 0,
             priority: 0,
             intended_ns: begun_ns.saturating_sub(5),
+            sendable_ns: begun_ns.saturating_sub(2),
             begun_ns,
             submitted_ns: begun_ns + latency_ns / 3,
             reaped_ns: now_ns,
@@ -134,7 +135,7 @@ proptest! {
             prop_assert!(streamed.is_empty(), "the ramp is not streamed");
         }
         let plan = everything();
-        let (streamed, written) = count(|tally| DetailedRecorder::new(tally, &plan, false, true), None, &steps);
+        let (streamed, written) = count(|tally| DetailedRecorder::new(tally, &plan, false, [true; 3]), None, &steps);
         check(&streamed, &written);
         prop_assert!(written.directions.iter().all(|direction| direction.response.count == direction.ios));
         let (streamed, written) = count(CountingRecorder::new, None, &steps);

@@ -4,6 +4,7 @@
 //! it, `iolab plan` prints it, the runner obeys it and the recording carries it. Nothing here decides,
 //! reads a clock or does I/O. [`describe()`] renders it for people.
 
+mod arrivals;
 mod buffers;
 mod describe;
 mod files;
@@ -12,6 +13,7 @@ mod pacing;
 mod worker;
 mod workload;
 
+pub use arrivals::{ArrivalsError, ArrivalsPlan, arrivals_checksum, arrivals_period_ns, parse_arrivals};
 pub use buffers::{BufferContent, BufferMemory, BufferPlan};
 pub use describe::describe;
 pub use files::{FadviseHint, Fallocate, FilePlan, FileSync, LayoutPlan, WriteHint};

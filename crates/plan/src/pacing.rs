@@ -3,6 +3,8 @@
 use iolab_options::{PerDirection, RateProcess};
 use serde::{Deserialize, Serialize};
 
+use crate::ArrivalsPlan;
+
 /// Rates and think time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PacingPlan {
@@ -14,6 +16,9 @@ pub struct PacingPlan {
     pub rate_min_bytes: PerDirection<u64>,
     /// Slower than this many operations per second over a cycle ends the worker; 0: no floor.
     pub rate_min_iops: PerDirection<u64>,
+    /// Arrivals written down in a file, in place of rates; common to all directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalsPlan>,
     /// Spread of arrivals.
     pub process: RateProcess,
     /// Cycle of the floors, ms.
@@ -24,6 +29,14 @@ pub struct PacingPlan {
     pub think: Option<ThinkPlan>,
     /// Seed of Poisson gaps.
     pub seed: u64,
+}
+
+impl PacingPlan {
+    /// Which directions have intended times.
+    pub fn scheduled(&self) -> PerDirection<bool> {
+        let all = self.arrivals.is_some();
+        std::array::from_fn(|index| all || self.rate_bytes[index] > 0 || self.rate_iops[index] > 0)
+    }
 }
 
 /// Pauses between operations.

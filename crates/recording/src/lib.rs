@@ -9,12 +9,14 @@ mod host;
 mod interval;
 mod log;
 pub mod partial;
+mod schedule;
 mod worker;
 
 pub use format::{FORMAT, ReadError};
 pub use host::{DeviceCounters, DeviceUse, HostFacts};
 pub use interval::{DirectionInterval, IntervalLatencies};
 pub use log::{HistogramLogEntry, LogEntry};
+pub use schedule::ScheduleRecording;
 pub use worker::{CpuUse, DepthUse, DirectionRecording, ErrorCount, Interval, Outcome, SyncRecording, WorkerRecording};
 
 use iolab_plan::Plan;

@@ -4,7 +4,7 @@ use iolab_histogram::SparseHistogram;
 use iolab_plan::PerDirection;
 use serde::{Deserialize, Serialize};
 
-use crate::{HistogramLogEntry, IntervalLatencies};
+use crate::{HistogramLogEntry, IntervalLatencies, ScheduleRecording};
 
 /// One worker's results. All times are ns; run times count from the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct WorkerRecording {
     pub cpu: CpuUse,
     /// Errors survived or fatal, by errno.
     pub errors: Vec<ErrorCount>,
+    /// How the schedule was kept, when the load is paced by a rate or by recorded arrivals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleRecording>,
     /// Histogram log lines, if asked for.
     pub histogram_log: Vec<HistogramLogEntry>,
     /// What the user should know about this worker.
@@ -99,8 +102,15 @@ pub struct DirectionRecording {
     pub clat: SparseHistogram,
     /// reaped - begun.
     pub lat: SparseHistogram,
-    /// reaped - intended, when the load is paced; empty otherwise.
+    /// reaped - intended, when the load is paced; empty otherwise. The sum of it is that of the three parts:
+    /// waited for the device, late by the generator's fault, `lat`.
     pub response: SparseHistogram,
+    /// Of a paced load: how long operations that were due waited because the device had not done those before.
+    #[serde(default)]
+    pub backlog_wait: SparseHistogram,
+    /// Of a paced load: how much later operations began than they could have, by the load generator's own fault.
+    #[serde(default)]
+    pub generator_late: SparseHistogram,
 }
 
 /// Flush operations.

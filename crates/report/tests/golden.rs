@@ -27,6 +27,7 @@ fn normal_reports() {
 #[test]
 fn json_reports() {
     check("single.json", &json(&fixture::case("single"), JsonStyle { plus: true, utc_offset_seconds: 0 }));
+    check("paced.json", &json(&fixture::case("paced"), JsonStyle::default()));
     check("survived.json", &json(&fixture::case("survived"), JsonStyle::default()));
 }
 

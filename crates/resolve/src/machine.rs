@@ -15,6 +15,10 @@ pub trait Machine {
     fn cpus_online(&self) -> Vec<usize>;
     /// Default size of a huge page, bytes.
     fn huge_page_bytes(&self) -> u64;
+    /// The text of a file that a job names, or why it cannot be read.
+    fn text(&self, path: &Path) -> Result<String, String> {
+        Err(format!("{}: there are no files here", path.display()))
+    }
 }
 
 /// What is at a path.

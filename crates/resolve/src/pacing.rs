@@ -1,7 +1,12 @@
-//! Rates and think time.
+//! Rates, recorded arrivals and think time.
+
+use std::path::Path;
 
 use iolab_options::RateProcess;
-use iolab_plan::{Direction, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan};
+use iolab_plan::{
+    ArrivalsPlan, Direction, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan, arrivals_checksum,
+    arrivals_period_ns, parse_arrivals,
+};
 
 use crate::job::Job;
 use crate::seeds::{Purpose, derive};
@@ -28,14 +33,19 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
     }
     warn_of_held_back(job, workload, bytes, iops);
     let process = process(job);
-    if process == RateProcess::Poisson && bytes.iter().chain(&iops).sum::<u64>() == 0 {
+    let rated = bytes.iter().chain(&iops).sum::<u64>() > 0;
+    if process == RateProcess::Poisson && !rated {
         job.warn("rate_process", "rate_process has no effect without rate or rate_iops", "");
+    }
+    if rated && job.has("arrivals") {
+        job.error("arrivals", "arrivals and rates exclude each other", "give one of them");
     }
     PacingPlan {
         rate_bytes: bytes,
         rate_iops: iops,
         rate_min_bytes: min_bytes,
         rate_min_iops: min_iops,
+        arrivals: arrivals(job),
         process,
         cycle_ms: job.time_ns("rate_cycle").map_or(1000, |ns| (ns / 1_000_000).max(1)),
         ignore_think_time: job.on("rate_ignore_thinktime"),
@@ -69,6 +79,30 @@ pub(crate) fn process(job: &Job<'_>) -> RateProcess {
         Some("poisson") => RateProcess::Poisson,
         _ => RateProcess::Linear,
     }
+}
+
+/// `arrivals` and `arrivals_repeat`.
+fn arrivals(job: &Job<'_>) -> Option<ArrivalsPlan> {
+    let repeat = job.on("arrivals_repeat");
+    let Some(path) = job.text("arrivals") else {
+        if repeat {
+            job.warn("arrivals_repeat", "arrivals_repeat has no effect without arrivals", "");
+        }
+        return None;
+    };
+    let wanted = "name a file with one time per line, microseconds from the start, ascending";
+    let text =
+        job.request.machine.text(Path::new(&path)).map_err(|reason| job.error("arrivals", reason, wanted)).ok()?;
+    let times = parse_arrivals(&text)
+        .map_err(|error| job.error("arrivals", format!("arrivals={path}: {error}"), wanted))
+        .ok()?;
+    if repeat && arrivals_period_ns(&times).is_none() {
+        let reason = format!("arrivals={path}: all operations arrive at the start, and would again without end");
+        job.error("arrivals_repeat", reason, "leave out arrivals_repeat, or give later times");
+        return None;
+    }
+    let last_ns = times.last().copied().unwrap_or(0);
+    Some(ArrivalsPlan { path, count: times.len() as u64, last_ns, checksum: arrivals_checksum(&text), repeat })
 }
 
 fn think(job: &Job<'_>) -> Option<ThinkPlan> {

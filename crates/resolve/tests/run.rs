@@ -156,6 +156,31 @@ fn pace() {
 }
 
 #[test]
+fn recorded_arrivals() {
+    let pacing = worker("size=1m arrivals=trace arrivals_repeat=1").pacing;
+    assert_eq!(pacing.scheduled(), [true; 3]);
+    let arrivals = pacing.arrivals.expect("given");
+    assert_eq!(
+        (arrivals.path.as_str(), arrivals.count, arrivals.last_ns, arrivals.repeat),
+        ("trace", 3, 1_000_000, true)
+    );
+    assert!(!worker("size=1m arrivals=at-once").pacing.arrivals.expect("given").repeat);
+    let pacing = worker("size=1m rate_iops=10").pacing;
+    assert_eq!((pacing.arrivals.as_ref(), pacing.scheduled()), (None, [true; 3]));
+    for (options, reason) in [
+        ("size=1m arrivals=nowhere", "nowhere: no such file"),
+        ("size=1m arrivals=odd", "arrivals=odd: line 4: 8 us is before the arrival above it"),
+        ("size=1m arrivals=at-once arrivals_repeat=1", "without end"),
+        ("size=1m arrivals=trace rate_iops=100", "exclude each other"),
+    ] {
+        let found = refusals(&section(options), |_| {});
+        assert!(found[0].reason.contains(reason), "{options}: {}", found[0].reason);
+    }
+    let idle = resolved(&section("size=1m arrivals_repeat=1"), |_| {});
+    assert!(idle.warnings[0].reason.contains("no effect without arrivals"));
+}
+
+#[test]
 fn processes() {
     let split = plan(&section("size=1m numjobs=5 cpus_allowed=1-3 cpus_allowed_policy=split"));
     let cpus: Vec<Vec<usize>> = split.workers.iter().filter_map(|worker| worker.process.cpus.clone()).collect();

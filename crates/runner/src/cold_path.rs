@@ -3,9 +3,9 @@
 use iolab_engine::{Completion, Lane, Submission, Wait};
 use iolab_measure::Recorder;
 
-use crate::counting::sample_of;
-use crate::hot_loop::{HotLoop, Pause};
+use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
+use crate::queue::Pause;
 
 impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// The next operations of the stream, or of its next pass.
@@ -22,33 +22,38 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         true
     }
 
+    /// Nothing more is sent; `over` when that is because there is nothing more to send.
+    #[cold]
+    pub(crate) fn stop_pacing(&mut self, now: u64, over: bool) {
+        if let Some(paced) = self.pacer.paced() {
+            paced.stop(now, over);
+        }
+    }
+
     /// Everything but plain success: flushes, short transfers, errors.
     #[cold]
     fn unusual(&mut self, completion: Completion, now: u64) {
         let slot = *self.slots.get(completion.slot);
-        if completion.result >= 0 && slot.op.kind.is_sync() {
+        let sync = slot.op.kind.is_sync();
+        let short = completion.result > 0 && !sync && (completion.result as u32) < slot.op.length;
+        if short && self.resubmit_rest(completion) {
+            return;
+        }
+        let sendable_ns = self.pacer.completed(&slot, now);
+        let done = short || (completion.result >= 0 && sync);
+        if sync && (done || self.trouble.failed(&slot.op, completion.result, &mut self.recorder)) {
             self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
-        } else if completion.result > 0 && !slot.op.kind.is_sync() && (completion.result as u32) < slot.op.length {
-            if self.resubmit_rest(completion, now) {
-                return;
-            }
-        } else if self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            if slot.op.kind.is_sync() {
-                self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
-            } else {
-                self.recorder.completed(&sample_of(&slot, now));
-            }
-        } else {
+        } else if !done && !sync && self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
+            self.recorder.completed(&slot.sample(sendable_ns, now));
+        } else if !done {
             self.watch.look_at_once();
         }
-        self.pacer.completed(now);
-        self.pacer.freed(&slot.op);
         self.slots.take_back(completion.slot);
         self.in_flight -= 1;
     }
 
     /// Sends what a short transfer left undone. The slot stays the lane's, its stamps stay those of the whole.
-    fn resubmit_rest(&mut self, completion: Completion, now: u64) -> bool {
+    fn resubmit_rest(&mut self, completion: Completion) -> bool {
         let slot = self.slots.get_mut(completion.slot);
         let moved = completion.result as u32;
         slot.op.offset += u64::from(moved);
@@ -66,7 +71,6 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.trouble.refused(&op, libc::EAGAIN, &mut self.recorder);
         }
         self.watch.look_at_once();
-        let _ = now;
         false
     }
 
@@ -87,6 +91,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         self.trouble.abandoned(self.in_flight);
         now
     }
+
     /// The lane is full, or will not have this operation.
     #[cold]
     pub(crate) fn not_accepted(&mut self, answer: Submission) -> Pause {

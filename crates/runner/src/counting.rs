@@ -1,12 +1,10 @@
 //! Counting what a reap collected: the other half of the hot loop's work for each operation.
 
-use iolab_engine::{Lane, OpKind};
-use iolab_measure::{Recorder, Run, Sample};
-use iolab_plan::Direction;
+use iolab_engine::Lane;
+use iolab_measure::{Recorder, Run};
 
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
-use crate::slots::Slot;
 
 impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Counts plain successes, those with equal stamps together. Returns how many completions were not plain.
@@ -21,7 +19,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 odd += 1;
                 continue;
             }
-            let (direction, bytes) = (direction_of(slot.op.kind), u64::from(slot.op.buffer_offset + slot.op.length));
+            let (direction, bytes) = (slot.direction(), u64::from(slot.op.buffer_offset + slot.op.length));
             match &mut run {
                 Some(run)
                     if (run.begun_ns, run.submitted_ns, run.direction)
@@ -38,8 +36,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                     }
                 }
             }
-            pacer.completed(now);
-            pacer.freed(&slot.op);
+            pacer.completed(slot, now);
             slots.take_back(completion.slot);
         }
         if let Some(run) = run {
@@ -58,35 +55,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 odd += 1;
                 continue;
             }
-            recorder.completed(&sample_of(slot, now));
-            pacer.completed(now);
-            pacer.freed(&slot.op);
+            let sendable_ns = pacer.completed(slot, now);
+            recorder.completed(&slot.sample(sendable_ns, now));
             slots.take_back(completion.slot);
         }
         odd
-    }
-}
-
-/// The direction of an operation that moves or discards data.
-#[inline(always)]
-fn direction_of(kind: OpKind) -> Direction {
-    match kind {
-        OpKind::Write => Direction::Write,
-        OpKind::Trim => Direction::Trim,
-        _ => Direction::Read,
-    }
-}
-
-#[inline(always)]
-pub(crate) fn sample_of(slot: &Slot, reaped_ns: u64) -> Sample {
-    Sample {
-        direction: direction_of(slot.op.kind),
-        bytes: slot.op.buffer_offset + slot.op.length,
-        offset: slot.op.offset - u64::from(slot.op.buffer_offset),
-        priority: slot.op.priority,
-        intended_ns: slot.intended_ns,
-        begun_ns: slot.begun_ns,
-        submitted_ns: slot.submitted_ns,
-        reaped_ns,
     }
 }

@@ -16,6 +16,7 @@ use iolab_memory::SlotPool;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
 use crate::pacing::{Pacer, Release};
+use crate::queue::{Pause, Queue};
 use crate::slots::Slots;
 use crate::trouble::Trouble;
 use crate::watch::{Stop, Watch};
@@ -41,29 +42,6 @@ pub(crate) struct HotLoop<'a, L, R, P> {
     pub(crate) in_flight: usize,
 }
 
-/// Depth and batching, as the plan has them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Queue {
-    pub(crate) depth: usize,
-    /// Operations per flush.
-    pub(crate) burst: usize,
-    /// Completions to wait for when the queue is full; 0 polls.
-    pub(crate) wait_for: usize,
-    /// Refill only when no more than this many are in flight.
-    pub(crate) refill_at: usize,
-}
-
-/// Why submission paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// The queue is full, or the lane takes no more.
-    Full,
-    /// The schedule holds the next operation back until this time, ns.
-    Until(u64),
-    /// The stream is over.
-    Over,
-}
-
 impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Runs until the stream is over or the watch says stop, then drains. Returns why, and the last stamp.
     pub(crate) fn run(&mut self) -> (Stop, u64) {
@@ -71,8 +49,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let mut refilling = true;
         loop {
             if now >= self.watch.next_ns()
-                && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble)
+                && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble, &mut self.pacer)
             {
+                self.stop_pacing(now.min(self.watch.end_ns()), false);
                 return (stop, self.drain());
             }
             let mut pause = Pause::Full;
@@ -82,7 +61,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             if self.in_flight == 0 {
                 match pause {
                     Pause::Until(due_ns) => self.watch.sleep(self.clock, due_ns, self.pacer.busy_until_ns()),
-                    Pause::Over => return (Stop::StreamOver, now),
+                    Pause::Over => {
+                        self.stop_pacing(now, true);
+                        return (Stop::StreamOver, now);
+                    }
                     // A lane that refuses everything while it holds nothing has ended in trouble.
                     Pause::Full => {}
                 }
@@ -90,7 +72,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 refilling = true;
                 continue;
             }
-            now = self.collect(self.wait_after(pause, now));
+            let wait = self.wait_after(pause, now);
+            now = self.collect(wait);
             refilling = self.in_flight <= self.queue.refill_at || pause != Pause::Full;
         }
     }
@@ -118,7 +101,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 }
             }
             let more = pause == Pause::Full && self.in_flight < self.queue.depth && self.unflushed > 0;
-            if self.unflushed == 0 || (!more && L::FUSES && self.queue.wait_for > 0) {
+            if self.unflushed == 0 || (!more && L::FUSES && !P::PACED && self.queue.wait_for > 0) {
                 return pause;
             }
             self.flush();
@@ -150,6 +133,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             Release::Now => *begun_ns,
             Release::Intended(at_ns) => at_ns,
             Release::Wait(until_ns) => return Some(Pause::Until(until_ns)),
+            Release::Over => return Some(Pause::Over),
         };
         let Some(slot) = slots.prepare(op) else { return Some(Pause::Full) };
         if op.kind == OpKind::Write
@@ -167,7 +151,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         slot.intended_ns = intended_ns;
         slot.begun_ns = *begun_ns;
         slot.submitted_ns = *begun_ns;
-        pacer.released(op, *begun_ns);
+        pacer.released(&slot.op, intended_ns, *begun_ns);
         slots.hand_over();
         batch.skip(1);
         self.in_flight += 1;
@@ -180,7 +164,11 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     pub(crate) fn flush(&mut self) {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
-            self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
+            let now = self.clock.now_ns();
+            self.slots.stamp_submitted(self.unflushed, now);
+            if P::PACED {
+                self.pacer.handed_over(now.saturating_sub(self.slots.latest().begun_ns));
+            }
         }
         self.count_burst();
         if let Err(error) = answer {
@@ -211,7 +199,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.recorder.tick(now);
         }
         let found = self.done.as_slice().len();
-        self.recorder.tally().reaped(found);
+        // Polling until the next operation is due tells nothing about the device.
+        if !P::PACED || found > 0 {
+            self.recorder.tally().reaped(found);
+        } else {
+            self.watch.waited_in_vain(now);
+        }
         let odd = if R::EACH { self.count_each(now) } else { self.count_runs(now) };
         self.in_flight -= found - odd;
         if odd > 0 {
@@ -229,14 +222,15 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
 
     /// How long to wait for completions after submission paused.
     #[inline(always)]
-    fn wait_after(&self, pause: Pause, now: u64) -> Wait {
-        let look_ns = self.watch.next_ns();
-        match pause {
-            Pause::Full | Pause::Over => Wait {
-                at_least: self.queue.wait_for.min(self.in_flight),
-                timeout_ns: look_ns.saturating_sub(now).max(1),
-            },
-            Pause::Until(due_ns) => Wait { at_least: 1, timeout_ns: due_ns.min(look_ns).saturating_sub(now).max(1) },
+    fn wait_after(&mut self, pause: Pause, now: u64) -> Wait {
+        if let Pause::Until(due_ns) = pause
+            && P::PACED
+        {
+            return self.watch.wait_before(due_ns, now);
+        }
+        Wait {
+            at_least: self.queue.wait_for.min(self.in_flight),
+            timeout_ns: self.watch.next_ns().saturating_sub(now).max(1),
         }
     }
 }

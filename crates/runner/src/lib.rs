@@ -3,6 +3,7 @@
 //! `hot_loop.rs` is the measured path; everything else here is cold. The runner prints nothing and decides
 //! nothing that the plan does not say; what the user should see goes through [`Observer`].
 
+mod alarm;
 mod attributes;
 mod cold_path;
 mod control;
@@ -10,12 +11,16 @@ mod counting;
 mod cpu_use;
 mod deliver;
 mod hot_loop;
+mod ideal;
+mod keeping;
 mod launch;
 mod layout;
 mod open_files;
 mod pacing;
+mod queue;
 mod registry;
 mod run;
+mod schedule;
 mod serialize;
 mod slots;
 mod stream;

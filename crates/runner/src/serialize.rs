@@ -4,7 +4,8 @@
 
 use iolab_engine::Op;
 
-use crate::pacing::{Pacer, Release};
+use crate::pacing::{Paced, Pacer, Release};
+use crate::slots::Slot;
 
 /// Holds back operations that overlap one in flight.
 #[derive(Debug)]
@@ -56,22 +57,34 @@ impl<P: Pacer> Pacer for Serialized<P> {
         self.inner.release(op, now_ns)
     }
 
-    fn released(&mut self, op: &Op, now_ns: u64) {
+    fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) {
         if !op.kind.is_sync() {
             self.in_flight.push(Range::of(op));
         }
-        self.inner.released(op, now_ns);
+        self.inner.released(op, intended_ns, begun_ns);
     }
 
-    fn completed(&mut self, now_ns: u64) {
-        self.inner.completed(now_ns);
+    fn handed_over(&mut self, took_ns: u64) {
+        self.inner.handed_over(took_ns);
     }
 
-    fn freed(&mut self, op: &Op) {
-        let done = Range::of(op);
-        if let Some(position) = self.in_flight.iter().position(|range| *range == done) {
+    fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64 {
+        let done = Range::of(&slot.op);
+        // Flushes never were among them, but may look like one that is.
+        if !slot.op.kind.is_sync()
+            && let Some(position) = self.in_flight.iter().position(|range| *range == done)
+        {
             self.in_flight.swap_remove(position);
         }
+        self.inner.completed(slot, now_ns)
+    }
+
+    fn busy_until_ns(&self) -> u64 {
+        self.inner.busy_until_ns()
+    }
+
+    fn paced(&mut self) -> Option<&mut Paced> {
+        self.inner.paced()
     }
 }
 
@@ -90,7 +103,7 @@ mod tests {
         let mut pacer = Serialized::new(Unpaced, 4);
         let first = write(0, 4096, 4096);
         assert_eq!(pacer.release(&first, 0), Release::Now);
-        pacer.released(&first, 0);
+        pacer.released(&first, 0, 0);
         for (op, held) in [
             (write(0, 4096, 4096), true),
             (write(0, 8191, 1), true),
@@ -103,7 +116,8 @@ mod tests {
         }
         let mut rest = first;
         (rest.offset, rest.length, rest.buffer_offset) = (8000, 192, 3904);
-        pacer.freed(&rest);
+        let slot = Slot { op: rest, lanes: true, intended_ns: 0, begun_ns: 5, submitted_ns: 6 };
+        assert_eq!(pacer.completed(&slot, 7), 5);
         assert_eq!(pacer.release(&first, 0), Release::Now);
     }
 }

@@ -4,6 +4,8 @@
 //! asserted.
 
 use iolab_engine::{Op, OpKind, Submission};
+use iolab_measure::Sample;
+use iolab_plan::Direction;
 
 /// One slot's operation and stamps, ns.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +26,34 @@ impl Slot {
             result as u32 == self.op.length
         } else {
             self.op.kind == OpKind::Trim && result == 0
+        }
+    }
+}
+
+impl Slot {
+    /// The direction of an operation that moves or discards data.
+    #[inline(always)]
+    pub(crate) fn direction(&self) -> Direction {
+        match self.op.kind {
+            OpKind::Write => Direction::Write,
+            OpKind::Trim => Direction::Trim,
+            _ => Direction::Read,
+        }
+    }
+
+    /// What the recorder is told of its operation.
+    #[inline(always)]
+    pub(crate) fn sample(&self, sendable_ns: u64, reaped_ns: u64) -> Sample {
+        Sample {
+            direction: self.direction(),
+            bytes: self.op.buffer_offset + self.op.length,
+            offset: self.op.offset - u64::from(self.op.buffer_offset),
+            priority: self.op.priority,
+            intended_ns: self.intended_ns,
+            sendable_ns,
+            begun_ns: self.begun_ns,
+            submitted_ns: self.submitted_ns,
+            reaped_ns,
         }
     }
 }
@@ -108,6 +138,11 @@ impl Slots {
     #[cold]
     pub(crate) fn held(&self) -> impl Iterator<Item = &Op> {
         self.slots.iter().filter(|slot| slot.lanes).map(|slot| &slot.op)
+    }
+
+    /// The slot handed over last. There must be one.
+    pub(crate) fn latest(&self) -> &Slot {
+        &self.slots[usize::from(self.stack[self.free_count])]
     }
 
     /// The slot of a completion.

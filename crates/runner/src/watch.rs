@@ -2,19 +2,20 @@
 //! somebody wants it to stop, a floor was missed; and publishes progress.
 
 use iolab_clock::Clock;
+use iolab_engine::Wait;
 use iolab_measure::Recorder;
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{Outcome, WorkerRecording};
 
+use crate::alarm::Alarm;
 use crate::control::{Order, Seat, State};
 use crate::cpu_use;
 use crate::deliver::LetterBox;
+use crate::pacing::Pacer;
 use crate::trouble::Trouble;
 
 const LOOK_EVERY_NS: u64 = 20_000_000;
-/// The last stretch of a paced wait is spun through: timers wake some tens of microseconds late.
-const SPIN_NS: u64 = 60_000;
 
 /// Why a worker's loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,7 @@ pub(crate) struct Watch<'a> {
     passes_left: u64,
     pauses_between_passes: bool,
     floor: Floor,
+    alarm: Alarm,
     snapshots: Option<Snapshots<'a>>,
 }
 
@@ -82,6 +84,7 @@ impl<'a> Watch<'a> {
             passes_left: if limits.time_based { u64::MAX } else { limits.loops.max(1) - 1 },
             pauses_between_passes: false,
             floor: Floor::new(plan, now_ns),
+            alarm: Alarm::new(),
             snapshots: None,
         };
         if ramp_until_ns.is_none() {
@@ -124,6 +127,11 @@ impl<'a> Watch<'a> {
         self.next_ns
     }
 
+    /// When the worker's time is up.
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
     /// Makes the next `look` due now.
     pub(crate) fn look_at_once(&mut self) {
         self.next_ns = 0;
@@ -163,11 +171,15 @@ impl<'a> Watch<'a> {
         now_ns: u64,
         recorder: &mut impl Recorder,
         trouble: &mut Trouble<'_>,
+        pacer: &mut impl Pacer,
     ) -> Option<Stop> {
         if let Some(until_ns) = self.ramp_until_ns
             && now_ns >= until_ns
         {
             recorder.start_measuring(now_ns);
+            if let Some(paced) = pacer.paced() {
+                paced.start_measuring(now_ns);
+            }
             self.begin_measuring(now_ns);
         }
         if now_ns >= recorder.next_tick_ns() {
@@ -186,7 +198,7 @@ impl<'a> Watch<'a> {
                 trouble.floor_missed(reason);
             }
         }
-        self.answer_snapshot(now_ns, recorder);
+        self.answer_snapshot(now_ns, recorder, pacer);
         if trouble.is_fatal() {
             return Some(Stop::Trouble);
         }
@@ -198,7 +210,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder) {
+    fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder, pacer: &mut impl Pacer) {
         let (measuring, from_ns, usage) = (self.is_measuring(), self.measuring_since_ns, self.usage_at_start);
         let asked = self.seat.snapshot_asked();
         let Some(snapshots) = self.snapshots.as_mut().filter(|snapshots| snapshots.answered != asked) else { return };
@@ -211,6 +223,7 @@ impl<'a> Watch<'a> {
         if measuring {
             recording.runtime_ns = now_ns.saturating_sub(from_ns);
             recorder.write_to(recording.runtime_ns, &mut recording);
+            recording.schedule = pacer.paced().and_then(|paced| paced.recording(now_ns));
             recording.cpu = cpu_use::between(&usage, &thread_usage());
         }
         recording.outcome = Outcome::Finished;
@@ -221,10 +234,31 @@ impl<'a> Watch<'a> {
     }
 
     /// Sleeps until `due_ns`, but no longer than until the next look; computes instead until `busy_until_ns`.
-    pub(crate) fn sleep(&self, clock: &Clock, due_ns: u64, busy_until_ns: u64) {
+    pub(crate) fn sleep(&mut self, clock: &Clock, due_ns: u64, busy_until_ns: u64) {
         let until_ns = due_ns.min(self.next_ns);
         clock.sleep_until(until_ns.min(busy_until_ns), u64::MAX);
-        clock.sleep_until(until_ns, if due_ns <= self.next_ns { SPIN_NS } else { 0 });
+        if due_ns <= self.next_ns {
+            self.alarm.wait_until(clock, due_ns);
+        } else {
+            clock.sleep_until(until_ns, 0);
+        }
+    }
+
+    /// How to wait for completions when the next operation is due at `due_ns`: not to the end, which is polled
+    /// through, because timers wake late.
+    #[inline]
+    pub(crate) fn wait_before(&mut self, due_ns: u64, now_ns: u64) -> Wait {
+        if due_ns > self.next_ns {
+            return Wait { at_least: 1, timeout_ns: self.next_ns.saturating_sub(now_ns).max(1) };
+        }
+        let timeout_ns = self.alarm.set(due_ns, now_ns);
+        Wait { at_least: usize::from(timeout_ns > 0), timeout_ns }
+    }
+
+    /// A wait has ended without a completion.
+    #[inline]
+    pub(crate) fn waited_in_vain(&mut self, now_ns: u64) {
+        self.alarm.rang(now_ns);
     }
 }
 

@@ -9,7 +9,7 @@ use iolab_measure::{
     CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, LogSpool, Recorder, Tally,
 };
 use iolab_memory::{Backing, PoolView, SlotPool};
-use iolab_plan::{BufferMemory, QueuePlan, WorkerPlan};
+use iolab_plan::{ArrivalsPlan, BufferMemory, QueuePlan, WorkerPlan, arrivals_checksum, parse_arrivals};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{Outcome, WorkerRecording};
 use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
@@ -17,9 +17,11 @@ use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order, Seat, State};
 use crate::cpu_use;
 use crate::deliver::LetterBox;
-use crate::hot_loop::{HotLoop, Queue};
+use crate::hot_loop::HotLoop;
 use crate::open_files::{self, OpenFiles};
 use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::queue::Queue;
+use crate::schedule::Schedule;
 use crate::serialize::Serialized;
 use crate::slots::Slots;
 use crate::trouble::{Fatal, Trouble};
@@ -44,6 +46,8 @@ struct Stage {
     filler: BufferFiller,
     /// Whether the engine takes data from the buffers at all.
     fills: bool,
+    /// Recorded arrivals, when they pace the load.
+    arrivals: Option<Schedule>,
     notes: Vec<String>,
 }
 
@@ -95,7 +99,21 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let limits = PassLimits { io_bytes: plan.limits.io_bytes, io_count: plan.limits.io_count };
     let stream = OpStream::new(&workload, &extents, limits)
         .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })?;
-    Ok(Stage { files, pool, stream: Some(stream), filler, fills: E::DESCRIPTION.capabilities.moves_data, notes })
+    let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
+    let fills = E::DESCRIPTION.capabilities.moves_data;
+    Ok(Stage { files, pool, stream: Some(stream), filler, fills, arrivals, notes })
+}
+
+/// The arrivals of the file that the plan names, if it still is what it was.
+fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
+    let text = std::fs::read_to_string(&plan.path).map_err(|error| open_files::fatal(&plan.path, &error))?;
+    let changed =
+        || Fatal { errno: libc::ESTALE, message: format!("{} has changed since the run was planned", plan.path) };
+    if arrivals_checksum(&text) != plan.checksum {
+        return Err(changed());
+    }
+    let times_ns = parse_arrivals(&text).map_err(|_| changed())?;
+    Ok(Schedule::of_arrivals(times_ns, plan.repeat))
 }
 
 fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
@@ -141,20 +159,22 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
     let origin_ns = task.seat.origin_ns();
     let tally = tally(task, origin_ns);
     let measurement = &plan.measurement;
-    let paced = is_paced(plan);
+    let paced = plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
+    let depth = plan.queue.depth as usize;
+    let pacer = Paced::new(&plan.pacing, stage.arrivals.take(), depth);
     let logs = &plan.logs;
     let logged = logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some();
     let limited = plan.errors.max_latency_ns != [0; 3];
     let latencies = [measurement.slat, measurement.clat, measurement.lat];
     let go = Go { task, stage: &mut stage, recording, origin_ns };
-    let serialized = plan.queue.serialize_overlap && plan.queue.depth > 1;
+    let serialized = plan.queue.serialize_overlap && depth > 1;
     if serialized || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
-        let recorder = detailed(task, tally, paced, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
+        let recorder = detailed(task, tally, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
         if serialized {
-            let pacer = Serialized::new(Paced::new(&plan.pacing), plan.queue.depth as usize);
+            let pacer = Serialized::new(pacer, depth);
             go.run(lane, recorder, pacer, open)
         } else if paced {
-            go.run(lane, recorder, Paced::new(&plan.pacing), open)
+            go.run(lane, recorder, pacer, open)
         } else {
             go.run(lane, recorder, Unpaced, open)
         }
@@ -186,13 +206,12 @@ fn tally(task: &Task<'_>, origin_ns: u64) -> Tally {
 fn detailed(
     task: &Task<'_>,
     tally: Tally,
-    paced: bool,
     logged: bool,
     synchronous: bool,
     origin_ns: u64,
 ) -> Result<DetailedRecorder, Fatal> {
     let plan = task.plan;
-    let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, paced);
+    let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, plan.pacing.scheduled());
     recorder.limit_latency(plan.errors.max_latency_ns);
     if logged && let Some(spool) = task.spool {
         let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
@@ -202,11 +221,6 @@ fn detailed(
         recorder.log_to(&plan.logs, LogSpool::new(file), origin_ns, add_ns, smallest);
     }
     Ok(recorder)
-}
-
-fn is_paced(plan: &WorkerPlan) -> bool {
-    let pacing = &plan.pacing;
-    pacing.rate_bytes != [0; 3] || pacing.rate_iops != [0; 3] || pacing.think.is_some()
 }
 
 /// What an order given before the first operation means.
@@ -309,12 +323,16 @@ impl Go<'_, '_> {
         if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
             (end_ns, used) = (clock.now_ns(), thread_usage());
         }
-        let HotLoop { recorder, watch, trouble, lane, .. } = hot;
+        let HotLoop { recorder, watch, trouble, lane, mut pacer, .. } = hot;
         drop(lane);
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
         close(recorder, &watch, (end_ns, used), recording);
+        if watch.is_measuring() {
+            recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
+            recording.notes.extend(recording.saturation());
+        }
         let tidied = finish_up(task, recording);
         // What ended the job is what the user wants to hear of first.
         fatal.map_or(Ok(()), Err)?;

@@ -57,6 +57,30 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "arrivals",
+        category: Category::Rate,
+        kind: Kind::Text,
+        summary: "File with the time at which each operation is to be sent, in place of a rate",
+        details: "One time per line, microseconds from the start of the job's I/O, ascending; a fraction is allowed; \
+                  lines that begin with # are skipped. Every clone of the job replays all of it. When the device falls \
+                  behind, operations are sent as soon as there is room, and their response time counts from the \
+                  time in the file. The job ends with the last arrival, unless arrivals_repeat is set. An option of \
+                  iolab's own: fio does not know it.",
+        accepts: &[("arrivals.txt", "arrivals.txt")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "arrivals_repeat",
+        category: Category::Rate,
+        kind: Kind::Bool,
+        default: "0",
+        summary: "Begin again with the first of the arrivals after the last, until the job ends otherwise",
+        details: "A mean gap follows the last arrival, so that the rate stays the same. An option of iolab's own.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "rate_cycle",
         aliases: &["ratecycle"],
         category: Category::Rate,

@@ -178,6 +178,10 @@ fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
     let rate = |unit: &'static str| {
         move |rate: &u64| if *rate == 0 { "no limit".to_owned() } else { format!("{rate} {unit}") }
     };
+    let arrivals = pacing.arrivals.as_ref().map(|arrivals| {
+        let then = if arrivals.repeat { "then again" } else { "then the job ends" };
+        format!("{} from {} in {}, {then}", arrivals.count, arrivals.path, time_ns(arrivals.last_ns))
+    });
     let think = pacing.think.as_ref().map(|think| {
         let after = match think.io_time_ns {
             0 => format!("{} operations ({})", think.blocks, variant(think.trigger)),
@@ -191,6 +195,7 @@ fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
         vec![
             ("rate", triple(&pacing.rate_bytes, rate("B/s")), &["rate"]),
             ("rate_iops", triple(&pacing.rate_iops, rate("/s")), &["rate_iops"]),
+            ("arrivals", or(arrivals, "by rate"), &["arrivals", "arrivals_repeat"]),
             ("rate_min", triple(&pacing.rate_min_bytes, rate("B/s")), &["rate_min"]),
             ("rate_iops_min", triple(&pacing.rate_min_iops, rate("/s")), &["rate_iops_min"]),
             ("rate_process", variant(pacing.process), &["rate_process"]),

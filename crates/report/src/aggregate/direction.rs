@@ -34,6 +34,10 @@ pub struct DirectionFigures {
     pub lat: SparseHistogram,
     /// Latency from the intended start, ns; empty unless the load was paced.
     pub response: SparseHistogram,
+    /// What of it was waiting for the device, ns.
+    pub backlog_wait: SparseHistogram,
+    /// What of it was the load generator's own lateness, ns.
+    pub generator_late: SparseHistogram,
     /// Bandwidth over the averaging windows, KiB/s.
     pub bandwidth: SeriesSummary,
     /// IOPS over the averaging windows.
@@ -85,6 +89,8 @@ impl DirectionFigures {
             clat: sum.clat,
             lat: sum.lat,
             response: sum.response,
+            backlog_wait: sum.backlog_wait,
+            generator_late: sum.generator_late,
             bandwidth,
             iops,
             share_percent: 0.0,
@@ -138,4 +144,6 @@ fn add(sum: &mut DirectionRecording, own: &DirectionRecording) {
     sum.clat.merge(&own.clat);
     sum.lat.merge(&own.lat);
     sum.response.merge(&own.response);
+    sum.backlog_wait.merge(&own.backlog_wait);
+    sum.generator_late.merge(&own.generator_late);
 }

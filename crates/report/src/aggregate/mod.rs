@@ -20,7 +20,7 @@ pub use series::{Sample, SeriesSummary, summed_series, windows};
 pub use shares::{Bands, DepthShares, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths};
 
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
-use iolab_recording::{DepthUse, DeviceUse, Outcome, Recording, SyncRecording, WorkerRecording};
+use iolab_recording::{DepthUse, DeviceUse, Outcome, Recording, ScheduleRecording, SyncRecording, WorkerRecording};
 
 /// Everything a report shows.
 #[derive(Debug)]
@@ -66,6 +66,10 @@ pub struct JobFigures<'a> {
     pub errors: ErrorFigures,
     /// Start of the first worker's I/O, ns since the start of the run.
     pub started_ns: u64,
+    /// How the schedules of paced workers were kept.
+    pub schedule: Option<ScheduleRecording>,
+    /// A sentence for each worker whose schedule was more than could be done.
+    pub saturation: Vec<String>,
 }
 
 /// CPU time as shares of the workers' run time.
@@ -165,9 +169,18 @@ fn job_figures<'a>(members: &[Member<'a>]) -> JobFigures<'a> {
         complete: batches(|depth| &depth.complete_batches, true),
         cpu: cpu_figures(&workers),
         errors: error_figures(members),
+        schedule: schedule(&workers),
+        saturation: workers.iter().filter_map(|worker| worker.saturation()).collect(),
         started_ns: workers.iter().map(|worker| worker.started_ns).min().unwrap_or(0),
         workers,
     }
+}
+
+fn schedule(workers: &[&WorkerRecording]) -> Option<ScheduleRecording> {
+    workers.iter().filter_map(|worker| worker.schedule).reduce(|mut all, one| {
+        all.join(&one);
+        all
+    })
 }
 
 fn message_of(outcome: &Outcome) -> Option<String> {

@@ -24,6 +24,8 @@ pub(super) fn write_direction(writer: &mut Writer, figures: &DirectionFigures, o
         write_latency(writer, "lat_ns", &figures.lat, of.lat.then_some(of), plus);
         if !figures.response.is_empty() {
             write_latency(writer, "resp_ns", &figures.response, Some(of), plus);
+            write_latency(writer, "wait_ns", &figures.backlog_wait, Some(of), plus);
+            write_latency(writer, "late_ns", &figures.generator_late, Some(of), plus);
         }
         let (bandwidth, iops) = (&figures.bandwidth, &figures.iops);
         writer.number("bw_min", bandwidth.min);

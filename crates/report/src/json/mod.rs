@@ -72,6 +72,7 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     if let Some(mixed) = &job.mixed {
         direction::write_direction(writer, mixed, percentiles, plus);
     }
+    write_schedule(writer, job);
     write_machine(writer, job);
     write_bands(writer, job);
     if job.errors.shown {
@@ -88,6 +89,26 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     if let Some(description) = &job.plan.description {
         writer.text("desc", description);
     }
+}
+
+/// An object of iolab's own, for paced loads only.
+fn write_schedule(writer: &mut Writer, job: &JobFigures<'_>) {
+    let Some(schedule) = &job.schedule else { return };
+    writer.object("schedule", |writer| {
+        writer.number("asked", schedule.asked);
+        writer.float("asked_iops", schedule.asked_iops());
+        writer.number("sent", schedule.sent);
+        writer.float("sent_iops", schedule.sent_iops());
+        writer.number("backlog_at_end", schedule.backlog_at_end);
+        writer.number("backlog_most", schedule.backlog_most);
+        writer.number("lag_at_end_ns", schedule.lag_at_end_ns);
+        writer.number("lag_most_ns", schedule.lag_most_ns);
+        writer.number("behind_for_ns", schedule.behind_for_ns);
+        writer.number("saturated", u64::from(!job.saturation.is_empty()));
+        if !job.saturation.is_empty() {
+            writer.text("saturation", &job.saturation.join("; "));
+        }
+    });
 }
 
 fn write_machine(writer: &mut Writer, job: &JobFigures<'_>) {

@@ -31,6 +31,8 @@ pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, mea
         ("clat", &figures.clat, percentiles.clat),
         ("lat", &figures.lat, percentiles.lat),
         ("resp", &figures.response, true),
+        ("wait", &figures.backlog_wait, true),
+        ("late", &figures.generator_late, true),
     ];
     for (name, histogram, _) in latencies {
         write_summary(text, name, histogram);

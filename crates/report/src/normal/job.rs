@@ -16,6 +16,7 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     for figures in job.directions.iter().chain(&job.mixed) {
         direction::write_direction(text, figures, &job.plan.measurement);
     }
+    write_schedule(text, job);
     write_bands(text, &job.bands);
     write_sync(text, job);
     let cpu = &job.cpu;
@@ -51,6 +52,25 @@ fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
         };
     }
     let _ = writeln!(text, ": pid={}: {date}", job.pid);
+}
+
+/// How the schedule of a paced load was kept; nothing for other loads.
+fn write_schedule(text: &mut String, job: &JobFigures<'_>) {
+    let Some(schedule) = &job.schedule else { return };
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let _ = writeln!(
+        text,
+        "  schedule     : asked={:.2}/s, sent={:.2}/s, backlog: end={} ({:.2} msec), most={} ({:.2} msec)",
+        schedule.asked_iops(),
+        schedule.sent_iops(),
+        schedule.backlog_at_end,
+        ms(schedule.lag_at_end_ns),
+        schedule.backlog_most,
+        ms(schedule.lag_most_ns)
+    );
+    for sentence in &job.saturation {
+        let _ = writeln!(text, "     {sentence}");
+    }
 }
 
 fn write_bands(text: &mut String, bands: &Bands) {

@@ -1,0 +1,24 @@
+//! How deep the hot loop's queue is, how it is filled, and why filling it paused.
+
+/// Depth and batching, as the plan has them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queue {
+    pub(crate) depth: usize,
+    /// Operations per flush.
+    pub(crate) burst: usize,
+    /// Completions to wait for when the queue is full; 0 polls.
+    pub(crate) wait_for: usize,
+    /// Refill only when no more than this many are in flight.
+    pub(crate) refill_at: usize,
+}
+
+/// Why submission paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// The queue is full, or the lane takes no more.
+    Full,
+    /// The schedule holds the next operation back until this time, ns.
+    Until(u64),
+    /// The stream is over.
+    Over,
+}
