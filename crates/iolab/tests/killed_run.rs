@@ -41,6 +41,17 @@ fn report(arguments: &[&str], file: &Path) -> Output {
     Command::new(IOLAB).arg("report").args(arguments).arg(file).output().expect("iolab starts")
 }
 
+/// Waits until the last of the killed processes has let go of the file: the kernel ends them one after another.
+fn wait_for_the_end(file: &Path) {
+    for _ in 0..6000 {
+        if !String::from_utf8_lossy(&report(&[], file).stderr).contains("is still going on") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("somebody still writes {}", file.display());
+}
+
 /// What the file holds now, as soon as every worker has this many intervals.
 fn wait_for_intervals(file: &Path, least: usize) -> Recording {
     for _ in 0..6000 {
@@ -65,6 +76,7 @@ fn killed_runs_keep_their_intervals() {
         let alive = report(&[], &partial);
         assert!(String::from_utf8_lossy(&alive.stderr).contains("is still going on"), "{alive:?}");
         running.kill_all();
+        wait_for_the_end(&partial);
 
         assert!(!record.exists());
         let read = Partial::read(&std::fs::read(&partial).expect("it is left")).expect("it begins well");
@@ -120,6 +132,7 @@ fn damaged_and_foreign_files_are_told() {
     let mut running = start(&record, &[]);
     wait_for_intervals(&partial, 5);
     running.kill_all();
+    wait_for_the_end(&partial);
     let whole = std::fs::read(&partial).expect("it is left");
     let mut flipped = whole.clone();
     flipped[whole.len() - 20] ^= 4;
