@@ -138,7 +138,7 @@ macro_rules! conformance_suite {
     (@checks $module:ident, $engine:ty, $setup:expr, $($check:ident)*) => {
         mod $module {
             // The setup and the engine may be named by paths of their own and need neither import.
-            #[allow(unused_imports)]
+            #[allow(unused_imports)] // see above
             use super::*;
             #[allow(unused_imports)] // as above
             use $crate::conformance::{Setup, Value};
