@@ -62,6 +62,8 @@ pub struct Overhead {
     pub workers: usize,
     /// The engine does nothing, so that all of the time is the tool's.
     pub null: bool,
+    /// The load waits, for a schedule or for think time, so that time per I/O is not time of work.
+    pub waits: bool,
     /// What an operation costs the tool, ns.
     pub tool_ns: f64,
     /// A worker's measured time per completed operation, of whatever depth, ns.
@@ -99,18 +101,20 @@ impl Calibration {
 
     fn overhead(&self, cost: &LoopCost, members: &[(&WorkerPlan, &WorkerRecording)]) -> Option<Overhead> {
         let (mut workers, mut ios, mut runtime_ns) = (0, 0, 0);
-        let mut null = true;
+        let (mut null, mut waits) = (true, false);
         let calibrated = |plan: &WorkerPlan| cost.workers.binary_search(&plan.number).is_ok();
         for (plan, worker) in members.iter().filter(|(plan, _)| calibrated(plan)) {
             let completed = worker.sync.ios + worker.directions.iter().map(|direction| direction.ios).sum::<u64>();
             if completed > 0 {
                 (workers, ios, runtime_ns) = (workers + 1, ios + completed, runtime_ns + worker.runtime_ns);
                 null &= plan.engine.name == "null";
+                waits |= plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
             }
         }
         (ios > 0 && runtime_ns > 0).then(|| Overhead {
             workers,
             null,
+            waits,
             tool_ns: cost.op_ps as f64 / 1e3,
             per_io_ns: runtime_ns as f64 / ios as f64,
             stamp_ns: cost.stamp_ps as f64 / 1e3,
@@ -123,26 +127,31 @@ impl Overhead {
     /// The tool's part of the time per I/O, percent; never above 100, also where the calibration was slower than
     /// the run.
     pub fn share_percent(&self) -> f64 {
-        if self.null { 100.0 } else { (self.tool_ns / self.per_io_ns * 100.0).min(100.0) }
+        if self.null && !self.waits { 100.0 } else { (self.tool_ns / self.per_io_ns * 100.0).min(100.0) }
     }
 
     /// The line of reports.
     pub fn line(&self) -> String {
-        let (per_io, stamp) = (rounded_ns(self.per_io_ns), rounded_ns(self.stamp_ns));
-        let jitter = rounded_ns(self.timer.p99_ns as f64);
-        if self.null {
+        let per_io = rounded_ns(self.per_io_ns);
+        let costs = format!(
+            "clock stamp {}, timer jitter p99 {}",
+            rounded_ns(self.stamp_ns),
+            rounded_ns(self.timer.p99_ns as f64)
+        );
+        if self.null && !self.waits {
             let calibrated = rounded_ns(self.tool_ns);
             return format!(
-                "all of the {per_io} per I/O is iolab's own: the engine is null (calibrated {calibrated}, \
-                 clock stamp {stamp}, timer jitter p99 {jitter})"
+                "all of the {per_io} per I/O is iolab's own: the engine is null (calibrated {calibrated}, {costs})"
             );
         }
         let (tool, share) = (rounded_ns(self.tool_ns.min(self.per_io_ns)), self.share_percent());
         let decimals = usize::from(share < 9.95);
-        format!(
-            "iolab spends {tool} of the {per_io} per I/O, {share:.decimals$} % (clock stamp {stamp}, \
-             timer jitter p99 {jitter})"
-        )
+        let rest = match (self.null, self.waits) {
+            (true, _) => "; the rest is the waiting that the job asks for, since the engine is null",
+            (false, true) => "; the job's own waiting is in it",
+            (false, false) => "",
+        };
+        format!("iolab spends {tool} of the {per_io} per I/O, {share:.decimals$} % ({costs}){rest}")
     }
 
     /// Whether the figures are about the tool rather than the device, and what to do about it. Never of the null

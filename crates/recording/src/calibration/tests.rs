@@ -97,6 +97,22 @@ fn lines_say_whose_the_time_is() {
 }
 
 #[test]
+fn waiting_is_not_work() {
+    for (engine, end) in [
+        ("null", "(clock stamp 8 ns, timer jitter p99 54.0 us); the rest is the waiting that the job asks for, since \
+                  the engine is null"),
+        ("psync", "(clock stamp 8 ns, timer jitter p99 54.0 us); the job's own waiting is in it"),
+    ] {
+        let mut plan = plan(0, engine);
+        plan.pacing.rate_iops = [1000, 0, 0];
+        let worker = worker(0, 1_000, 1_000_000_000);
+        let overhead = calibration(&[0], 76_000).overheads(&[(&plan, &worker)])[0];
+        assert_eq!(overhead.line(), format!("iolab spends 76 ns of the 1.00 ms per I/O, 0.0 % {end}"));
+        assert!(overhead.share_percent() < 0.1 && overhead.limit().is_none());
+    }
+}
+
+#[test]
 fn more_than_a_quarter_is_too_much() {
     for (what, engine, op_ps, per_io_ns, limited) in [
         ("a fast device behind a slow loop", "io_uring", 90_000, 100, true),
