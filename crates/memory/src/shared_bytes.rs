@@ -46,6 +46,10 @@ struct Mapping {
     file: Option<(OwnedFd, u64)>,
 }
 
+// SAFETY: a mapping is addresses and a descriptor; who unmaps it does not matter.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for Mapping {}
 // SAFETY: the window is an address that stays mapped as long as it lives; all access goes through atomics and copies,
 // for which the thread does not matter.
 unsafe impl Send for SharedBytes {}
@@ -168,9 +172,10 @@ impl SharedBytes {
     #[inline]
     pub fn load_words<const N: usize>(&self, offset: usize) -> [u64; N] {
         let at = self.at(offset, N * 8, 8).cast::<u64>();
-        // SAFETY: as in load_u32; all N words lie within the window.
-        std::array::from_fn(|word| {
-            u64::from_le(unsafe { AtomicU64::from_ptr(at.wrapping_add(word)) }.load(Ordering::Relaxed))
+        std::array::from_fn(|position| {
+            // SAFETY: as in load_u32; all N words lie within the window.
+            let word = unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) };
+            u64::from_le(word.load(Ordering::Relaxed))
         })
     }
 
@@ -241,7 +246,7 @@ impl SharedBytes {
         let inside = offset <= self.bytes && bytes <= self.bytes - offset;
         assert!(inside, "{bytes} bytes at {offset} of a window of {}", self.bytes);
         let at = self.start.as_ptr().wrapping_add(offset);
-        assert!(at as usize % align == 0, "a word at {offset} is not aligned to {align}");
+        assert!((at as usize).is_multiple_of(align), "a word at {offset} is not aligned to {align}");
         at
     }
 
