@@ -9,6 +9,7 @@ const LAYERS: [(&str, u32); 27] = [
     ("iolab-histogram", 0),
     ("iolab-nvme-spec", 0),
     ("iolab-options", 1),
+    ("iolab-pci-device", 1),
     ("iolab-engine", 2),
     ("iolab-plan", 2),
     ("iolab-recording", 3),
