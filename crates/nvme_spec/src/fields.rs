@@ -51,7 +51,7 @@ macro_rules! bits {
         $(#[$meta])*
         #[inline]
         pub const fn $get(self) -> $kind {
-            const { assert!($width <= <$kind>::BITS && <$raw>::BITS - $low >= $width) };
+            const { assert!($width <= <$kind>::BITS && <$raw>::MAX >> $low >> ($width - 1) != 0) };
             (self.0 >> $low & (<$raw>::MAX >> (<$raw>::BITS - $width))) as $kind
         }
 

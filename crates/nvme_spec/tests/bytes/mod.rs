@@ -10,7 +10,7 @@ pub(crate) fn bytes(size: usize, parts: &[(usize, &[u8])]) -> Vec<u8> {
 }
 
 /// Reads a structure that is as long as the bytes.
-pub(crate) fn read<T: zerocopy::FromBytes>(size: usize, parts: &[(usize, &[u8])]) -> T {
+pub(crate) fn read<T: zerocopy::FromBytes + zerocopy::KnownLayout>(size: usize, parts: &[(usize, &[u8])]) -> T {
     let bytes = bytes(size, parts);
-    T::read_from_bytes(&bytes).ok().expect("the structure is as long as the specification says")
+    T::read_from_bytes(&bytes).expect("the structure is as long as the specification says")
 }
