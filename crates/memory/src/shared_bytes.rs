@@ -63,11 +63,12 @@ impl SharedBytes {
         Mapping::make(bytes, flags, Access::ReadWrite, None)
     }
 
-    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor.
+    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor, and
+    /// seal so that nobody shortens it under them.
     pub fn memfd(name: &str, bytes: usize) -> io::Result<SharedBytes> {
         let name = std::ffi::CString::new(name)?;
         // SAFETY: the name is a C string; the call touches nothing else.
-        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }

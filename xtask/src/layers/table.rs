@@ -10,6 +10,7 @@ const LAYERS: [(&str, u32); 28] = [
     ("iolab-nvme-spec", 0),
     ("iolab-options", 1),
     ("iolab-pci-device", 1),
+    ("iolab-device-link", 2),
     ("iolab-engine", 2),
     ("iolab-plan", 2),
     ("iolab-recording", 3),
