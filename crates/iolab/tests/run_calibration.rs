@@ -69,7 +69,7 @@ fn every_kind_of_loop_can_be_calibrated() {
 #[test]
 fn jobs_with_the_same_loop_share_its_figure() {
     let lab = Lab::new();
-    let same = "[a]\nnumjobs=3\n[b]\nrate_min_iops=1\ndescription=other words\nfilename=elsewhere\n";
+    let same = "[a]\nnumjobs=3\n[b]\nrate_iops_min=1\ndescription=other words\nfilename=elsewhere\n";
     let others = "[c]\niodepth=5\n[d]\ncalibrate=0\n[e]\nstats=0\n";
     let loops = loops(&lab, &format!("[global]\nioengine=null\nsize=1m\nrw=randread\n{same}{others}"));
     assert_eq!(loops[0].workers, [0, 1, 2, 3]);
@@ -109,7 +109,7 @@ fn the_plan_says_whether_it_is_done() {
     for (options, expected) in [("", "yes"), ("calibrate=0\n", "no")] {
         lab.file("job.fio", format!("[a]\nioengine=null\nsize=1m\n{options}"));
         let plan = lab.run(["plan", "job.fio"]).ended(0, "").printed();
-        let line = plan.lines().find(|line| line.trim_start().starts_with("calibrate ")).unwrap_or_default();
-        assert!(line.split_whitespace().nth(1) == Some(expected), "{options}: {line:?}");
+        let line = plan.lines().find(|line| line.trim_start().contains(" calibrate ")).unwrap_or_default();
+        assert!(line.ends_with(expected), "{options}: {line:?}");
     }
 }
