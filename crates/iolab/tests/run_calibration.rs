@@ -31,7 +31,9 @@ fn the_time_of_a_null_job_is_all_the_tools() {
     assert_eq!((calibration.method, calibration.loops.len()), (METHOD, 1));
     assert_eq!(calibration.loops[0].workers, [0]);
     assert!(calibration.loops[0].op_ps > 0 && calibration.timer.sleeps > 0);
-    assert!(calibration.timer.p50_ns <= calibration.timer.p99_ns && calibration.timer.p99_ns <= calibration.timer.max_ns);
+    assert!(
+        calibration.timer.p50_ns <= calibration.timer.p99_ns && calibration.timer.p99_ns <= calibration.timer.max_ns
+    );
 }
 
 #[test]
@@ -82,7 +84,10 @@ fn programs_read_it_in_json() {
     let lab = Lab::new();
     let job = "[a]\nioengine=null\nsize=1m\nrw=randread\nnumjobs=2\ngroup_reporting\n";
     let found = overhead(&lab.job(job).ended(0, ""));
-    assert_eq!((&found[0]["workers"], &found[0]["share_percent"], &found[0]["limited"]), (&2.into(), &100.0.into(), &0.into()));
+    assert_eq!(
+        (&found[0]["workers"], &found[0]["share_percent"], &found[0]["limited"]),
+        (&2.into(), &100.0.into(), &0.into())
+    );
     for key in ["tool_ns_per_io", "ns_per_io", "clock_stamp_ns"] {
         assert!(found[0][key].as_f64().is_some_and(|ns| ns > 0.0), "{key}: {found}");
     }

@@ -82,13 +82,7 @@ impl TimerLateness {
             let rank = (late_ns.len() * percent).div_ceil(100);
             late_ns.get(rank.saturating_sub(1)).copied().unwrap_or(0)
         };
-        TimerLateness {
-            sleeps: late_ns.len() as u32,
-            asked_ns,
-            p50_ns: rank(50),
-            p99_ns: rank(99),
-            max_ns: rank(100),
-        }
+        TimerLateness { sleeps: late_ns.len() as u32, asked_ns, p50_ns: rank(50), p99_ns: rank(99), max_ns: rank(100) }
     }
 }
 

@@ -178,10 +178,7 @@ impl<L: Lane> Chosen for Stretches<'_, '_, L> {
 }
 
 /// One stretch: the time of an operation, ps.
-fn stretch<'a, L: Lane, R: Recorder, P: Pacer>(
-    task: &Task<'a>,
-    hot: &mut HotLoop<'a, L, R, P>,
-) -> Result<u64, Fatal> {
+fn stretch<'a, L: Lane, R: Recorder, P: Pacer>(task: &Task<'a>, hot: &mut HotLoop<'a, L, R, P>) -> Result<u64, Fatal> {
     let before = completed(&mut hot.recorder);
     hot.watch = Watch::new(task.seat, task.plan, task.clock.now_ns());
     hot.pacer.start(task.clock.now_ns());

@@ -99,8 +99,11 @@ fn lines_say_whose_the_time_is() {
 #[test]
 fn waiting_is_not_work() {
     for (engine, end) in [
-        ("null", "(clock stamp 8 ns, timer jitter p99 54.0 us); the rest is the waiting that the job asks for, since \
-                  the engine is null"),
+        (
+            "null",
+            "(clock stamp 8 ns, timer jitter p99 54.0 us); the rest is the waiting that the job asks for, since \
+                  the engine is null",
+        ),
         ("psync", "(clock stamp 8 ns, timer jitter p99 54.0 us); the job's own waiting is in it"),
     ] {
         let mut plan = plan(0, engine);

@@ -40,3 +40,26 @@ impl<const S: bool, const F: bool> Lane for Nothing<S, F> {
         Ok(self.in_flight.drain_into(out))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(slot: u16, kind: OpKind) -> Op {
+        Op { offset: 0, length: 4096, buffer_offset: 0, file: 0, slot, kind, priority: 0 }
+    }
+
+    #[test]
+    fn it_holds_its_depth_and_does_everything_asked() {
+        let mut lane = Nothing::<false, true>::new(3);
+        for (slot, kind) in [(0, OpKind::Write), (1, OpKind::Trim), (2, OpKind::Sync)] {
+            assert_eq!(lane.submit(&op(slot, kind)), Submission::Accepted);
+        }
+        assert_eq!(lane.submit(&op(3, OpKind::Read)), Submission::Full);
+        let mut out = Completions::with_room(8);
+        assert_eq!(lane.flush_and_reap(Wait::POLL, &mut out), Ok(3));
+        let results: Vec<(u32, i32)> = out.as_slice().iter().map(|done| (done.slot, done.result)).collect();
+        assert_eq!(results, [(0, 4096), (1, 0), (2, 0)]);
+        assert_eq!(lane.submit(&op(3, OpKind::Read)), Submission::Accepted);
+    }
+}
