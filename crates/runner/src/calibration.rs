@@ -36,6 +36,8 @@ use trial::Trial;
 
 /// Measured stretches of a trial, after one that warms up; the median of them counts.
 const STRETCHES: u64 = 5;
+/// So often a stretch is tried, on a machine so busy that in some of them nothing is done.
+const ATTEMPTS: u64 = 8 * STRETCHES;
 /// Time for the trials of a run: divided among them, and after so much no other begins.
 const TRIALS_NS: u64 = 4_000_000;
 /// Longest and shortest stretch. Below the shortest, the looks at the clock would be a part of the figure.
@@ -171,23 +173,33 @@ impl<L: Lane> Chosen for Stretches<'_, '_, L> {
         let watch = Watch::new(task.seat, task.plan, begun_ns);
         let mut hot = choice::assemble(task, Parts { lane, recorder, pacer, stream, filler, pool, watch });
         hot.recorder.start_measuring(begun_ns);
-        stretch(task, &mut hot)?;
-        let times = (0..STRETCHES).map(|_| stretch(task, &mut hot)).collect::<Result<Vec<u64>, Fatal>>()?;
-        Ok(median(times.into_iter()))
+        let mut times = Vec::new();
+        for _ in 0..ATTEMPTS {
+            times.extend(stretch(task, &mut hot)?);
+            if times.len() as u64 > STRETCHES {
+                break;
+            }
+        }
+        let nothing = || Fatal { errno: libc::EINVAL, message: "the loop did nothing".to_owned() };
+        if times.len() < 2 { Err(nothing()) } else { Ok(median(times.into_iter().skip(1))) }
     }
 }
 
-/// One stretch: the time of an operation, ps.
-fn stretch<'a, L: Lane, R: Recorder, P: Pacer>(task: &Task<'a>, hot: &mut HotLoop<'a, L, R, P>) -> Result<u64, Fatal> {
+/// One stretch: the time of an operation, ps. `None` when the processor was taken away for so long that nothing was
+/// done in it.
+fn stretch<'a, L: Lane, R: Recorder, P: Pacer>(
+    task: &Task<'a>,
+    hot: &mut HotLoop<'a, L, R, P>,
+) -> Result<Option<u64>, Fatal> {
     let before = completed(&mut hot.recorder);
     hot.watch = Watch::new(task.seat, task.plan, task.clock.now_ns());
     hot.pacer.start(task.clock.now_ns());
     let begun_ns = task.clock.now_ns();
     let (stop, end_ns) = hot.run();
-    match completed(&mut hot.recorder) - before {
-        ops @ 1.. if stop == Stop::TimeUp => Ok(end_ns.saturating_sub(begun_ns) * 1000 / ops),
-        _ => Err(Fatal { errno: libc::EINVAL, message: "the loop has nothing to do".to_owned() }),
+    if stop != Stop::TimeUp {
+        return Err(Fatal { errno: libc::EINVAL, message: "the loop has nothing to do".to_owned() });
     }
+    Ok((end_ns.saturating_sub(begun_ns) * 1000).checked_div(completed(&mut hot.recorder) - before))
 }
 
 fn completed<R: Recorder>(recorder: &mut R) -> u64 {
