@@ -41,18 +41,12 @@ pub fn payload_bytes(slot_bytes: usize) -> usize {
 }
 
 /// What a lane can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Longest read or write in one operation, bytes, rounded down to whole blocks; 0 for no limit.
     pub transfer_bytes: u32,
     /// Whether trimmed ranges read as zeroes. If not, zeroes are written where zeroes are asked for.
     pub trim_zeroes: bool,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { transfer_bytes: 0, trim_zeroes: false }
-    }
 }
 
 /// The pool does not suit exporting.

@@ -47,6 +47,19 @@ impl Message {
     pub(crate) fn args(&self) -> &[u8] {
         &self.args[..self.args_bytes]
     }
+
+    /// A request that came by io_uring: its header, the arguments of its opcode, and what is in the payload.
+    pub(crate) fn assemble(&mut self, header: InHeader, op_args: &[u8], payload: &[u8]) {
+        self.header = header;
+        let args = match header.opcode {
+            // A name is not an argument of fixed size, and comes as payload.
+            opcode::LOOKUP => payload,
+            _ => op_args,
+        };
+        self.args_bytes = args.len().min(ARGS_BYTES);
+        self.args[..self.args_bytes].copy_from_slice(&args[..self.args_bytes]);
+        self.data_bytes = payload.len();
+    }
 }
 
 /// What a read of the device gave.
@@ -101,21 +114,6 @@ impl Channel {
     }
 }
 
-impl Message {
-    /// A request that came by io_uring: its header, the arguments of its opcode, and what is in the payload.
-    pub(crate) fn assemble(&mut self, header: InHeader, op_args: &[u8], payload: &[u8]) {
-        self.header = header;
-        let args = match header.opcode {
-            // A name is not an argument of fixed size, and comes as payload.
-            opcode::LOOKUP => payload,
-            _ => op_args,
-        };
-        self.args_bytes = args.len().min(ARGS_BYTES);
-        self.args[..self.args_bytes].copy_from_slice(&args[..self.args_bytes]);
-        self.data_bytes = payload.len();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,8 +165,9 @@ mod tests {
     fn a_message_of_another_length_is_an_error() {
         let mut bytes = message_bytes(opcode::GETATTR, &[0; 16]);
         bytes[0] += 1;
-        assert!(incoming(&bytes).receive(&mut Message::EMPTY, &mut [0; 64]).is_err());
-        assert!(incoming(&bytes[..20]).receive(&mut Message::EMPTY, &mut [0; 64]).is_err());
+        let mut message = Message::EMPTY;
+        assert!(incoming(&bytes).receive(&mut message, &mut [0; 64]).is_err());
+        assert!(incoming(&bytes[..20]).receive(&mut message, &mut [0; 64]).is_err());
     }
 
     #[test]

@@ -111,11 +111,6 @@ fn receive_descriptor(socket: &OwnedFd) -> io::Result<OwnedFd> {
 }
 
 impl Mount {
-    /// The file's folder.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Unmounts unless somebody uses it. The server has to go on serving meanwhile: the kernel may ask it things.
     pub(crate) fn unmount(&self) -> Unmounted {
         if self.by_helper {
