@@ -1,6 +1,6 @@
 //! How engines are known to the runner: their descriptions, and a worker's life with their lane compiled in.
 
-use iolab_engine::{Engine, EngineDescription};
+use iolab_engine::{DeviceFacts, Engine, EngineDescription, OpenError};
 use iolab_recording::WorkerRecording;
 
 use crate::worker::{self, Task};
@@ -10,12 +10,14 @@ use crate::worker::{self, Task};
 pub struct EngineEntry {
     /// Its description.
     pub description: &'static EngineDescription,
+    /// What a device named in a job is, for engines that open devices by themselves.
+    pub device: fn(&str) -> Result<DeviceFacts, OpenError>,
     pub(crate) live: fn(&Task<'_>) -> WorkerRecording,
 }
 
 impl EngineEntry {
     /// The entry of engine `E`.
     pub const fn of<E: Engine>() -> EngineEntry {
-        EngineEntry { description: const { &E::DESCRIPTION }, live: worker::live::<E> }
+        EngineEntry { description: const { &E::DESCRIPTION }, device: E::device, live: worker::live::<E> }
     }
 }

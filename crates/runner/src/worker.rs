@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_engine::{Completions, Engine, Lane, OpenRequest};
+use iolab_engine::{Capabilities, Completions, Engine, FileUse, Lane, OpenRequest};
 use iolab_measure::{
     CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, LogSpool, Recorder, Tally,
 };
@@ -81,7 +81,7 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
         notes.extend(crate::attributes::run_command(command)?);
     }
     let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities)?;
-    let mut pool = make_pool(plan, E::DESCRIPTION.capabilities.moves_data)?;
+    let mut pool = make_pool(plan, &E::DESCRIPTION.capabilities)?;
     let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
     for slot in 0..pool.view().slots() {
         filler.initialise(pool.slot_mut(slot));
@@ -116,8 +116,10 @@ fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
     Ok(Schedule::of_arrivals(times_ns, plan.repeat))
 }
 
-fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
+fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities) -> Result<SlotPool, Fatal> {
     let backing = match &plan.buffers.memory {
+        // A device that another process serves has to map the buffers.
+        BufferMemory::Anonymous if capabilities.files == FileUse::Devices => Backing::Memfd,
         BufferMemory::Anonymous => Backing::Anonymous,
         BufferMemory::Shared => Backing::Shared,
         BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
@@ -127,7 +129,7 @@ fn make_pool(plan: &WorkerPlan, moves_data: bool) -> Result<SlotPool, Fatal> {
         BufferMemory::File { path, .. } => Some(path).filter(|path| open_files::holds_nothing(path.as_ref())),
         _ => None,
     };
-    let slot_bytes = if moves_data { plan.buffers.slot_bytes as usize } else { 1 };
+    let slot_bytes = if capabilities.moves_data { plan.buffers.slot_bytes as usize } else { 1 };
     let pool = SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
         .map_err(|error| open_files::fatal(&error.message, &error.source))?;
     if let Some(file) = fresh.and_then(|path| File::open(path).ok()) {

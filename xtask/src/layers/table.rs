@@ -1,14 +1,17 @@
 //! The layers as data. Adding a crate means adding its line here.
 
 /// Package and layer, lowest first. A crate may use crates of lower layers only.
-const LAYERS: [(&str, u32); 27] = [
+const LAYERS: [(&str, u32); 29] = [
     ("iolab-units", 0),
     ("iolab-clock", 0),
     ("iolab-memory", 0),
     ("iolab-process", 0),
     ("iolab-histogram", 0),
+    ("iolab-nvme-spec", 0),
     ("iolab-options", 1),
     ("iolab-ssd-timing", 1),
+    ("iolab-pci-device", 1),
+    ("iolab-device-link", 2),
     ("iolab-engine", 2),
     ("iolab-plan", 2),
     ("iolab-recording", 3),

@@ -193,4 +193,3 @@ pub static SATA_TLC: Preset = Preset {
         ..gen4_tlc()
     },
 };
-

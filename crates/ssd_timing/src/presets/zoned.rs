@@ -75,4 +75,3 @@ pub static ZN540: Preset = Preset {
         ..BLANK
     },
 };
-
