@@ -66,8 +66,9 @@ impl Geometry {
         if parameters.spare_percent > 400 {
             return Err(impossible("spare", parameters.spare_percent, "at most 400 percent makes sense"));
         }
-        if !(1..=64).contains(&parameters.collect_below_lines) {
-            let reason = "collection needs between 1 and 64 free lines";
+        // With one line, the host and collection may both need it before the victim is empty.
+        if !(2..=64).contains(&parameters.collect_below_lines) {
+            let reason = "between 2 and 64 lines have to be kept free";
             return Err(impossible("collect_below", parameters.collect_below_lines, reason));
         }
         check_buffer(parameters, partitions)?;
@@ -315,7 +316,7 @@ mod tests {
             ("pcie_bandwidth", "0"),
             ("write_buffer", "64k"),
             ("spare", "1000"),
-            ("collect_below", "0"),
+            ("collect_below", "1"),
         ] {
             let message = refuse(name, text, enough);
             assert!(message.contains(name) && message.contains("cannot be"), "{name}={text}: {message}");

@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn any_capacity_from_the_least_works(pages in 256u64..20_000, spare in 0u64..30, below in 1u64..6) {
+    fn any_capacity_from_the_least_works(pages in 256u64..20_000, spare in 0u64..30, below in 2u64..6) {
         let mut parameters = presets::SAMSUNG_970_PRO.parameters();
         parameters.channels = 2;
         parameters.partitions = 1;
