@@ -1,7 +1,7 @@
 //! The layers as data. Adding a crate means adding its line here.
 
 /// Package and layer, lowest first. A crate may use crates of lower layers only.
-const LAYERS: [(&str, u32); 31] = [
+const LAYERS: &[(&str, u32)] = &[
     ("iolab-units", 0),
     ("iolab-clock", 0),
     ("iolab-memory", 0),
@@ -9,6 +9,7 @@ const LAYERS: [(&str, u32); 31] = [
     ("iolab-histogram", 0),
     ("iolab-nvme-spec", 0),
     ("iolab-options", 1),
+    ("iolab-ssd-timing", 1),
     ("iolab-pci-device", 1),
     ("iolab-device-link", 2),
     ("iolab-engine", 2),
