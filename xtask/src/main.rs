@@ -11,6 +11,7 @@ mod cost;
 mod docs;
 mod finding;
 mod ground;
+mod guest;
 mod layers;
 mod page;
 mod programs;
@@ -40,7 +41,8 @@ usage: cargo xtask TASK
   bench          what iolab costs, beside fio and bare loops: speed, processor time, system calls, memory, logs
                  (bench --size=small: under a minute)
   cost           what an operation costs on the null engine, beside fio and in instructions (--instructions: these alone)
-  ci             all of the above (except sizes, beside-fio, bench and cost), with fmt, clippy and rustdoc";
+  guest SCRIPT   a script in an emulated Debian machine (docs/guide/guest.md; --kernel 6.12: another kernel)
+  ci             all of the above (except sizes, beside-fio, bench, cost and guest), with fmt, clippy and rustdoc";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -83,6 +85,7 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["beside-fio", rest @ ..] => beside_fio::run(repository, rest).map(|()| Vec::new()),
         ["bench", rest @ ..] => bench::run(repository, rest).map(|()| Vec::new()),
         ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
+        ["guest", rest @ ..] => guest::run(repository, rest),
         ["ci"] => ci::run(repository).map(|()| Vec::new()),
         _ => Err(USAGE.to_owned()),
     }
