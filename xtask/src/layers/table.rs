@@ -1,7 +1,7 @@
 //! The layers as data. Adding a crate means adding its line here.
 
 /// Package and layer, lowest first. A crate may use crates of lower layers only.
-const LAYERS: [(&str, u32); 28] = [
+const LAYERS: [(&str, u32); 29] = [
     ("iolab-units", 0),
     ("iolab-clock", 0),
     ("iolab-memory", 0),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, u32); 28] = [
     ("iolab-recording", 3),
     ("iolab-jobfile", 3),
     ("iolab-file-calls", 3),
+    ("iolab-vfio", 3),
     ("iolab-workload", 4),
     ("iolab-measure", 4),
     ("iolab-observe", 4),
