@@ -7,6 +7,7 @@ const LAYERS: [(&str, u32); 29] = [
     ("iolab-memory", 0),
     ("iolab-process", 0),
     ("iolab-histogram", 0),
+    ("iolab-nvme-spec", 0),
     ("iolab-options", 1),
     ("iolab-pci-device", 1),
     ("iolab-device-link", 2),
