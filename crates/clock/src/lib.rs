@@ -36,7 +36,8 @@ impl Clock {
         }
     }
 
-    /// The TSC, calibrated against `CLOCK_MONOTONIC` (takes a few milliseconds).
+    /// The TSC, calibrated against `CLOCK_MONOTONIC` (takes a few milliseconds; a tenth of a second where reading a
+    /// clock is slow).
     pub fn tsc() -> Result<Clock, TscUnfit> {
         TscScale::calibrate().map(|scale| Clock(Source::Tsc(scale)))
     }

@@ -155,6 +155,23 @@ impl Histogram {
         self.earlier.sum_of_squares += theirs.sum_of_squares;
     }
 
+    /// Counts all that `other` counted, as if it had been added here one by one, so that it belongs to the current
+    /// interval; [`Histogram::merge`] is for what does not. `other` has seen no [`Histogram::difference`].
+    pub fn add_all_of(&mut self, other: &Histogram) {
+        debug_assert!(other.earlier.min > other.earlier.max, "its extremes say nothing of its buckets");
+        if other.min > other.max {
+            return;
+        }
+        let touched = bucket_of(other.min)..=bucket_of(other.max);
+        for (mine, theirs) in self.counts[touched.clone()].iter_mut().zip(&other.counts[touched]) {
+            *mine += theirs;
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.sum_of_squares += other.sum_of_squares;
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.counts.fill(0);

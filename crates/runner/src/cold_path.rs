@@ -44,7 +44,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if sync && (done || self.trouble.failed(&slot.op, completion.result, &mut self.recorder)) {
             self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
         } else if !done && !sync && self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            self.recorder.completed(&slot.sample(sendable_ns, now));
+            self.recorder.completed(&slot.sample(Self::intended_ns(&slot), sendable_ns, now));
         } else if !done {
             self.watch.look_at_once();
         }

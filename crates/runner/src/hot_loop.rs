@@ -10,7 +10,7 @@
 //! through no table; everything that is not needed for every operation is `#[cold]` and lives elsewhere.
 
 use iolab_clock::Clock;
-use iolab_engine::{Completions, Lane, OpKind, Submission, Wait};
+use iolab_engine::{Completions, Lane, LaneError, OpKind, Submission, Wait};
 use iolab_measure::Recorder;
 use iolab_memory::SlotPool;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
@@ -47,12 +47,17 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     pub(crate) fn run(&mut self) -> (Stop, u64) {
         let mut now = self.clock.now_ns();
         let mut refilling = true;
+        let one_by_one = self.goes_one_by_one();
         loop {
-            if now >= self.watch.next_ns()
-                && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble, &mut self.pacer)
-            {
-                self.stop_pacing(now.min(self.watch.end_ns()), false);
-                return (stop, self.drain());
+            if one_by_one && self.in_flight == 0 {
+                now = self.one_by_one(now);
+            }
+            if now >= self.watch.next_ns() {
+                if let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble, &mut self.pacer) {
+                    self.stop_pacing(now.min(self.watch.end_ns()), false);
+                    return (stop, self.drain());
+                }
+                now = self.clock.now_ns();
             }
             let mut pause = Pause::Full;
             if refilling {
@@ -82,13 +87,21 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// when the lane can submit and wait in one call.
     #[inline(always)]
     fn submit(&mut self, now: u64) -> Pause {
+        // Between `now` and here no more than one completion has been counted: one stamp serves both.
+        let mut is_now = !P::PACED && self.done.as_slice().len() <= 1;
         loop {
-            let mut begun_ns = if R::STAMPS || P::PACED { self.clock.now_ns() } else { now };
+            let mut begun_ns = if is_now || !(R::STAMPS || P::PACED) { now } else { self.clock.now_ns() };
+            is_now = false;
             let mut pause = Pause::Full;
             while self.in_flight < self.queue.depth && self.unflushed < self.queue.burst {
-                if self.batch.is_empty() && !self.refill() {
-                    pause = Pause::Over;
-                    break;
+                if self.batch.is_empty() {
+                    if !self.refill() {
+                        pause = Pause::Over;
+                        break;
+                    }
+                    if R::STAMPS && self.unflushed == 0 {
+                        begun_ns = self.clock.now_ns();
+                    }
                 }
                 let halt = if P::PACED || self.filler.is_some() {
                     self.hand_over(&mut begun_ns)
@@ -177,7 +190,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         }
     }
 
-    /// Collects completions and counts them. Returns the stamp they share.
+    /// Collects completions and counts them. Returns the stamp they share, or a later one if much was to be done.
     #[inline(always)]
     pub(crate) fn collect(&mut self, wait: Wait) -> u64 {
         self.done.clear();
@@ -191,11 +204,18 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.lane.flush_and_reap(wait, &mut self.done)
         };
         let now = self.clock.now_ns();
+        self.count(answer, now)
+    }
+
+    /// Counts what has been collected by `now`. Returns `now`, or a later time if much was to be done.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, answer: Result<usize, LaneError>, now: u64) -> u64 {
         if let Err(error) = answer {
             self.trouble.lane_broke(error);
             self.watch.look_at_once();
         }
-        if now >= self.recorder.next_tick_ns() {
+        let ticks = now >= self.recorder.next_tick_ns();
+        if ticks {
             self.recorder.tick(now);
         }
         let found = self.done.as_slice().len();
@@ -210,7 +230,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if odd > 0 {
             self.unusual_ones(now);
         }
-        now
+        // The next operation may begin at the time returned: nothing that takes long may lie between.
+        if ticks || odd > 0 { self.clock.now_ns() } else { now }
     }
 
     /// The burst is the lane's: counts its size and the depth it made.
