@@ -78,10 +78,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[cold]
     pub(crate) fn drain(&mut self) -> u64 {
         const PATIENCE_NS: u64 = 100_000_000;
-        if self.unflushed > 0 {
-            self.flush();
-        }
         let mut now = self.clock.now_ns();
+        if self.unflushed > 0 {
+            self.flush(now);
+        }
         while self.in_flight > 0 && !self.trouble.lane_is_broken() && !self.watch.abandon() {
             now = self.collect(Wait { at_least: 1, timeout_ns: PATIENCE_NS });
         }

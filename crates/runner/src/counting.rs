@@ -2,7 +2,6 @@
 
 use iolab_engine::Lane;
 use iolab_measure::{Recorder, Run};
-use iolab_plan::Direction;
 
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
@@ -13,32 +12,32 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[inline(always)]
     pub(crate) fn count_runs(&mut self, now: u64) -> usize {
         let HotLoop { done, slots, recorder, pacer, .. } = self;
-        // A run of nothing, which the first operation replaces or is the first of.
-        let direction = Direction::Read;
-        let mut run = Run { direction, count: 0, bytes: 0, begun_ns: 0, submitted_ns: 0, reaped_ns: now };
         let mut odd = 0;
         let mut returning = slots.returning();
-        for completion in done.as_slice() {
-            let Some(slot) = returning.take_plain(*completion) else {
+        let mut rest = done.as_slice();
+        while let [first, others @ ..] = rest {
+            rest = others;
+            let Some(slot) = returning.take_plain(*first) else {
                 odd += 1;
                 continue;
             };
-            let (direction, bytes) = (slot.direction(), u64::from(slot.op.buffer_offset + slot.op.length));
-            let (begun_ns, submitted_ns) = (slot.begun_ns, slot.submitted_ns);
-            if (run.begun_ns, run.submitted_ns, run.direction) != (begun_ns, submitted_ns, direction) {
-                if run.count > 0 {
-                    recorder.completed_run(&run);
-                }
-                run = Run { direction, count: 0, bytes: 0, begun_ns, submitted_ns, reaped_ns: now };
+            let head = *slot;
+            let mut bytes = head.bytes();
+            pacer.completed(&head, now);
+            let mut count = 1;
+            while let [next, others @ ..] = rest
+                && let Some(slot) = returning.take_like(&head, *next)
+            {
+                rest = others;
+                count += 1;
+                bytes += slot.bytes();
+                pacer.completed(slot, now);
             }
-            run.count += 1;
-            run.bytes += bytes;
-            pacer.completed(slot, now);
+            let (begun_ns, submitted_ns) = (head.begun_ns, head.submitted_ns);
+            let direction = head.direction();
+            recorder.completed_run(&Run { direction, count, bytes, begun_ns, submitted_ns, reaped_ns: now });
         }
         returning.finish();
-        if run.count > 0 {
-            recorder.completed_run(&run);
-        }
         odd
     }
 

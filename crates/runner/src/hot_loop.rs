@@ -86,12 +86,14 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Hands over operations until the queue is full, in bursts of one flush each. The last burst stays unflushed
     /// when the lane can submit and wait in one call.
     #[inline(always)]
-    fn submit(&mut self, now: u64) -> Pause {
-        // Between `now` and here no more than one completion has been counted: one stamp serves both.
-        let mut is_now = !P::PACED && self.done.as_slice().len() <= 1;
+    fn submit(&mut self, mut now: u64) -> Pause {
+        // Since `now` no more than one completion has been counted: one stamp serves both.
+        let is_now = !P::PACED && self.done.as_slice().len() <= 1;
+        if (R::STAMPS || P::PACED) && !is_now {
+            now = self.clock.now_ns();
+        }
         loop {
-            let mut begun_ns = if is_now || !(R::STAMPS || P::PACED) { now } else { self.clock.now_ns() };
-            is_now = false;
+            let mut begun_ns = now;
             let mut pause = Pause::Full;
             while self.in_flight < self.queue.depth && self.unflushed < self.queue.burst {
                 if self.batch.is_empty() {
@@ -117,9 +119,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             if self.unflushed == 0 || (!more && L::FUSES && !P::PACED && self.queue.wait_for > 0) {
                 return pause;
             }
-            self.flush();
+            now = self.flush(now);
             if !more {
                 return pause;
+            }
+            if L::SYNCHRONOUS && (R::STAMPS || P::PACED) {
+                now = self.clock.now_ns();
             }
         }
     }
@@ -172,12 +177,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         None
     }
 
-    /// Makes the burst visible and stamps it.
+    /// Makes the burst visible and stamps it. Returns when that was, if stamps are taken, and `now` otherwise.
     #[inline(always)]
-    pub(crate) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self, mut now: u64) -> u64 {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
-            let now = self.clock.now_ns();
+            now = self.clock.now_ns();
             self.slots.stamp_submitted(self.unflushed, now);
             if P::PACED {
                 self.pacer.handed_over(now.saturating_sub(self.slots.latest().begun_ns));
@@ -188,6 +193,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.trouble.lane_broke(error);
             self.watch.look_at_once();
         }
+        now
     }
 
     /// Collects completions and counts them. Returns the stamp they share, or a later one if much was to be done.

@@ -43,6 +43,12 @@ impl Slot {
         }
     }
 
+    /// Bytes of the operation, those of its earlier parts included.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.op.buffer_offset + self.op.length)
+    }
+
     /// What the recorder is told of its operation, which was intended at `intended_ns`.
     #[inline(always)]
     pub(crate) fn sample(&self, intended_ns: u64, sendable_ns: u64, reaped_ns: u64) -> Sample {
@@ -109,8 +115,11 @@ impl Slots {
     ) -> (usize, Submission) {
         // What a store into a slot cannot reach stays in registers.
         let slots = &mut *self.slots;
+        let count = ops.len().min(self.free_count);
+        let (ops, free) = (&ops[..count], &self.stack[self.free_count - count..self.free_count]);
         let mut accepted = 0;
-        for (op, &number) in ops.iter().zip(self.stack[..self.free_count].iter().rev()) {
+        while accepted < count {
+            let (op, number) = (&ops[accepted], free[count - 1 - accepted]);
             let slot = &mut slots[usize::from(number)];
             slot.op = *op;
             slot.op.slot = number;
@@ -197,15 +206,30 @@ impl Returning<'_> {
     /// Takes back the slot of a plain success. Any other stays the lane's: `None`.
     #[inline(always)]
     pub(crate) fn take_plain(&mut self, completion: Completion) -> Option<&Slot> {
-        let slot = &mut self.slots[completion.slot as usize];
-        if !slot.is_plain(completion.result) {
-            return None;
-        }
-        debug_assert!(slot.lanes, "slot {} came back twice", completion.slot);
+        let slot = &self.slots[completion.slot as usize];
+        if slot.is_plain(completion.result) { Some(self.take(completion.slot)) } else { None }
+    }
+
+    /// Takes back the slot of a plain success whose kind and stamps are those of `other`, which was one.
+    #[inline(always)]
+    pub(crate) fn take_like(&mut self, other: &Slot, completion: Completion) -> Option<&Slot> {
+        let slot = &self.slots[completion.slot as usize];
+        let moved = if other.op.kind == OpKind::Trim { 0 } else { slot.op.length };
+        let alike = slot.op.kind == other.op.kind
+            && slot.begun_ns == other.begun_ns
+            && slot.submitted_ns == other.submitted_ns
+            && completion.result as u32 == moved;
+        if alike { Some(self.take(completion.slot)) } else { None }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, number: u32) -> &Slot {
+        let slot = &mut self.slots[number as usize];
+        debug_assert!(slot.lanes, "slot {number} came back twice");
         slot.lanes = false;
-        self.stack[self.free] = completion.slot as u16;
+        self.stack[self.free] = number as u16;
         self.free += 1;
-        Some(slot)
+        slot
     }
 
     /// All are back that came.
