@@ -3,8 +3,15 @@
 //! Stamps of an operation: *intended* (what the pacer's schedule wanted), *begun* (the loop starts to hand over
 //! the burst it belongs to; after its buffer is filled, when buffers are filled per write), *submitted* (the
 //! lane's flush has returned; for lanes that complete inside `submit`, and for lanes that submit and wait in one
-//! system call, the moment just before that call, which for a single operation is begun), *reaped* (its completion has been collected). Operations
-//! submitted together share begun and submitted, operations collected together share reaped.
+//! system call, the moment just before that call, which for a single operation is begun), *reaped* (its completion
+//! has been collected). Operations submitted together share begun and submitted, operations collected together share
+//! reaped.
+//!
+//! One stamp may end one thing and begin the next when there is next to nothing between: *submitted* of a burst is
+//! *begun* of the burst behind it, and *reaped* is *begun* of the operation that follows if no more than one completion
+//! was counted meanwhile. The time of counting it is then part of the next operation's latency; it is not hidden.
+//! Whatever takes longer (a new batch, an interval that ends, an error, several completions, a schedule) is followed
+//! by a stamp of its own. At depth 1 the loop takes the shorter way of [`crate::one_by_one`].
 //!
 //! Between the first and the last operation this file allocates nothing, takes no lock, logs nothing and calls
 //! through no table; everything that is not needed for every operation is `#[cold]` and lives elsewhere.
