@@ -24,6 +24,7 @@ mod queue;
 mod rig;
 mod tables;
 
+use iolab_memory::Backing;
 pub use iolab_options::Value;
 use iolab_options::{Setting, Settings};
 
@@ -50,6 +51,11 @@ pub struct Setup {
     /// Whether trimmed ranges read as zeroes, which holes in files do; an engine that documents otherwise
     /// says false.
     pub trims_to_zeroes: bool,
+    /// For an engine with devices of its own: the name of a device that keeps its data in this file, which has so many
+    /// bytes.
+    pub device: Option<fn(&std::path::Path, u64) -> String>,
+    /// What backs the buffers.
+    pub buffers: Backing,
     /// The queue depths tried.
     pub depths: &'static [usize],
     /// The operation with which the queue is tried; an engine that knows no reads names another.
@@ -62,6 +68,8 @@ impl Default for Setup {
             options: Settings::default(),
             direct: false,
             trims_to_zeroes: true,
+            device: None,
+            buffers: Backing::Anonymous,
             depths: &[1, 4, 32],
             probe: OpKind::Read,
         }
@@ -90,6 +98,13 @@ impl Setup {
     /// The same with this operation to try the queue with.
     pub fn probe(mut self, probe: OpKind) -> Setup {
         self.probe = probe;
+        self
+    }
+
+    /// The same on devices named so, with buffers in a memfd as the runner gives them.
+    pub fn device(mut self, name: fn(&std::path::Path, u64) -> String) -> Setup {
+        self.device = Some(name);
+        self.buffers = Backing::Memfd;
         self
     }
 

@@ -45,6 +45,9 @@ pub enum FileUse {
     Descriptors,
     /// Only paths: the operations create, stat or delete them.
     Paths,
+    /// Names of devices in the engine's own language. The engine opens them itself, and says beforehand what they are:
+    /// [`crate::Engine::device`]. Its jobs are threads of one process, so that they can share a device.
+    Devices,
     /// Nothing: offsets are made up.
     Nothing,
 }

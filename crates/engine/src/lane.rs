@@ -18,6 +18,22 @@ pub trait Engine {
 
     /// Opens one lane for the calling thread.
     fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError>;
+
+    /// What a device named in a job is, for engines with [`crate::FileUse::Devices`]; asked before the run, and changes
+    /// nothing.
+    fn device(name: &str) -> Result<DeviceFacts, OpenError> {
+        let message = format!("{}: the engine {} opens no devices by name", name, Self::DESCRIPTION.name);
+        Err(OpenError { message, errno: None })
+    }
+}
+
+/// What a plan needs to know of a device that an engine opens by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceFacts {
+    /// Its size, bytes.
+    pub size_bytes: u64,
+    /// Every operation covers whole blocks of so many bytes.
+    pub block_bytes: u32,
 }
 
 /// Everything a lane may use. Files and buffers outlive the lane.

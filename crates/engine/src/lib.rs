@@ -14,5 +14,7 @@ mod op;
 pub use description::{Capabilities, EngineDescription, FileUse};
 pub use finished::Finished;
 pub use iolab_memory::{PoolView, SlotPool};
-pub use lane::{Completions, Engine, Lane, LaneError, OpenError, OpenRequest, Submission, TargetFile, Wait};
+pub use lane::{
+    Completions, DeviceFacts, Engine, Lane, LaneError, OpenError, OpenRequest, Submission, TargetFile, Wait,
+};
 pub use op::{Completion, Op, OpKind};

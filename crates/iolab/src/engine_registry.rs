@@ -1,6 +1,6 @@
 //! The engines of this build. Adding one: its crate, its conformance tests, one line here.
 
-use iolab_engine::EngineDescription;
+use iolab_engine::{DeviceFacts, EngineDescription};
 use iolab_runner::EngineEntry;
 
 /// Every engine, in the order `iolab engines` lists them.
@@ -34,4 +34,11 @@ pub(crate) fn descriptions() -> Vec<&'static EngineDescription> {
 /// The engine of this name or alias.
 pub(crate) fn description(name: &str) -> Option<&'static EngineDescription> {
     descriptions().into_iter().find(|engine| engine.name == name || engine.aliases.contains(&name))
+}
+
+/// What a device is that a job of this engine names, or why it cannot be had.
+pub(crate) fn device(engine: &str, name: &str) -> Result<DeviceFacts, String> {
+    let entry = ENGINES.iter().find(|entry| entry.description.name == engine);
+    let entry = entry.ok_or_else(|| format!("there is no engine {engine}"))?;
+    (entry.device)(name).map_err(|error| error.message)
 }

@@ -59,9 +59,11 @@ fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict
     ));
 }
 
-/// Whether the engine does anything with the files at all; `null` and `cpuio` make their offsets up.
+/// Whether the engine does anything with files at all: `null` and `cpuio` make their offsets up, and what opens devices
+/// by itself knows their dangers itself.
 fn touches_files(worker: &WorkerPlan) -> bool {
-    engine_registry::description(&worker.engine.name).is_none_or(|engine| engine.capabilities.files != FileUse::Nothing)
+    let files = engine_registry::description(&worker.engine.name).map(|engine| engine.capabilities.files);
+    matches!(files, None | Some(FileUse::Descriptors | FileUse::Paths))
 }
 
 fn destroys(worker: &WorkerPlan) -> bool {

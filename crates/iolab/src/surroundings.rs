@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_engine::DeviceFacts;
 use iolab_jobfile::Surroundings;
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
 use iolab_options::OptionEntry;
@@ -97,6 +98,10 @@ impl Machine for Here {
 
     fn text(&self, path: &Path) -> Result<String, String> {
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, String> {
+        engine_registry::device(engine, name)
     }
 
     fn huge_page_bytes(&self) -> u64 {

@@ -3,7 +3,10 @@
 //! Unsafe because it maps memory itself and hands out pointers into it that the kernel writes through.
 
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
+
+use crate::SharedBytes;
 
 /// What backs a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub enum Backing {
     },
     /// Pages shared with forked processes.
     Shared,
+    /// Pages in a memfd, which a device served by another process can map.
+    Memfd,
     /// A mapping of this file, private or shared.
     File {
         /// The file mapped; it is extended to the size of the pool.
@@ -41,6 +46,8 @@ pub struct SlotPool {
     base: NonNull<u8>,
     mapped_bytes: usize,
     view: PoolView,
+    /// The memfd behind the pool, if it was asked for; the view names it.
+    _memfd: Option<OwnedFd>,
 }
 
 // SAFETY: the mapping belongs to this value alone and may be used from whichever thread owns it.
@@ -53,6 +60,9 @@ pub struct PoolView {
     slot_bytes: usize,
     stride_bytes: usize,
     slots: usize,
+    base: NonNull<u8>,
+    mapped_bytes: usize,
+    memfd: Option<RawFd>,
 }
 
 // SAFETY: a view is an address and sizes; what is done with the address is each user's own proof.
@@ -60,7 +70,40 @@ unsafe impl Send for PoolView {}
 
 impl PoolView {
     /// A pool without memory, for engines that move no data.
-    pub const EMPTY: PoolView = PoolView { first: NonNull::dangling(), slot_bytes: 0, stride_bytes: 0, slots: 0 };
+    pub const EMPTY: PoolView = PoolView {
+        first: NonNull::dangling(),
+        slot_bytes: 0,
+        stride_bytes: 0,
+        slots: 0,
+        base: NonNull::dangling(),
+        mapped_bytes: 0,
+        memfd: None,
+    };
+
+    /// The whole pool as memory that a device can be given, shareable with other processes if the pool was made with
+    /// [`Backing::Memfd`]. Slot `n` lies at [`PoolView::slot_offset`] in it.
+    ///
+    /// # Safety
+    /// The pool must outlive the last clone of the answer, as it outlives the lane it was lent to.
+    ///
+    /// # Errors
+    /// When the memfd's descriptor cannot be duplicated.
+    pub unsafe fn shared(&self) -> io::Result<SharedBytes> {
+        let memfd = match self.memfd {
+            // SAFETY: the pool, which is alive, owns the descriptor.
+            Some(fd) => Some(unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?),
+            None => None,
+        };
+        // SAFETY: the pool's mapping is readable and writable, and outlives the window by this function's contract;
+        // slots are the lane's, and without references, while a device works on them.
+        Ok(unsafe { SharedBytes::borrowed(self.base, self.mapped_bytes, memfd) })
+    }
+
+    /// Where `slot` starts in the memory that [`PoolView::shared`] gives, bytes.
+    #[inline]
+    pub fn slot_offset(&self, slot: usize) -> usize {
+        self.slot_ptr(slot) as usize - self.base.as_ptr() as usize
+    }
 
     /// Address of the first byte of `slot`.
     ///
@@ -114,10 +157,12 @@ impl SlotPool {
             Backing::HugePages { page_bytes } => wanted.next_multiple_of((*page_bytes).max(PAGE)),
             _ => wanted,
         };
-        let base = map(mapped_bytes, backing)?;
+        let (base, file) = map(mapped_bytes, backing)?;
         let first = NonNull::new(base.as_ptr().wrapping_add(offset_bytes)).unwrap_or(base);
-        let view = PoolView { first, slot_bytes, stride_bytes, slots: slots.max(1) };
-        Ok(SlotPool { base, mapped_bytes, view })
+        let _memfd = file.filter(|_| *backing == Backing::Memfd);
+        let memfd = _memfd.as_ref().map(AsRawFd::as_raw_fd);
+        let view = PoolView { first, slot_bytes, stride_bytes, slots: slots.max(1), base, mapped_bytes, memfd };
+        Ok(SlotPool { base, mapped_bytes, view, _memfd })
     }
 
     /// The addresses, for a lane.
@@ -136,13 +181,19 @@ impl SlotPool {
     }
 }
 
-fn map(bytes: usize, backing: &Backing) -> Result<NonNull<u8>, PoolError> {
-    use std::os::fd::AsRawFd;
+fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>), PoolError> {
     let fail = |message: String| PoolError { message, source: io::Error::last_os_error() };
-    let mut file = None;
+    let mut file: Option<OwnedFd> = None;
     let flags = match backing {
         Backing::Anonymous => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
         Backing::Shared => libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+        Backing::Memfd => {
+            let describe = |source| PoolError { message: format!("a memfd of {bytes} bytes for buffers"), source };
+            let memory = SharedBytes::memfd("iolab-buffers", bytes).map_err(describe)?;
+            let fd = memory.file().map(|(fd, _)| fd.try_clone_to_owned()).transpose().map_err(describe)?;
+            file = fd;
+            libc::MAP_SHARED
+        }
         Backing::HugePages { page_bytes } => {
             let log2 = page_bytes.trailing_zeros() as i32;
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | (log2 << libc::MAP_HUGE_SHIFT)
@@ -154,17 +205,18 @@ fn map(bytes: usize, backing: &Backing) -> Result<NonNull<u8>, PoolError> {
             if opened.metadata().map_err(describe)?.is_file() {
                 opened.set_len(bytes as u64).map_err(describe)?;
             }
-            file = Some(opened);
+            file = Some(opened.into());
             if *shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE }
         }
     };
-    let fd = file.as_ref().map_or(-1, |file| file.as_raw_fd());
+    let fd = file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
     // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
     let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, fd, 0) };
     if address == libc::MAP_FAILED {
         return Err(fail(format!("mapping {bytes} bytes of buffers ({backing:?})")));
     }
-    NonNull::new(address.cast()).ok_or_else(|| fail(format!("mapping {bytes} bytes of buffers")))
+    let base = NonNull::new(address.cast()).ok_or_else(|| fail(format!("mapping {bytes} bytes of buffers")))?;
+    Ok((base, file))
 }
 
 impl Drop for SlotPool {
@@ -201,6 +253,23 @@ mod tests {
             assert_eq!(view.range_ptr(slot, offset, length), None, "slot {slot}: {length} from {offset}");
         }
         assert_eq!(PoolView::EMPTY.range_ptr(0, 0, 0), None);
+    }
+
+    #[test]
+    fn a_pool_is_shared_as_the_same_bytes() {
+        for backing in [Backing::Anonymous, Backing::Memfd] {
+            let mut pool = SlotPool::new(3, 5000, 512, &backing).unwrap();
+            pool.slot_mut(1)[7] = 0x5a;
+            let view = pool.view();
+            // SAFETY: the pool lives until the end of the round, after `shared` is gone.
+            let shared = unsafe { view.shared() }.unwrap();
+            let mut byte = [0];
+            shared.read(view.slot_offset(1) + 7, &mut byte);
+            assert_eq!(byte, [0x5a], "{backing:?}");
+            assert_eq!(view.slot_offset(0), 512);
+            assert_eq!(shared.file().is_some(), backing == Backing::Memfd);
+            drop(shared);
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(crate) struct Target {
     pub(crate) path: String,
     pub(crate) kind: PathKind,
     pub(crate) generated: bool,
+    /// Operations on it cover whole blocks of so many bytes, where that is known.
+    pub(crate) block_bytes: u32,
 }
 
 /// How files are made, opened, flushed and removed.
@@ -171,6 +173,8 @@ fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan
     if names.iter().any(|name| name == "-") {
         job.error("filename", "standard input and output cannot be used as a file", "name a file or device");
     }
+    // The names of an engine's own devices are no paths.
+    let directory = directory.filter(|_| job.engine.capabilities.files != FileUse::Devices);
     names.into_iter().map(|name| target(job, below(directory, &name), false, layout)).collect()
 }
 
@@ -191,12 +195,40 @@ fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
     }
     let kind = |path: &PathBuf| job.request.machine.at(path);
     let each = paths.iter().map(|path| (path, kind(path)));
-    each.map(|(path, kind)| Target { path: path.to_string_lossy().into_owned(), kind, generated: false }).collect()
+    each.map(|(path, kind)| Target {
+        path: path.to_string_lossy().into_owned(),
+        kind,
+        generated: false,
+        block_bytes: 1,
+    })
+    .collect()
+}
+
+/// A device that the engine opens by itself: the engine says how large it is.
+fn own_device(job: &Job<'_>, path: String, generated: bool) -> Target {
+    if generated {
+        job.error("filename", format!("the engine {} needs the name of a device", job.engine.name), "give filename=");
+        return Target { path, kind: PathKind::Missing, generated, block_bytes: 1 };
+    }
+    match job.request.machine.device(job.engine.name, &path) {
+        Ok(facts) => {
+            let kind = PathKind::BlockDevice(facts.size_bytes);
+            Target { path, kind, generated, block_bytes: facts.block_bytes.max(1) }
+        }
+        Err(reason) => {
+            job.error("filename", reason, "");
+            Target { path, kind: PathKind::Missing, generated, block_bytes: 1 }
+        }
+    }
 }
 
 fn target(job: &Job<'_>, path: String, generated: bool, layout: &LayoutPlan) -> Target {
-    if job.engine.capabilities.files != FileUse::Descriptors {
-        return Target { path, kind: PathKind::Missing, generated };
+    match job.engine.capabilities.files {
+        FileUse::Descriptors => {}
+        FileUse::Devices => return own_device(job, path, generated),
+        FileUse::Paths | FileUse::Nothing => {
+            return Target { path, kind: PathKind::Missing, generated, block_bytes: 1 };
+        }
     }
     let kind = job.request.machine.at(Path::new(&path));
     let at = if job.has("filename") { "filename" } else { "directory" };
@@ -220,5 +252,5 @@ fn target(job: &Job<'_>, path: String, generated: bool, layout: &LayoutPlan) -> 
         }
         _ => {}
     }
-    Target { path, kind, generated }
+    Target { path, kind, generated, block_bytes: 1 }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_engine::DeviceFacts;
+
 /// Answers about the machine the job will run on. Must not change anything.
 pub trait Machine {
     /// What is at this path, following symbolic links.
@@ -18,6 +20,11 @@ pub trait Machine {
     /// The text of a file that a job names, or why it cannot be read.
     fn text(&self, path: &Path) -> Result<String, String> {
         Err(format!("{}: there are no files here", path.display()))
+    }
+    /// What a device is that `engine` opens by itself and that a job names in the engine's language, or why it cannot
+    /// be had.
+    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, String> {
+        Err(format!("{name}: there are no devices of {engine} here"))
     }
 }
 

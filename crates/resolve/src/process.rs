@@ -1,5 +1,6 @@
 //! Thread or process, CPUs, priorities, identity.
 
+use iolab_engine::FileUse;
 use iolab_jobfile::{NumberRules, parse_value};
 use iolab_options::{Kind, Value};
 use iolab_plan::{CpuPolicy, NumaPolicy, ProcessPlan};
@@ -10,7 +11,8 @@ use crate::job::Job;
 pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
     let (cpus, cpu_policy) = cpus(job);
     ProcessPlan {
-        thread: job.on("thread"),
+        // A device that is opened once can be shared by threads only.
+        thread: job.on("thread") || job.engine.capabilities.files == FileUse::Devices,
         nice: nice(job),
         io_priority: io_priority(job),
         cpus,

@@ -67,6 +67,7 @@ pub(crate) fn resolve(
     let writes_on = layout.fill_device && !pattern.directions.contains(&Direction::Read);
     let grows = job.engine.capabilities.extends_files;
     let laid_out = !grows || (!layout.create_on_open && !layout.append && !writes_on);
+    check_whole_blocks(job, blocks, &targets);
     let mut files = Vec::with_capacity(targets.len());
     let mut total = 0u64;
     for (index, target) in targets.into_iter().enumerate() {
@@ -271,6 +272,17 @@ fn check_blocks(job: &Job<'_>, wanted: &Wanted, files: &[FilePlan], total: u64) 
         let longest = files.iter().map(|file| file.length_bytes).max().unwrap_or(0);
         let reason = format!("each file gets at most {longest} bytes, less than one block of {block}");
         job.refuse_unless_fio(at, reason, "size is shared out over the files: raise it, or give filesize");
+    }
+}
+
+/// A device whose smallest unit is known takes nothing smaller.
+fn check_whole_blocks(job: &Job<'_>, blocks: &Blocks, targets: &[Target]) {
+    for target in targets.iter().filter(|target| target.block_bytes > 1) {
+        let unit = u64::from(target.block_bytes);
+        if !blocks.min().is_multiple_of(unit) {
+            let reason = format!("{} has blocks of {unit} bytes, and bs={} is no multiple", target.path, blocks.min());
+            job.error("bs", reason, "give a bs that the block size of the device divides");
+        }
     }
 }
 

@@ -35,6 +35,23 @@ fn names() {
 }
 
 #[test]
+fn an_engine_with_devices_of_its_own_says_how_large_they_are() {
+    let text = section("ioengine=drives filename=bus=7\u{1}unit=1 directory=/data bs=8k").replace('\u{1}', " ");
+    let drive = plan(&text).workers.remove(0);
+    assert_eq!(drive.files[0].path.to_str(), Some("bus=7 unit=1"), "a name of a device is no path");
+    assert_eq!((drive.files[0].length_bytes, drive.files[0].layout_bytes), (GIB, 0));
+    assert!(drive.process.thread, "one device is shared by threads");
+    let refused = |options: &str| {
+        let text = section(options).replace('\u{1}', " ");
+        refusals(&text, |_| {}).into_iter().map(|finding| finding.reason).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(refused("ioengine=drives filename=bus=8 size=1m"), "bus=8: there is no such drive");
+    assert_eq!(refused("ioengine=drives size=1m"), "the engine drives needs the name of a device");
+    assert!(refused("ioengine=drives filename=bus=7\u{1}unit=1 bs=6k").contains("blocks of 4096 bytes"));
+    assert!(refused("ioengine=drives filename=bus=7\u{1}unit=1 size=2g").contains("ends at"));
+}
+
+#[test]
 fn extents() {
     // options, (start, length) of each file, bytes of a pass
     type Extents = &'static [(u64, u64)];

@@ -249,7 +249,8 @@ impl<'a> Supervisor<'a> {
         }
         let touches_files = |worker: &&WorkerPlan| {
             let engine = engine_of(&self.ground.engines, worker);
-            engine.is_some_and(|engine| engine.description.capabilities.files != FileUse::Nothing)
+            let files = engine.map(|engine| engine.description.capabilities.files);
+            matches!(files, Some(FileUse::Descriptors | FileUse::Paths))
         };
         let files = self.workers().iter().filter(touches_files).flat_map(|worker| &worker.files);
         let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();

@@ -1,8 +1,9 @@
 //! How a lane queues: depth, ownership of slots, waiting, and being dropped.
 
 use super::Setup;
+use super::data::holds_data;
 use super::rig::{BLOCK, BLOCKS, PATIENCE_NS, Rig};
-use crate::{Engine, FileUse, Lane, Op, OpKind, Submission, Wait};
+use crate::{Engine, Lane, Op, OpKind, Submission, Wait};
 
 /// Waits for `at_least` completions.
 const fn for_at_least(at_least: usize) -> Wait {
@@ -55,7 +56,7 @@ pub fn slots_come_back_exactly_once<E: Engine>(setup: &Setup) {
         let mut rig = Rig::<E>::new(setup, depth);
         let (mut accepted, mut completed, mut free) = (0, 0, (0..depth).collect::<Vec<usize>>());
         let mut random: u64 = 0x9e37_79b9_7f4a_7c15;
-        let rounds = if E::DESCRIPTION.capabilities.files == FileUse::Descriptors { 200 } else { 20 };
+        let rounds = if holds_data(E::DESCRIPTION.capabilities.files) { 200 } else { 20 };
         for _ in 0..rounds {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let dice = (random >> 33) as usize;
@@ -193,7 +194,7 @@ pub fn nothing_is_left_after_draining<E: Engine>(setup: &Setup) {
 pub fn dropping_with_operations_in_flight<E: Engine>(setup: &Setup) {
     for &depth in setup.depths {
         let mut rig = Rig::<E>::new(setup, depth);
-        if E::DESCRIPTION.capabilities.files == FileUse::Descriptors {
+        if holds_data(E::DESCRIPTION.capabilities.files) {
             rig.scratch.write_behind(0, &vec![0xaa; BLOCK * BLOCKS]);
         }
         for flushed in [false, true] {

@@ -9,9 +9,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use iolab_memory::{Backing, SlotPool};
+use iolab_memory::SlotPool;
 
 use super::Setup;
+use super::data::holds_data;
 use crate::{
     Completion, Completions, Engine, FileUse, Lane, Op, OpKind, OpenError, OpenRequest, Submission, TargetFile, Wait,
 };
@@ -36,6 +37,7 @@ const O_DIRECT: i32 = 0o40000;
 /// A folder of files that disappears with this value.
 pub(super) struct Scratch {
     folder: PathBuf,
+    paths: Vec<PathBuf>,
     files: Vec<File>,
     pub(super) targets: Vec<TargetFile>,
 }
@@ -56,7 +58,7 @@ impl Scratch {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("iolab-conformance-{}-{count}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for scratch files");
-        Scratch { folder, files: Vec::new(), targets: Vec::new() }
+        Scratch { folder, paths: Vec::new(), files: Vec::new(), targets: Vec::new() }
     }
 
     /// Adds a file of `size_bytes` zeroes.
@@ -71,20 +73,26 @@ impl Scratch {
             self.files.push(file);
             fd
         };
+        self.paths.push(path.clone());
         self.targets.push(TargetFile { path, fd, size_bytes, is_block_device: false });
+    }
+
+    /// Gives the files names as an engine with devices of its own wants them.
+    fn name(&mut self, device: fn(&Path, u64) -> String) {
+        self.targets.iter_mut().for_each(|target| target.path = device(&target.path, target.size_bytes).into());
     }
 
     /// Bytes of file 0 as another reader sees them.
     pub(super) fn read_back(&self, offset: u64, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
-        let file = File::open(&self.targets[0].path).expect("the scratch file");
+        let file = File::open(&self.paths[0]).expect("the scratch file");
         file.read_exact_at(&mut bytes, offset).expect("reading the scratch file");
         bytes
     }
 
     /// Writes to file 0 past the lane.
     pub(super) fn write_behind(&self, offset: u64, bytes: &[u8]) {
-        let file = OpenOptions::new().write(true).open(&self.targets[0].path).expect("the scratch file");
+        let file = OpenOptions::new().write(true).open(&self.paths[0]).expect("the scratch file");
         file.write_all_at(bytes, offset).expect("writing the scratch file");
         file.sync_all().expect("syncing the scratch file");
     }
@@ -131,11 +139,15 @@ impl<E: Engine> Rig<E> {
         let mut scratch = Scratch::new();
         match E::DESCRIPTION.capabilities.files {
             FileUse::Descriptors => files.iter().for_each(|&(size, access)| scratch.add(size, access, setup.direct)),
+            FileUse::Devices => {
+                files.iter().for_each(|&(size, _)| scratch.add(size, Access::Missing, false));
+                scratch.name(setup.device.expect("the setup of an engine with devices says how they are named"));
+            }
             FileUse::Paths | FileUse::Nothing => {
                 (0..BLOCKS).for_each(|_| scratch.add(BLOCK as u64, Access::Missing, false));
             }
         }
-        let pool = SlotPool::new(depth, SLOT_BYTES, 0, &Backing::Anonymous).expect("buffers");
+        let pool = SlotPool::new(depth, SLOT_BYTES, 0, &setup.buffers).expect("buffers");
         let lane = open_lane::<E>(setup, depth, &pool, &scratch)?;
         let out = Completions::with_room(depth);
         Ok(Rig { lane: Some(lane), pool, scratch, depth, probe: setup.probe, in_lane: vec![false; depth], out })
@@ -262,8 +274,8 @@ impl<E: Engine> Rig<E> {
     pub(super) fn assert_done(&self, result: i32) {
         let capabilities = E::DESCRIPTION.capabilities;
         match capabilities.files {
-            FileUse::Descriptors if capabilities.moves_data => assert_eq!(result, BLOCK as i32),
-            FileUse::Descriptors | FileUse::Nothing => assert!(result >= 0, "failed with {result}"),
+            files if holds_data(files) && capabilities.moves_data => assert_eq!(result, BLOCK as i32),
+            FileUse::Descriptors | FileUse::Devices | FileUse::Nothing => assert!(result >= 0, "failed with {result}"),
             // Whether creating or deleting these paths can succeed is the engine's own affair.
             FileUse::Paths => {}
         }

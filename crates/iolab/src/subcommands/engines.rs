@@ -60,6 +60,7 @@ fn describe(engine: &EngineDescription) -> String {
     let files = match can.files {
         FileUse::Descriptors => "open files and devices",
         FileUse::Paths => "names of files",
+        FileUse::Devices => "names of devices that it opens itself",
         FileUse::Nothing => "none",
     };
     let queue = if can.synchronous { "one operation at a time" } else { "up to iodepth operations at once" };

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, EngineDescription, FileUse};
+use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileUse};
 use iolab_jobfile::{Diagnostic, JobSet, Severity};
 use iolab_options::{Category, Kind, OptionEntry, Status};
 use iolab_plan::{Plan, WorkerPlan};
@@ -46,6 +46,13 @@ impl Machine for Lab {
     }
     fn huge_page_bytes(&self) -> u64 {
         2 << 20
+    }
+    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, String> {
+        assert_eq!(engine, "drives");
+        match name {
+            "bus=7 unit=1" => Ok(DeviceFacts { size_bytes: GIB, block_bytes: 4096 }),
+            _ => Err(format!("{name}: there is no such drive")),
+        }
     }
     fn text(&self, path: &Path) -> Result<String, String> {
         match path.to_str() {
@@ -89,7 +96,11 @@ static CPUIO: EngineDescription =
 static FILECREATE: EngineDescription =
     engine("filecreate", Capabilities { files: FileUse::Paths, moves_data: false, ..SYNCHRONOUS }, &[]);
 
-pub(crate) static ENGINES: [&EngineDescription; 7] = [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE];
+static DRIVES: EngineDescription =
+    engine("drives", Capabilities { synchronous: false, files: FileUse::Devices, syncs: true, ..SYNCHRONOUS }, &[]);
+
+pub(crate) static ENGINES: [&EngineDescription; 8] =
+    [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES];
 
 /// A job set read with everything at its defaults.
 pub(crate) fn request(jobs: &JobSet) -> Request<'_> {

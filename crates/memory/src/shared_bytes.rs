@@ -1,0 +1,377 @@
+//! Bytes that two parties read and write at the same time: a host and a device, or two processes.
+//!
+//! A [`SharedBytes`] is a window into one mapping and keeps that mapping alive; cloning it and narrowing it are cheap.
+//! Nobody ever holds a Rust reference into the mapping. Words are moved by atomic loads and stores, longer pieces by
+//! plain copies: a peer that writes while a copy is going on makes the copied bytes arbitrary, never the program
+//! unsound, because nothing but plain bytes is kept there. Order between the parties is made with the orderings of
+//! the words (a doorbell is stored with `Release`, a phase bit is loaded with `Acquire`).
+//!
+//! Every access is checked against the window and panics outside it, as indexing a slice does: whoever takes an
+//! offset from a peer checks it first, with [`SharedBytes::window`].
+//!
+//! Unsafe because it maps memory and copies through raw pointers.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// What a mapping may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Only read; a write is refused by the caller's own check, and by the processor after that.
+    Read,
+    /// Read and written.
+    ReadWrite,
+}
+
+/// A window into shared memory.
+#[derive(Clone)]
+pub struct SharedBytes {
+    mapping: Arc<Mapping>,
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+/// One mapping, unmapped with its last window.
+struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+    access: Access,
+    /// Whether the last window unmaps it; otherwise somebody else does, after the last window is gone.
+    owned: bool,
+    /// What is mapped, and from which offset, where another process could map it too.
+    file: Option<(OwnedFd, u64)>,
+}
+
+// SAFETY: a mapping is addresses and a descriptor; who unmaps it does not matter.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for Mapping {}
+// SAFETY: the window is an address that stays mapped as long as it lives; all access goes through atomics and copies,
+// for which the thread does not matter.
+unsafe impl Send for SharedBytes {}
+// SAFETY: as above; there is no state besides the shared bytes.
+unsafe impl Sync for SharedBytes {}
+
+impl SharedBytes {
+    /// Zeroed pages of this process, which the kernel provides as they are touched. Not shareable.
+    pub fn anonymous(bytes: usize) -> io::Result<SharedBytes> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        Mapping::make(bytes, flags, Access::ReadWrite, None)
+    }
+
+    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor, and
+    /// seal so that nobody shortens it under them.
+    pub fn memfd(name: &str, bytes: usize) -> io::Result<SharedBytes> {
+        let name = std::ffi::CString::new(name)?;
+        // SAFETY: the name is a C string; the call touches nothing else.
+        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a descriptor just made, owned by nobody else.
+        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        std::fs::File::from(file.try_clone()?).set_len(bytes as u64)?;
+        SharedBytes::of_file(file, 0, bytes, Access::ReadWrite)
+    }
+
+    /// `bytes` of a file or device from `offset`, which is a multiple of the page size.
+    pub fn of_file(file: OwnedFd, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+        Mapping::make(bytes, libc::MAP_SHARED | libc::MAP_NORESERVE, access, Some((file, offset)))
+    }
+
+    /// A window on memory that somebody else maps and unmaps, backed by `file` where it is shareable.
+    ///
+    /// # Safety
+    /// `bytes` from `base` are mapped for reading and writing until the last clone of the window is gone, and nobody
+    /// holds a Rust reference to bytes that are accessed through the window at that time.
+    pub(crate) unsafe fn borrowed(base: NonNull<u8>, bytes: usize, file: Option<OwnedFd>) -> SharedBytes {
+        let file = file.map(|file| (file, 0));
+        let mapping = Mapping { base, bytes, access: Access::ReadWrite, owned: false, file };
+        SharedBytes { mapping: Arc::new(mapping), start: base, bytes }
+    }
+
+    /// Bytes in this window.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the window is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// What the mapping may be used for.
+    #[inline]
+    pub fn access(&self) -> Access {
+        self.mapping.access
+    }
+
+    /// The part of `bytes` from `offset`; `None` where that is not within this window.
+    #[inline]
+    pub fn window(&self, offset: usize, bytes: usize) -> Option<SharedBytes> {
+        if offset.checked_add(bytes)? > self.bytes {
+            return None;
+        }
+        let start = NonNull::new(self.start.as_ptr().wrapping_add(offset))?;
+        Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes })
+    }
+
+    /// The address of the first byte, for calls that hand the window to the kernel. Valid while a window lives.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// The file behind the window and the offset of its first byte there, where it has one: what another process needs
+    /// to map the same bytes.
+    pub fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        let (file, offset) = self.mapping.file.as_ref()?;
+        let within = self.start.as_ptr() as usize - self.mapping.base.as_ptr() as usize;
+        Some((file.as_fd(), offset + within as u64))
+    }
+
+    /// Loads the 32-bit word at `offset`, a multiple of 4 ([`panics`](self) outside the window).
+    #[inline]
+    pub fn load_u32(&self, offset: usize, order: Ordering) -> u32 {
+        let at = self.at(offset, 4, 4).cast::<u32>();
+        // SAFETY: in the mapping, aligned, and touched through atomics while it is shared.
+        u32::from_le(unsafe { AtomicU32::from_ptr(at) }.load(order))
+    }
+
+    /// Stores the 32-bit word at `offset`, a multiple of 4.
+    #[inline]
+    pub fn store_u32(&self, offset: usize, value: u32, order: Ordering) {
+        let at = self.at_mut(offset, 4, 4).cast::<u32>();
+        // SAFETY: as in load_u32, and writable.
+        unsafe { AtomicU32::from_ptr(at) }.store(value.to_le(), order);
+    }
+
+    /// Loads the 64-bit word at `offset`, a multiple of 8.
+    #[inline]
+    pub fn load_u64(&self, offset: usize, order: Ordering) -> u64 {
+        let at = self.at(offset, 8, 8).cast::<u64>();
+        // SAFETY: as in load_u32.
+        u64::from_le(unsafe { AtomicU64::from_ptr(at) }.load(order))
+    }
+
+    /// Stores the 64-bit word at `offset`, a multiple of 8.
+    #[inline]
+    pub fn store_u64(&self, offset: usize, value: u64, order: Ordering) {
+        let at = self.at_mut(offset, 8, 8).cast::<u64>();
+        // SAFETY: as in store_u32.
+        unsafe { AtomicU64::from_ptr(at) }.store(value.to_le(), order);
+    }
+
+    /// Loads `N` 64-bit words from `offset`, a multiple of 8, each by itself: a queue entry, once something loaded with
+    /// `Acquire` has said that it is complete.
+    #[inline]
+    pub fn load_words<const N: usize>(&self, offset: usize) -> [u64; N] {
+        let at = self.at(offset, N * 8, 8).cast::<u64>();
+        std::array::from_fn(|position| {
+            // SAFETY: as in load_u32; all N words lie within the window.
+            let word = unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) };
+            u64::from_le(word.load(Ordering::Relaxed))
+        })
+    }
+
+    /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with `last`, so that a peer which
+    /// sees it sees the others.
+    #[inline]
+    pub fn store_words<const N: usize>(&self, offset: usize, words: [u64; N], last: Ordering) {
+        let at = self.at_mut(offset, N * 8, 8).cast::<u64>();
+        for (position, word) in words.into_iter().enumerate() {
+            let order = if position + 1 == N { last } else { Ordering::Relaxed };
+            // SAFETY: as in store_u32; all N words lie within the window.
+            unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) }.store(word.to_le(), order);
+        }
+    }
+
+    /// Copies from `offset` into `to`.
+    #[inline]
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        let from = self.at(offset, to.len(), 1);
+        // SAFETY: the source lies in the mapping, the target is exclusive memory that cannot overlap it, because no
+        // reference into the mapping exists. A peer may write meanwhile: see the head of this file.
+        unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+    }
+
+    /// Copies `from` to `offset`.
+    #[inline]
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        let to = self.at_mut(offset, from.len(), 1);
+        // SAFETY: as in read, the other way round.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+    }
+
+    /// Copies `bytes` from `offset` to `to_offset` of another window, which may be of the same memory.
+    #[inline]
+    pub fn copy_to(&self, offset: usize, to: &SharedBytes, to_offset: usize, bytes: usize) {
+        let from = self.at(offset, bytes, 1);
+        let target = to.at_mut(to_offset, bytes, 1);
+        // SAFETY: both ranges lie in their mappings; `copy` allows them to overlap.
+        unsafe { std::ptr::copy(from, target, bytes) };
+    }
+
+    /// Sets `bytes` from `offset` to `value`.
+    #[inline]
+    pub fn fill(&self, offset: usize, bytes: usize, value: u8) {
+        let at = self.at_mut(offset, bytes, 1);
+        // SAFETY: the range lies in the mapping.
+        unsafe { std::ptr::write_bytes(at, value, bytes) };
+    }
+
+    /// Zeroes `bytes` from `offset` and gives the whole pages among them back to the kernel where it takes them.
+    pub fn discard(&self, offset: usize, bytes: usize) {
+        const PAGE: usize = 4096;
+        let start = self.at_mut(offset, bytes, 1) as usize;
+        let (first, last) = (start.next_multiple_of(PAGE), (start + bytes) / PAGE * PAGE);
+        let advice = if self.mapping.file.is_some() { libc::MADV_REMOVE } else { libc::MADV_DONTNEED };
+        // SAFETY: whole pages of this mapping; both kinds of advice leave them mapped and reading as zeroes.
+        let given = last > first && unsafe { libc::madvise(first as *mut libc::c_void, last - first, advice) } == 0;
+        if given {
+            self.fill(offset, first - start, 0);
+            self.fill(offset + (last - start), start + bytes - last, 0);
+        } else {
+            self.fill(offset, bytes, 0);
+        }
+    }
+
+    #[inline]
+    fn at(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        let inside = offset <= self.bytes && bytes <= self.bytes - offset;
+        assert!(inside, "{bytes} bytes at {offset} of a window of {}", self.bytes);
+        let at = self.start.as_ptr().wrapping_add(offset);
+        assert!((at as usize).is_multiple_of(align), "a word at {offset} is not aligned to {align}");
+        at
+    }
+
+    #[inline]
+    fn at_mut(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        assert!(self.mapping.access == Access::ReadWrite, "a write to a window that may only be read");
+        self.at(offset, bytes, align)
+    }
+}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "SharedBytes({} bytes, {:?})", self.bytes, self.mapping.access)
+    }
+}
+
+impl Mapping {
+    fn make(bytes: usize, flags: i32, access: Access, file: Option<(OwnedFd, u64)>) -> io::Result<SharedBytes> {
+        let protection = match access {
+            Access::Read => libc::PROT_READ,
+            Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        let (fd, offset) = file.as_ref().map_or((-1, 0), |(fd, offset)| (fd.as_raw_fd(), *offset));
+        let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes.max(1), protection, flags, fd, offset) };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
+        let mapping = Arc::new(Mapping { base, bytes: bytes.max(1), access, owned: true, file });
+        Ok(SharedBytes { mapping, start: base, bytes })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.owned {
+            // SAFETY: base and length are those of the mapping made in `make`, unmapped once, with the last window.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_pieces_are_the_same_little_endian_bytes() {
+        let memory = SharedBytes::anonymous(8192).unwrap();
+        memory.store_words(64, [0x0807_0605_0403_0201, 0x100f_0e0d_0c0b_0a09], Ordering::Release);
+        let mut bytes = [0; 16];
+        memory.read(64, &mut bytes);
+        assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+        assert_eq!(memory.load_u32(68, Ordering::Acquire), 0x0807_0605);
+        assert_eq!(memory.load_u64(72, Ordering::Acquire), 0x100f_0e0d_0c0b_0a09);
+        memory.store_u32(64, 7, Ordering::Relaxed);
+        assert_eq!(memory.load_words::<2>(64)[0], 0x0807_0605_0000_0007);
+    }
+
+    #[test]
+    fn a_window_is_a_checked_part_that_keeps_the_mapping() {
+        let memory = SharedBytes::anonymous(100).unwrap();
+        assert!(memory.window(90, 11).is_none() && memory.window(usize::MAX, 2).is_none());
+        let window = memory.window(90, 10).unwrap();
+        drop(memory);
+        window.write(0, b"0123456789");
+        let mut two = [0; 2];
+        window.window(8, 2).unwrap().read(0, &mut two);
+        assert_eq!(&two, b"89");
+    }
+
+    #[test]
+    fn a_memfd_is_seen_by_whoever_maps_its_descriptor() {
+        let ours = SharedBytes::memfd("iolab-test", 3 * 4096).unwrap();
+        let window = ours.window(4096, 4096).unwrap();
+        let (fd, offset) = window.file().unwrap();
+        assert_eq!(offset, 4096);
+        let theirs = SharedBytes::of_file(fd.try_clone_to_owned().unwrap(), offset, 4096, Access::Read).unwrap();
+        window.write(10, b"seen");
+        let mut seen = [0; 4];
+        theirs.read(10, &mut seen);
+        assert_eq!(&seen, b"seen");
+        assert!(SharedBytes::anonymous(1).unwrap().file().is_none());
+    }
+
+    #[test]
+    fn discarded_bytes_read_as_zeroes_and_their_neighbours_stay() {
+        for memory in [SharedBytes::anonymous(5 * 4096).unwrap(), SharedBytes::memfd("iolab-test", 5 * 4096).unwrap()] {
+            for (offset, bytes) in [(0, 5 * 4096), (100, 50), (100, 3 * 4096), (4096, 4096), (4000, 200), (77, 0)] {
+                memory.fill(0, memory.len(), 0xaa);
+                memory.discard(offset, bytes);
+                let mut all = vec![0; memory.len()];
+                memory.read(0, &mut all);
+                for (position, byte) in all.into_iter().enumerate() {
+                    let zeroed = (offset..offset + bytes).contains(&position);
+                    assert_eq!(byte == 0, zeroed, "{position} after discarding {bytes} at {offset}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn overlapping_copies_keep_their_bytes() {
+        let memory = SharedBytes::anonymous(64).unwrap();
+        memory.write(0, b"abcdefgh");
+        memory.copy_to(0, &memory, 3, 8);
+        let mut moved = [0; 11];
+        memory.read(0, &mut moved);
+        assert_eq!(&moved, b"abcabcdefgh");
+    }
+
+    #[test]
+    #[should_panic(expected = "4 bytes at 62 of a window of 64")]
+    fn an_access_beyond_the_window_is_a_bug() {
+        SharedBytes::anonymous(64).unwrap().write(62, &[0; 4]);
+    }
+
+    #[test]
+    #[should_panic(expected = "may only be read")]
+    fn a_write_to_what_may_only_be_read_is_a_bug() {
+        let ours = SharedBytes::memfd("iolab-test", 4096).unwrap();
+        let fd = ours.file().unwrap().0.try_clone_to_owned().unwrap();
+        SharedBytes::of_file(fd, 0, 4096, Access::Read).unwrap().store_u32(0, 1, Ordering::Relaxed);
+    }
+}
