@@ -10,7 +10,9 @@ use iolab_testkit::whole_run::{repeatable, run};
 
 const MS: u64 = 1_000_000;
 
-fn recorded(job: &str, script: fn(u64) -> Fate) -> Recording {
+type Script = fn(u64) -> Fate;
+
+fn recorded(job: &str, script: Script) -> Recording {
     let clock = Clock::simulated(1_000 * MS);
     make_device("short_way", &clock, move |n, _| script(n));
     let mut recording = repeatable(run(&format!("filename=short_way\n[a]\n{job}\n"), &clock));
@@ -40,7 +42,7 @@ fn refusing(n: u64) -> Fate {
 
 #[test]
 fn both_ways_record_the_same() {
-    let jobs: [(&str, fn(u64) -> Fate); 8] = [
+    let jobs: [(&str, Script); 8] = [
         ("rw=randwrite\nsize=4m\nloops=3", served),
         ("rw=randwrite\nsize=4m\nfsync=7", served),
         ("rw=write\nsize=64m\nruntime=2\ntime_based\nramp_time=1", served),

@@ -281,12 +281,17 @@ mod tests {
             aside.clear();
             parted.add_all_of(&aside);
             let (mut expected, mut found) = (Vec::new(), Vec::new());
-            assert!(whole.difference(&mut whole_base, &mut expected) && parted.difference(&mut parted_base, &mut found));
+            assert!(
+                whole.difference(&mut whole_base, &mut expected) && parted.difference(&mut parted_base, &mut found)
+            );
             // The sums of squares are floating point: the order of adding decides the last bits.
             assert_eq!((found.len(), &found[..4]), (expected.len(), &expected[..4]));
         }
         let (whole, parted) = (whole.to_sparse(), parted.to_sparse());
-        assert_eq!((&parted.buckets, parted.min, parted.max, parted.sum), (&whole.buckets, whole.min, whole.max, whole.sum));
+        assert_eq!(
+            (&parted.buckets, parted.min, parted.max, parted.sum),
+            (&whole.buckets, whole.min, whole.max, whole.sum)
+        );
         assert!((parted.sum_of_squares / whole.sum_of_squares - 1.0).abs() < 1e-12);
     }
 

@@ -171,7 +171,12 @@ impl Slots {
     /// Begins to take slots back.
     #[inline(always)]
     pub(crate) fn returning(&mut self) -> Returning<'_> {
-        Returning { slots: &mut self.slots, stack: &mut self.stack, free: self.free_count, free_count: &mut self.free_count }
+        Returning {
+            slots: &mut self.slots,
+            stack: &mut self.stack,
+            free: self.free_count,
+            free_count: &mut self.free_count,
+        }
     }
 
     /// The one slot of a queue of depth 1, which is the loop's.
