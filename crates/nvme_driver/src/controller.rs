@@ -10,6 +10,7 @@ mod cold;
 mod enable;
 mod events;
 mod facts;
+mod memory;
 mod queues;
 
 use std::sync::atomic::{AtomicU32, Ordering};
