@@ -5,6 +5,7 @@ use iolab_nvme_spec::Status;
 use iolab_pci_device::DmaBuffer;
 
 use crate::expect;
+use crate::recovery::told;
 use crate::session::{Session, contents, pattern, whole};
 
 const BYTES: usize = 64 << 10;
@@ -45,7 +46,7 @@ fn check_namespace(session: &mut Session, namespace: &Namespace, buffer: &DmaBuf
     buffer.memory.write(BYTES / 2, &[!bytes[BYTES / 2]]);
     let different = session.one(|queue| queue.compare(0, namespace, 0, blocks, whole(buffer)))?.outcome;
     let is_difference = matches!(different, Outcome::Failed(status) if status.code() == Status::COMPARE_FAILURE);
-    expect(is_difference, &format!("compare finds the same and a difference ({different:?})"))?;
+    expect(is_difference, &format!("compare finds the same and a difference ({})", told(different)))?;
     session.done("verify", |queue| queue.verify(0, namespace, 0, blocks))?;
     check_deallocation(session, namespace, buffer)?;
     let beyond = session.one(|queue| queue.read(0, namespace, namespace.blocks(), 1, whole(buffer)))?.outcome;

@@ -54,6 +54,14 @@ pub(crate) fn check(session: &mut Session) -> crate::Outcome {
     expect(true, "with its own data")
 }
 
+/// The specification's name of an error.
+pub(crate) fn told(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Failed(status) => status.name().map_or_else(|| format!("{status:?}"), str::to_owned),
+        other => format!("{other:?}"),
+    }
+}
+
 fn expect_quietly(holds: bool, what: &str) -> crate::Outcome {
     if holds { Ok(()) } else { Err(what.into()) }
 }
@@ -74,9 +82,15 @@ pub(crate) fn check_errors(session: &mut Session, read: u64, write: u64) -> crat
     let is_media_error = |outcome: Outcome, code: Status| matches!(outcome, Outcome::Failed(status) if status.code() == code && status.sct() == StatusCodeType::MEDIA.0);
     for round in 0..3 {
         let failed = session.one(|queue| queue.read(0, &namespace, read, 1, whole(&buffer)))?.outcome;
-        expect(is_media_error(failed, Status::UNRECOVERED_READ_ERROR), &format!("round {round}: {failed:?}"))?;
+        expect(
+            is_media_error(failed, Status::UNRECOVERED_READ_ERROR),
+            &format!("round {round}: a read ends with {}", told(failed)),
+        )?;
         let failed = session.one(|queue| queue.write(0, &namespace, write, 1, whole(&buffer)))?.outcome;
-        expect(is_media_error(failed, Status::WRITE_FAULT), &format!("round {round}: {failed:?}"))?;
+        expect(
+            is_media_error(failed, Status::WRITE_FAULT),
+            &format!("round {round}: a write ends with {}", told(failed)),
+        )?;
         for lba in [read - 1, read + 1, write - 1, write + 1] {
             buffer.memory.write(0, &bytes);
             session.write(&namespace, lba, &buffer)?;

@@ -32,8 +32,10 @@ impl Session {
         self.controller.namespaces()?.first().copied().ok_or_else(|| "the controller has no namespaces".into())
     }
 
+    /// Exactly `bytes` of memory, though whole pages are behind it.
     pub(crate) fn buffer(&mut self, bytes: usize) -> Result<DmaBuffer, Box<dyn Error>> {
-        Ok(self.controller.allocate(bytes)?)
+        let DmaBuffer { memory, address } = self.controller.allocate(bytes)?;
+        Ok(DmaBuffer { memory: memory.window(0, bytes).ok_or("the memory is too short")?, address })
     }
 
     /// Runs one command in slot 0.

@@ -6,6 +6,7 @@ use iolab_nvme_spec::zone::{ReportedZones, ZoneDescriptor, ZoneSendAction, ZoneS
 use iolab_pci_device::DmaBuffer;
 
 use crate::expect;
+use crate::recovery::told;
 use crate::session::{Session, contents, pattern, whole};
 
 const BYTES: usize = 32 << 10;
@@ -30,7 +31,7 @@ pub(crate) fn check(session: &mut Session) -> crate::Outcome {
     }
     let refused = session.one(|queue| queue.write(0, &namespace, start + 1, 1, whole(&buffer)))?.outcome;
     let is_refused = matches!(refused, Outcome::Failed(status) if status.code() == Status::ZONE_INVALID_WRITE);
-    expect(is_refused, &format!("a write beside the write pointer: {refused:?}"))?;
+    expect(is_refused, &format!("a write beside the write pointer: {}", told(refused)))?;
     buffer.memory.write(0, &pattern(1, 2 * BYTES as u64, BYTES));
     let at = session.done("append", |queue| queue.append(0, &namespace, start, chunk, whole(&buffer)))?;
     expect(at == start + 2 * u64::from(chunk), "an append says where it went")?;
