@@ -123,6 +123,7 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_secs(60));
             0
         });
+        assert_eq!(reap_child(sleeper), ChildEnd::Running);
         kill(sleeper, libc::SIGKILL);
         assert_eq!(wait_for_child(sleeper), ChildEnd::Killed(libc::SIGKILL));
     }
