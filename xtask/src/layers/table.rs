@@ -1,7 +1,7 @@
 //! The layers as data. Adding a crate means adding its line here.
 
 /// Package and layer, lowest first. A crate may use crates of lower layers only.
-const LAYERS: [(&str, u32); 28] = [
+const LAYERS: [(&str, u32); 29] = [
     ("iolab-units", 0),
     ("iolab-clock", 0),
     ("iolab-memory", 0),
@@ -13,6 +13,7 @@ const LAYERS: [(&str, u32); 28] = [
     ("iolab-device-link", 2),
     ("iolab-engine", 2),
     ("iolab-plan", 2),
+    ("iolab-virtual-ssd", 3),
     ("iolab-recording", 3),
     ("iolab-jobfile", 3),
     ("iolab-file-calls", 3),
