@@ -110,10 +110,8 @@ mod tests {
     #[test]
     fn children_lead_sessions() {
         // SAFETY: both only read attributes of this process.
-        assert_eq!(
-            wait_for_child(forked(|| i32::from(unsafe { libc::getsid(0) != libc::getpid() }))),
-            ChildEnd::Exited(0)
-        );
+        let leads_none = || i32::from(unsafe { libc::getsid(0) != libc::getpid() });
+        assert_eq!(wait_for_child(forked(leads_none)), ChildEnd::Exited(0));
     }
 
     #[test]
