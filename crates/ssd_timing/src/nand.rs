@@ -285,8 +285,11 @@ impl Nand {
         }
         let first = request.offset_bytes.div_ceil(PAGE_BYTES);
         let end = (request.offset_bytes + pages.bytes) / PAGE_BYTES;
-        for page in first..end {
-            self.partitions[(page % self.geometry.partitions) as usize].trim(page / self.geometry.partitions);
+        // Of the pages below n, partition p has those of the form p + k * partitions: this many.
+        let partitions = self.geometry.partitions;
+        let share = |n: u64, p: u64| (n + partitions - 1 - p) / partitions;
+        for (number, partition) in (0..).zip(&mut self.partitions) {
+            partition.trim(share(first, number)..share(end, number));
         }
         self.now_ns + self.parameters.firmware_trim_ns
     }

@@ -203,3 +203,6 @@ impl Zoned {
         target_ns
     }
 }
+
+#[cfg(test)]
+mod tests;
