@@ -125,6 +125,15 @@ impl Nand {
         }
     }
 
+    /// Everything under way is over, counters are at zero, and time may start anew.
+    pub fn settle(&mut self) {
+        self.flash.settle();
+        self.partitions.iter_mut().for_each(Partition::settle);
+        self.buffer.settle(self.partitions.iter().map(Partition::buffered_bytes).sum());
+        (self.now_ns, self.programmed_ns, self.idle_at_ns) = (0, 0, u64::MAX);
+        self.counts = Statistics::default();
+    }
+
     /// What happened so far.
     pub fn statistics(&self) -> Statistics {
         let mut all = self.counts;

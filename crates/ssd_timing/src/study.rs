@@ -133,6 +133,44 @@ pub fn run(drive: &mut Model, start_ns: u64, load: &Load) -> Outcome {
     Outcome { end_ns, iops, mb_per_second: iops * bytes as f64 / 1e6, mean_ns }
 }
 
+/// What a drive has been through before it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Nothing: no page is mapped.
+    Fresh,
+    /// Written once in order.
+    Filled,
+    /// Filled, and then overwritten at random in pieces of 4 KiB, as often as this.
+    Overwritten {
+        /// In multiples of the visible capacity.
+        drive_writes: u64,
+        /// Of the places.
+        seed: u64,
+    },
+}
+
+/// Ages a drive in virtual time and settles it, so that it starts idle at time 0 with counters at zero. Zoned drives
+/// are filled at most: they take no random writes.
+pub fn age(drive: &mut Model, age: Age) {
+    let bytes = 128 << 10;
+    let fill =
+        Load { kind: Kind::Write, random: false, bytes, depth: 8, count: drive.visible_bytes() / bytes, seed: 0 };
+    match age {
+        Age::Fresh => {}
+        Age::Filled => {
+            run(drive, 0, &fill);
+        }
+        Age::Overwritten { drive_writes, seed } => {
+            let end_ns = run(drive, 0, &fill).end_ns;
+            let count = (drive.visible_bytes() / 4096).saturating_mul(drive_writes);
+            if !matches!(drive, Model::Zoned(_)) {
+                run(drive, end_ns, &Load { random: true, bytes: 4096, depth: 32, count, seed, ..fill });
+            }
+        }
+    }
+    drive.settle();
+}
+
 /// A stretch of a drive's life.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {

@@ -3,8 +3,8 @@
 #![allow(missing_docs, reason = "a test has no public documentation")]
 
 use iolab_ssd_timing::presets::PRESETS;
-use iolab_ssd_timing::study::{Load, Overwriting, overwrite_at_random, run};
-use iolab_ssd_timing::{Capacity, Kind, Model, ModelKind, Preset};
+use iolab_ssd_timing::study::{Age, Load, Overwriting, age, overwrite_at_random, run};
+use iolab_ssd_timing::{Capacity, Kind, Model, ModelKind, Preset, Request, Verdict};
 
 /// Just above the least that its geometry takes: what is asked here does not depend on it.
 fn build(preset: &Preset) -> Model {
@@ -74,6 +74,29 @@ fn the_compatible_drive_of_32_gib_reads_as_nvmevirts() {
     let pages = run(&mut drive, many.end_ns, &small);
     // Neighbours lie in one flash page: half of them LSB at 57,276 ns, half MSB at 69,276 ns.
     assert_eq!(pages.mean_ns, (57_276.0 + 69_276.0) / 2.0);
+}
+
+#[test]
+fn an_aged_drive_is_idle_and_old() {
+    for preset in PRESETS {
+        let mut drive = Model::build(&preset.parameters(), Capacity::Visible(8 << 30)).unwrap();
+        if !matches!(drive, Model::Zoned(_)) {
+            drive = build(preset);
+        }
+        age(&mut drive, Age::Overwritten { drive_writes: 1, seed: 1 });
+        assert_eq!((drive.next_event_ns(), drive.statistics().host_written_bytes), (None, 0), "{}", preset.name);
+        // As when nothing else is going on: no die is busy with the past.
+        let mut fresh = Model::build(&preset.parameters(), Capacity::Visible(drive.visible_bytes())).unwrap();
+        let (read, write) = (Request::read(0, 4096), Request::write(1 << 20, 4096));
+        let Verdict::At(target_ns) = drive.schedule(0, &read) else { panic!("reads never wait") };
+        assert!(target_ns < 200_000, "{}: {target_ns}", preset.name);
+        if matches!(drive, Model::Nand(_)) {
+            let Verdict::At(unwritten_ns) = fresh.schedule(0, &read) else { panic!("reads never wait") };
+            assert!(target_ns > unwritten_ns, "{}: the page is on flash", preset.name);
+            drive.schedule(1_000_000, &write);
+            assert!(drive.statistics().free_lines < fresh.statistics().free_lines, "{}", preset.name);
+        }
+    }
 }
 
 #[test]

@@ -39,6 +39,11 @@ pub(super) struct Waiting {
 }
 
 impl Job {
+    /// What was read has been read, and time may start anew.
+    pub(super) fn settle(&mut self) {
+        self.read_ns = 0;
+    }
+
     /// The share of the next row: all shares together are what was invalid, so that free pages never dwindle.
     fn credits_of_row(&self, rows: u32) -> i64 {
         let up_to = |row: u32| self.invalid * i64::from(row) / i64::from(rows);

@@ -70,6 +70,8 @@ pub(super) struct Partition {
     pub(super) job: Option<Job>,
     pub(super) waiting: Vec<Waiting>,
     pub(super) taken: Taken,
+    /// All pages ever written, for the host and by collection: the clock of cost-benefit.
+    written: u64,
     pub(super) collect_below: u64,
     pub(super) paced: bool,
     pub(super) mended: bool,
@@ -96,6 +98,7 @@ impl Partition {
             job: None,
             waiting: Vec::new(),
             taken: Taken::default(),
+            written: 0,
             collect_below: parameters.collect_below_lines,
             paced: parameters.paced_collection && parameters.is_mended(),
             mended: parameters.is_mended(),
@@ -124,9 +127,18 @@ impl Partition {
         self.first_die + die
     }
 
-    /// All pages written so far, the clock of cost-benefit.
+    /// All pages written so far.
     pub(super) fn written(&self) -> u64 {
-        self.taken.host + self.taken.moved
+        self.written
+    }
+
+    /// Nothing waits to be programmed by collection, and counters start anew.
+    pub(super) fn settle(&mut self) {
+        self.waiting.clear();
+        self.taken = Taken::default();
+        if let Some(job) = &mut self.job {
+            job.settle();
+        }
     }
 
     /// Writes one logical page, whose data is in the buffer at `start_ns`.
@@ -220,8 +232,8 @@ impl Partition {
         let page = self.page_of(pen);
         self.map[logical as usize] = page + 1;
         self.back[page as usize] = logical as u32 + 1;
-        let written = self.written();
-        self.lines.add_valid(pen.line, written);
+        self.written += 1;
+        self.lines.add_valid(pen.line, self.written);
         self.advance(for_host);
         page
     }

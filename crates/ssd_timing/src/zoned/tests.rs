@@ -162,8 +162,8 @@ proptest! {
             drive.schedule(now_ns + 10_000_000_000, &Request { kind: Kind::ZoneReset, ..Request::read(zone << 20, 0) });
             prop_assert_eq!(drive.written_bytes[zone as usize], 0, "it was written up to {}", pointer);
         }
-        let end_ns = now_ns + 20_000_000_000;
-        drive.buffers.iter_mut().for_each(|buffer| buffer.advance(end_ns));
+        drive.advance(now_ns + 20_000_000_000);
+        prop_assert_eq!(drive.next_event_ns(), None);
         prop_assert_eq!(drive.statistics().buffer_used_bytes, 0);
     }
 }
