@@ -14,6 +14,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-device-link", 2),
     ("iolab-engine", 2),
     ("iolab-plan", 2),
+    ("iolab-virtual-ssd", 3),
     ("iolab-recording", 3),
     ("iolab-jobfile", 3),
     ("iolab-file-calls", 3),
