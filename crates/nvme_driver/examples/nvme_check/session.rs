@@ -6,7 +6,7 @@ use iolab_clock::Clock;
 use iolab_nvme_driver::{
     Completion, Controller, ControllerOptions, DmaSlice, Namespace, Outcome, QueueOptions, QueuePair, Submit,
 };
-use iolab_pci_device::{DmaBuffer, DmaMapper};
+use iolab_pci_device::{DmaBuffer, SharedBytes};
 use iolab_vfio::VfioDevice;
 
 /// Longer than anything takes in an emulated machine.
@@ -34,7 +34,8 @@ impl Session {
 
     /// Exactly `bytes` of memory, though whole pages are behind it.
     pub(crate) fn buffer(&mut self, bytes: usize) -> Result<DmaBuffer, Box<dyn Error>> {
-        let DmaBuffer { memory, address } = self.controller.allocate(bytes)?;
+        let memory = SharedBytes::anonymous(bytes.next_multiple_of(4096))?;
+        let address = self.controller.map(&memory)?;
         Ok(DmaBuffer { memory: memory.window(0, bytes).ok_or("the memory is too short")?, address })
     }
 

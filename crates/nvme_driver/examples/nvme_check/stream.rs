@@ -67,7 +67,7 @@ fn stream(
         }
     }
     for buffer in buffers {
-        iolab_pci_device::DmaMapper::unmap(&mut session.controller, buffer.address)?;
+        session.controller.unmap(buffer.address)?;
     }
     Ok(())
 }
