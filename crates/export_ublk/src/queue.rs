@@ -92,7 +92,8 @@ fn request(descriptor: Descriptor) -> Option<Request> {
     let kind = match descriptor.operation {
         operation::READ => RequestKind::Read,
         operation::WRITE => RequestKind::Write,
-        operation::FLUSH => RequestKind::Flush,
+        // A flush is of no range; the driver leaves -1 where the sector would be.
+        operation::FLUSH => return Some(Request { kind: RequestKind::Flush, offset: 0, length: 0 }),
         operation::DISCARD => RequestKind::Discard,
         operation::WRITE_ZEROES => RequestKind::Zero,
         _ => return None,
@@ -111,13 +112,14 @@ mod tests {
         let table = [
             (operation::READ, RequestKind::Read),
             (operation::WRITE, RequestKind::Write),
-            (operation::FLUSH, RequestKind::Flush),
             (operation::DISCARD, RequestKind::Discard),
             (operation::WRITE_ZEROES, RequestKind::Zero),
         ];
         for (operation, kind) in table {
             assert_eq!(of(operation, 3, 8), Some(Request { kind, offset: 1536, length: 4096 }));
         }
+        let flush = Request { kind: RequestKind::Flush, offset: 0, length: 0 };
+        assert_eq!(of(operation::FLUSH, u64::MAX, 0), Some(flush));
         assert_eq!(of(4, 0, 8), None, "WRITE_SAME is not asked for");
         assert_eq!(of(operation::READ, u64::MAX, 8), None);
         let most = Request { kind: RequestKind::Discard, offset: 0, length: u64::from(u32::MAX) * 512 };

@@ -217,7 +217,7 @@ fn requests_are_served_until_the_device_is_stopped() {
         step(operation::READ, 0, &[0; 8192]),
         step(operation::WRITE, 16, &pattern),
         step(operation::READ, 16, &pattern),
-        moves_nothing(operation::FLUSH, 0, 0),
+        moves_nothing(operation::FLUSH, u64::MAX, 0),
         moves_nothing(operation::WRITE_ZEROES, 24, 8),
         step(operation::READ, 16, &half),
         moves_nothing(operation::DISCARD, 0, 2048),
