@@ -5,6 +5,8 @@
 
 mod alarm;
 mod attributes;
+mod calibration;
+mod choice;
 mod cold_path;
 mod control;
 mod counting;
@@ -15,6 +17,7 @@ mod ideal;
 mod keeping;
 mod launch;
 mod layout;
+mod one_by_one;
 mod open_files;
 mod pacing;
 mod queue;

@@ -1,7 +1,7 @@
 //! The layers as data. Adding a crate means adding its line here.
 
 /// Package and layer, lowest first. A crate may use crates of lower layers only.
-const LAYERS: [(&str, u32); 31] = [
+const LAYERS: &[(&str, u32)] = &[
     ("iolab-units", 0),
     ("iolab-clock", 0),
     ("iolab-memory", 0),
@@ -9,13 +9,16 @@ const LAYERS: [(&str, u32); 31] = [
     ("iolab-histogram", 0),
     ("iolab-nvme-spec", 0),
     ("iolab-options", 1),
+    ("iolab-ssd-timing", 1),
     ("iolab-pci-device", 1),
     ("iolab-device-link", 2),
     ("iolab-engine", 2),
     ("iolab-plan", 2),
+    ("iolab-virtual-ssd", 3),
     ("iolab-recording", 3),
     ("iolab-jobfile", 3),
     ("iolab-file-calls", 3),
+    ("iolab-vfio", 3),
     ("iolab-workload", 4),
     ("iolab-measure", 4),
     ("iolab-observe", 4),
