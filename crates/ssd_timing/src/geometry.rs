@@ -145,7 +145,7 @@ impl Geometry {
                 let least = bytes.div_ceil(partitions).div_ceil(line) + reserve;
                 ((share.div_ceil(line) + working).max(least), bytes / PAGE_BYTES * PAGE_BYTES)
             }
-            Capacity::Flash(bytes) => {
+            Capacity::Flash(_) => {
                 let lines = share / line;
                 let most = lines.saturating_sub(reserve) * line * partitions;
                 let usable = lines.saturating_sub(working) * line * partitions;
@@ -297,6 +297,18 @@ mod tests {
         assert_eq!(make(8 << 30).flash_per_block, make(1 << 40).flash_per_block);
         // Where a device is too small for that, its pages are still of all kinds.
         assert!(make(64 << 20).flash_per_block.is_multiple_of(2));
+    }
+
+    #[test]
+    fn flash_that_is_given_is_not_exceeded() {
+        let parameters = crate::presets::SAMSUNG_970_PRO.parameters();
+        for mib in [80, 500, 4096, 100_000] {
+            let flash = mib << 20;
+            let made = Geometry::new(&parameters, Capacity::Flash(flash)).unwrap();
+            let cut = made.partitions * u64::from(made.lines) * u64::from(made.pages_per_line) * PAGE_BYTES;
+            assert!(cut <= flash && made.visible_bytes * 107 / 100 < cut, "{mib}: {made:?}");
+            assert!(made.visible_bytes > flash * 8 / 10, "{mib}: {made:?}");
+        }
     }
 
     #[test]
