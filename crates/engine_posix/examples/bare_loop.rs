@@ -3,7 +3,9 @@
 //!
 //! `bare_loop PATH [ROUNDS] [direct]` prints nanoseconds a read of either, the median of the rounds, and the ratio.
 //! PATH holds at least 1 MiB. What a whole run adds to that is the difference to `iolab run --ioengine=psync`.
-#![allow(unsafe_code)] // the system call to compare with
+//!
+//! Unsafe: the system call alone, which is what the lane is compared with.
+#![allow(unsafe_code)] // island: the bare call
 #![allow(clippy::print_stdout)] // an example prints its result
 
 use std::error::Error;

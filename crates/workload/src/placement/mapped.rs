@@ -155,3 +155,23 @@ impl Placement for Mapped {
         self.maps.iter().map(Bitmap::memory_bytes).sum::<usize>() + self.lengths.len() * 8
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_ahead_changes_no_choice() {
+        for count in [1, 63, 5_000, 100_003] {
+            let mut map = Bitmap::new(count);
+            for ahead in [false, true] {
+                let (mut dice, mut generator) = (Dice::new(7), Generator::new(7));
+                for _ in 0..5 * AHEAD {
+                    let unit = dice.unit(&map, ahead);
+                    assert_eq!(unit, generator.below(count));
+                    map.set(unit, 1);
+                }
+            }
+        }
+    }
+}
