@@ -256,10 +256,10 @@ impl<M: HostMemory> Dispatcher<M> {
             Err(refusal) => (now_ns, self.shared.log_failure(queue_id, &command, refusal)),
         };
         queue.advance();
-        if at_ns <= now_ns && fate.at_complete.is_none() {
-            self.answer(place, command.cid(), answer, now_ns);
-        } else {
-            self.park(place, command.cid(), answer, at_ns, fate.at_complete);
+        match fate.at_complete {
+            None if at_ns <= now_ns => self.answer(place, command.cid(), answer, now_ns),
+            Some(fault) if at_ns <= now_ns => self.answer_with(fault, place, (command.cid(), answer), now_ns),
+            fault => self.park(place, command.cid(), answer, at_ns, fault),
         }
         true
     }

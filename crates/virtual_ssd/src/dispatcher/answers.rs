@@ -38,7 +38,9 @@ impl<M: HostMemory> Dispatcher<M> {
         }
         match parked.fault {
             None => self.answer(parked.queue as usize, parked.cid, parked.answer, now_ns),
-            Some(fault) => self.answer_with(fault, parked, now_ns),
+            Some(fault) => {
+                self.answer_with(fault, parked.queue as usize, (parked.cid, parked.answer), now_ns);
+            }
         }
     }
 
@@ -49,9 +51,7 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 
     #[cold]
-    fn answer_with(&mut self, fault: FaultKind, parked: Parked, now_ns: u64) {
-        let Parked { cid, answer, .. } = parked;
-        let queue = parked.queue as usize;
+    pub(super) fn answer_with(&mut self, fault: FaultKind, queue: usize, (cid, answer): (u16, Answer), now_ns: u64) {
         match fault {
             FaultKind::DropCompletion => {}
             FaultKind::DoubleCompletion => {
