@@ -36,6 +36,8 @@ enum Action {
         /// `iodepth`, `clat`, `util`, …
         term: String,
     },
+    /// Drive NVMe devices with SPDK perf's command line
+    Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
     /// Print a shell's completion script
@@ -81,6 +83,82 @@ pub(crate) struct ReportArguments {
     pub(crate) output: Option<String>,
 }
 
+/// What `iolab perf` drives, with what; the letters are those of `spdk_nvme_perf`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PerfArguments {
+    /// Operations in flight on each queue pair
+    #[arg(short = 'q', long = "io-depth")]
+    pub(crate) depth: u32,
+    /// Size of an operation (`4096`, `4k`)
+    #[arg(short = 'o', short_alias = 's', long, default_value = "4096")]
+    pub(crate) io_size: String,
+    /// Pattern
+    #[arg(short = 'w', long = "io-pattern",
+          value_parser = ["read", "write", "randread", "randwrite", "rw", "randrw", "trim", "randtrim"])]
+    pub(crate) pattern: String,
+    /// Percentage of reads in `rw` and `randrw`
+    #[arg(short = 'M', long = "rwmixread", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) read_share: Option<u32>,
+    /// Length of the run, seconds
+    #[arg(short = 't', long = "time")]
+    pub(crate) seconds: Option<u64>,
+    /// Warm-up before the measured part, seconds
+    #[arg(short = 'a', long = "warmup-time")]
+    pub(crate) warm_up: Option<u64>,
+    /// Cores, one worker on each: a mask (`0x3`) or a list (`[0,1]`)
+    #[arg(short = 'c', long, default_value = "0x1")]
+    pub(crate) core_mask: String,
+    /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`, `trtype:VIRT traddr:NAME`, `trtype:VIRT model:nand size:8G`;
+    /// may be given several times
+    #[arg(short = 'r', long = "transport")]
+    pub(crate) transports: Vec<String>,
+    /// Queue pairs on each namespace and core
+    #[arg(short = 'P', long = "num-qpairs", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) queue_pairs: u32,
+    /// Entries of each queue
+    #[arg(long = "io-queue-size")]
+    pub(crate) queue_size: Option<u32>,
+    /// Percentiles after the table; twice: histograms, too
+    #[arg(short = 'L', long = "enable-sw-latency-tracking", action = clap::ArgAction::Count)]
+    pub(crate) latency: u8,
+    /// Operations on each namespace and core, instead of a time
+    #[arg(short = 'd', long = "number-ios")]
+    pub(crate) io_count: Option<u64>,
+    /// Zipf distribution of random offsets, with this theta
+    #[arg(short = 'F', long)]
+    pub(crate) zipf: Option<f64>,
+    /// For kernel devices: io_uring instead of libaio
+    #[arg(short = 'R', long = "enable-uring")]
+    pub(crate) uring: bool,
+    /// Open loop: so many operations a second on each core, whatever the device does
+    #[arg(long)]
+    pub(crate) rate: Option<u64>,
+    /// Arrivals of the open loop at random (Poisson) instead of evenly
+    #[arg(long, requires = "rate")]
+    pub(crate) poisson: bool,
+    /// Seed of everything random
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// A flush after so many writes
+    #[arg(long)]
+    pub(crate) flush_every: Option<u64>,
+    /// Block sizes and their shares instead of one size (`4k/70:64k/30`)
+    #[arg(long, value_name = "BSSPLIT")]
+    pub(crate) block_mix: Option<String>,
+    /// Length of the intervals of the time series in the recording (`100ms`)
+    #[arg(long)]
+    pub(crate) interval: Option<String>,
+    /// JSON instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// File for the recording
+    #[arg(long)]
+    pub(crate) record: Option<PathBuf>,
+    /// Kernel devices and files, driven with libaio
+    #[arg(value_name = "DEVICE")]
+    pub(crate) paths: Vec<String>,
+}
+
 /// How the demonstration runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArguments {
@@ -115,6 +193,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Report(arguments) => subcommands::report::main(&arguments),
         Action::Engines { engine } => subcommands::engines::main(engine.as_deref()),
         Action::Explain { term } => subcommands::explain::main(&term),
+        Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
         Action::Man => subcommands::man::main(),

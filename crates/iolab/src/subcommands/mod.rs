@@ -6,6 +6,7 @@ pub(crate) mod engines;
 pub(crate) mod explain;
 pub(crate) mod internal_docs;
 pub(crate) mod man;
+pub(crate) mod perf;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
