@@ -59,6 +59,14 @@ fn the_same_seed_gives_the_same_recording_byte_for_byte() {
 }
 
 #[test]
+fn a_simulated_clock_is_not_calibrated() {
+    let text = "[a]\nrw=randread\nsize=1m\n";
+    assert!(plan(&format!("filename=uncalibrated\n{text}")).workers[0].measurement.calibrate);
+    let recording = run_on("uncalibrated", text, |_| Fate::Served(US));
+    assert_eq!((recording.calibration, recording.warnings), (None, vec![]));
+}
+
+#[test]
 fn recorded_latencies_are_those_of_the_device() {
     for depth in [1, 7, 64] {
         let text = format!("[a]\nrw=randread\nsize=400m\niodepth={depth}\n");

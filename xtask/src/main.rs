@@ -9,6 +9,7 @@ mod ci;
 mod cost;
 mod docs;
 mod finding;
+mod guest;
 mod layers;
 mod readme;
 mod repository;
@@ -33,7 +34,8 @@ usage: cargo xtask TASK
   demo           the README's demo runs
   beside-fio     the same jobs under fio and iolab, side by side (--small: a few seconds)
   cost           what an operation costs on the null engine, beside fio and in instructions (--instructions: these alone)
-  ci             all of the above (except sizes, beside-fio and cost), with fmt, clippy and rustdoc";
+  guest SCRIPT   a script in an emulated Debian machine (docs/guide/guest.md; --kernel 6.12: another kernel)
+  ci             all of the above (except sizes, beside-fio, cost and guest), with fmt, clippy and rustdoc";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -75,6 +77,7 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["demo"] => ci::demo(repository).map(|()| Vec::new()),
         ["beside-fio", rest @ ..] => beside_fio::run(repository, rest).map(|()| Vec::new()),
         ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
+        ["guest", rest @ ..] => guest::run(repository, rest),
         ["ci"] => ci::run(repository).map(|()| Vec::new()),
         _ => Err(USAGE.to_owned()),
     }

@@ -79,6 +79,11 @@ impl Clock {
         }
     }
 
+    /// Whether time moves only when told to, so that nothing can be learned from how long something took.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.0, Source::Simulated(_))
+    }
+
     /// Sleeps until `deadline_ns`; a signal may end the sleep early. The last `spin_ns` are spent spinning, for
     /// a wake-up more exact than the kernel's timers give.
     pub fn sleep_until(&self, deadline_ns: u64, spin_ns: u64) {
@@ -169,6 +174,7 @@ mod tests {
         clock.advance(50);
         copy.sleep_until(1_000, 10);
         assert_eq!((clock.now_ns(), copy.now_ns()), (1_000, 1_000));
+        assert!(clock.is_simulated() && !Clock::monotonic().is_simulated());
         clock.sleep_until(500, 0);
         assert_eq!(clock.now_ns(), 1_000);
     }

@@ -30,6 +30,7 @@ fn beginning() -> Vec<u8> {
             warnings: Vec::new(),
         },
         host: HostFacts::default(),
+        calibration: None,
         started_unix_ns: 0,
         elapsed_ns: 0,
         workers: Vec::new(),

@@ -115,6 +115,9 @@ pub struct MeasurementPlan {
     pub disk_util: bool,
     /// Where time stamps come from.
     pub clock: ClockChoice,
+    /// Measure before the run what the tool itself costs in this worker's configuration.
+    #[serde(default)]
+    pub calibrate: bool,
     /// 1024: `KiB` first (the default); 1000.
     pub kb_base: u32,
     /// fio's `unit_base`: 0 automatic (bytes), 8 bytes, 1 bits.

@@ -4,6 +4,7 @@
 //! years later. It is saved as one JSON document whose first field says its format; see [`Recording::to_json`].
 //! Nothing here measures, renders or does I/O.
 
+mod calibration;
 mod format;
 mod host;
 mod interval;
@@ -12,6 +13,7 @@ pub mod partial;
 mod schedule;
 mod worker;
 
+pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, METHOD, Overhead, TimerLateness};
 pub use format::{FORMAT, ReadError};
 pub use host::{DeviceCounters, DeviceUse, HostFacts};
 pub use interval::{DirectionInterval, IntervalLatencies};
@@ -33,6 +35,9 @@ pub struct Recording {
     pub plan: Plan,
     /// Where it was done.
     pub host: HostFacts,
+    /// What the tool itself costs, if the plan asked for it and it could be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
     /// Start of the first stage, ns since the Unix epoch.
     pub started_unix_ns: u64,
     /// From there to the end of the last worker, ns.

@@ -18,6 +18,7 @@ fn empty() -> Recording {
             warnings: Vec::new(),
         },
         host: HostFacts::default(),
+        calibration: None,
         started_unix_ns: 7,
         elapsed_ns: 0,
         workers: Vec::new(),

@@ -103,6 +103,22 @@ pub const COLUMNS: &[Column] = &[
         reading: "100 % of usr + sys means that the generator, not the device, sets the pace. Kernel threads that work for the job are not in it.",
     },
     Column {
+        name: "overhead",
+        aliases: &[
+            "tool_ns_per_io",
+            "ns_per_io",
+            "share_percent",
+            "clock_stamp_ns",
+            "timer_late_ns",
+            "timer jitter",
+            "limited",
+            "limit",
+            "calibration",
+        ],
+        meaning: "What iolab itself spends for each I/O of such a job, as calibrated just before the run on an engine that does nothing, of a job's measured time per completed I/O; the cost of one clock stamp; how much too late short sleeps ended.",
+        reading: "A lower bound. Above 25 % the figures are about iolab as much as about the device, and a warning says so. Absent in fio mode and with calibrate=0.",
+    },
+    Column {
         name: "ctx",
         aliases: &["context_switches"],
         meaning: "Voluntary and involuntary context switches of the job's thread in the measured part.",

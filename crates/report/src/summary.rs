@@ -5,8 +5,9 @@
 
 use iolab_histogram::SparseHistogram;
 use iolab_recording::Recording;
+use iolab_units::rounded_ns;
 
-use crate::number::{NumberStyle, Unit, scaled};
+use crate::number::NumberStyle;
 
 /// Differences in IOPS up to this share are called none.
 const EQUIVALENCE: f64 = 0.02;
@@ -53,7 +54,7 @@ pub fn summary(cases: &[(&str, &[Recording])]) -> String {
         vec![["case", "IOPS", "+-", "bandwidth", "mean", "p50", "p99", "p99.9", "CPU us/IO"].map(str::to_owned)];
     for row in &rows {
         let [mean, p50, p99, p999] = match row.latency {
-            Some(latency) => latency.map(time_text),
+            Some(latency) => latency.map(rounded_ns),
             None => ["-"; 4].map(str::to_owned),
         };
         let cpu = row.cpu_us_per_io.map_or("-".to_owned(), |us| format!("{us:.3}"));
@@ -99,24 +100,6 @@ fn row(case: &str, rounds: &[Recording]) -> Row {
     }
 }
 
-/// A time of three or four digits with the unit that makes it so.
-fn time_text(ns: f64) -> String {
-    for (divisor, unit) in [(1.0, "ns"), (1e3, "us"), (1e6, "ms")] {
-        let value = ns / divisor;
-        if value < 999.5 {
-            let decimals = if divisor == 1.0 || value >= 99.95 {
-                0
-            } else if value >= 9.995 {
-                1
-            } else {
-                2
-            };
-            return format!("{value:.decimals$} {unit}");
-        }
-    }
-    format!("{} s", scaled((ns / 1e9).round() as u64, 4, false, Unit::Plain))
-}
-
 /// Columns as wide as their widest cell; the first to the left, numbers to the right.
 fn table(lines: &[[String; 9]]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
@@ -154,7 +137,7 @@ fn verdict(rows: &[Row]) -> Option<String> {
     }
     let tail = match (first.latency, second.latency) {
         (Some(a), Some(b)) if a[2] > b[2] * (1.0 + EQUIVALENCE) => {
-            format!(", but its p99 latency was {} against {}", time_text(a[2]), time_text(b[2]))
+            format!(", but its p99 latency was {} against {}", rounded_ns(a[2]), rounded_ns(b[2]))
         }
         _ => String::new(),
     };
@@ -173,21 +156,6 @@ fn basis(rounds: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times() {
-        for (ns, expected) in [
-            (0.0, "0 ns"),
-            (999.4, "999 ns"),
-            (999.6, "1.00 us"),
-            (12_340.0, "12.3 us"),
-            (123_400.0, "123 us"),
-            (999_600.0, "1.00 ms"),
-            (2.5e9, "3 s"),
-        ] {
-            assert_eq!(time_text(ns), expected);
-        }
-    }
 
     #[test]
     fn verdicts_claim_no_more_than_was_seen() {

@@ -28,6 +28,7 @@ fn normal_reports() {
 fn json_reports() {
     check("single.json", &json(&fixture::case("single"), JsonStyle { plus: true, utc_offset_seconds: 0 }));
     check("paced.json", &json(&fixture::case("paced"), JsonStyle::default()));
+    check("calibrated.json", &json(&fixture::case("calibrated"), JsonStyle::default()));
     check("survived.json", &json(&fixture::case("survived"), JsonStyle::default()));
 }
 

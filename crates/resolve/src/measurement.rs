@@ -2,6 +2,7 @@
 
 use iolab_plan::{ClockChoice, MeasurementPlan, PercentilePlan, UnifiedReporting};
 
+use crate::Mode;
 use crate::job::Job;
 
 /// fio's list.
@@ -38,6 +39,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
         unified: unified(job),
         disk_util: job.flag("disk_util").unwrap_or(true),
         clock: clock(job),
+        calibrate: job.flag("calibrate").unwrap_or(job.request.mode == Mode::Iolab),
         kb_base: job.count("kb_base").unwrap_or(1024),
         unit_base: job.count("unit_base").unwrap_or(0),
         significant_figures: job.count("significant_figures").unwrap_or(4).clamp(1, 10),

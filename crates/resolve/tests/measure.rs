@@ -4,7 +4,7 @@ mod support;
 
 use iolab_options::{Setting, Value};
 use iolab_plan::{BufferContent, BufferMemory, ClockChoice, LogWindow, UnifiedReporting};
-use iolab_resolve::resolve;
+use iolab_resolve::{Mode, resolve};
 use support::{refusals, resolved, section, worker};
 
 #[test]
@@ -113,6 +113,19 @@ fn a_bare_log_option_means_the_name_of_the_job() {
     jobs.jobs[0].settings.set("write_lat_log", bare);
     let plan = resolve(&support::request(&jobs)).expect("accepted").plan;
     assert_eq!(plan.workers[0].logs.latency.as_deref(), Some("job"));
+}
+
+#[test]
+fn iolab_calibrates_unless_told_otherwise_and_fio_only_when_told() {
+    for (options, mode, expected) in [
+        ("rw=read", Mode::Iolab, true),
+        ("calibrate=0", Mode::Iolab, false),
+        ("rw=read", Mode::Fio, false),
+        ("calibrate=1", Mode::Fio, true),
+    ] {
+        let resolved = resolved(&section(&format!("size=1m {options}")), |request| request.mode = mode);
+        assert_eq!(resolved.plan.workers[0].measurement.calibrate, expected, "{options} {mode:?}");
+    }
 }
 
 #[test]

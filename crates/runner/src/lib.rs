@@ -5,6 +5,8 @@
 
 mod alarm;
 mod attributes;
+mod calibration;
+mod choice;
 mod cold_path;
 mod control;
 mod counting;

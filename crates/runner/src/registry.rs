@@ -1,8 +1,9 @@
 //! How engines are known to the runner: their descriptions, and a worker's life with their lane compiled in.
 
-use iolab_engine::{DeviceFacts, Engine, EngineDescription, OpenError};
+use iolab_engine::{DeviceFacts, Engine, EngineDescription, Lane, OpenError};
 use iolab_recording::WorkerRecording;
 
+use crate::calibration::LaneKind;
 use crate::worker::{self, Task};
 
 /// One engine: what it says of itself, and the code that runs a worker on it.
@@ -13,11 +14,13 @@ pub struct EngineEntry {
     /// What a device named in a job is, for engines that open devices by themselves.
     pub device: fn(&str) -> Result<DeviceFacts, OpenError>,
     pub(crate) live: fn(&Task<'_>) -> WorkerRecording,
+    pub(crate) lane: LaneKind,
 }
 
 impl EngineEntry {
     /// The entry of engine `E`.
     pub const fn of<E: Engine>() -> EngineEntry {
-        EngineEntry { description: const { &E::DESCRIPTION }, device: E::device, live: worker::live::<E> }
+        let lane = LaneKind::of(E::Lane::SYNCHRONOUS, E::Lane::FUSES);
+        EngineEntry { description: const { &E::DESCRIPTION }, device: E::device, live: worker::live::<E>, lane }
     }
 }

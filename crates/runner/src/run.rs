@@ -87,11 +87,20 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let RunRequest { plan, engines, host, clock, spool_folder, stream, interrupts, observer } = request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
+    let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
+    let clocks = Clocks {
+        // Calibrating takes milliseconds.
+        cpu: if plan.workers.iter().any(wants_cpu_clock) { Clock::tsc().ok() } else { None },
+        monotonic: Clock::monotonic(),
+        gettimeofday: Clock::gettimeofday(),
+        best: clock.clone(),
+    };
     let empty = Recording {
         iolab_recording: FORMAT,
         iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
         plan: plan.clone(),
         host: HostFacts { clock: clock.name().to_owned(), ..host },
+        calibration: crate::calibration::calibrate(plan, engines, &clocks),
         started_unix_ns: clock.unix_ns(),
         elapsed_ns: 0,
         workers: Vec::new(),
@@ -106,14 +115,6 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     let control = Control::new(plan.workers.len())?;
     let letters = (0..plan.workers.len()).map(LetterBox::new).collect::<io::Result<Vec<_>>>()?;
     let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
-    let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
-    let clocks = Clocks {
-        // Calibrating takes milliseconds.
-        cpu: if plan.workers.iter().any(wants_cpu_clock) { Clock::tsc().ok() } else { None },
-        monotonic: Clock::monotonic(),
-        gettimeofday: Clock::gettimeofday(),
-        best: clock.clone(),
-    };
     let (plan, engines) = (plan.clone(), engines.to_vec());
     let ground = Arc::new(Ground { plan, engines, control, letters, spools, stream, clocks });
     let pids = ground.fork_processes()?;
@@ -130,6 +131,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
     }
     let mut recording = supervisor.into_recording();
     ground.stream.fill(&mut recording);
+    recording.warnings.extend(recording.tool_limits());
     let spools = ground.spools.iter().map(|spool| spool.as_ref().map(File::try_clone).transpose());
     let spools = spools.collect::<io::Result<_>>()?;
     Ok(RunResult { recording, spools })

@@ -4,27 +4,23 @@ use std::fs::File;
 use std::sync::Arc;
 
 use iolab_clock::Clock;
-use iolab_engine::{Capabilities, Completions, Engine, FileUse, Lane, OpenRequest};
-use iolab_measure::{
-    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, LogSpool, Recorder, Tally,
-};
+use iolab_engine::{Capabilities, Engine, FileUse, Lane, OpenRequest};
+use iolab_measure::Recorder;
 use iolab_memory::{Backing, PoolView, SlotPool};
-use iolab_plan::{ArrivalsPlan, BufferMemory, QueuePlan, WorkerPlan, arrivals_checksum, parse_arrivals};
+use iolab_plan::{ArrivalsPlan, BufferMemory, WorkerPlan, arrivals_checksum, parse_arrivals};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{Outcome, WorkerRecording};
-use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
+use iolab_workload::{BufferFiller, OpStream};
 
+use crate::choice::{self, Chosen, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order, Seat, State};
 use crate::cpu_use;
 use crate::deliver::LetterBox;
 use crate::hot_loop::HotLoop;
 use crate::open_files::{self, OpenFiles};
-use crate::pacing::{Paced, Pacer, Unpaced};
-use crate::queue::Queue;
+use crate::pacing::Pacer;
 use crate::schedule::Schedule;
-use crate::serialize::Serialized;
-use crate::slots::Slots;
-use crate::trouble::{Fatal, Trouble};
+use crate::trouble::Fatal;
 use crate::watch::{Stop, Watch};
 
 /// What a worker is given.
@@ -86,19 +82,7 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     for slot in 0..pool.view().slots() {
         filler.initialise(pool.slot_mut(slot));
     }
-    let mut workload = plan.workload.clone();
-    if !E::DESCRIPTION.capabilities.syncs {
-        let sync = &mut workload.sync;
-        (sync.fsync_every, sync.fdatasync_every, sync.barrier_every, sync.file_range) = (0, 0, 0, None);
-    }
-    let extents: Vec<Extent> = plan
-        .files
-        .iter()
-        .map(|file| Extent { start_bytes: file.start_bytes, length_bytes: file.length_bytes })
-        .collect();
-    let limits = PassLimits { io_bytes: plan.limits.io_bytes, io_count: plan.limits.io_count };
-    let stream = OpStream::new(&workload, &extents, limits)
-        .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })?;
+    let stream = choice::stream_of(plan, E::DESCRIPTION.capabilities.syncs)?;
     let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
     let fills = E::DESCRIPTION.capabilities.moves_data;
     Ok(Stage { files, pool, stream: Some(stream), filler, fills, arrivals, notes })
@@ -159,70 +143,9 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         return Ok(stop);
     }
     let origin_ns = task.seat.origin_ns();
-    let tally = tally(task, origin_ns);
-    let measurement = &plan.measurement;
-    let paced = plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
-    let depth = plan.queue.depth as usize;
-    let pacer = Paced::new(&plan.pacing, stage.arrivals.take(), depth);
-    let logs = &plan.logs;
-    let logged = logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some();
-    let limited = plan.errors.max_latency_ns != [0; 3];
-    let latencies = [measurement.slat, measurement.clat, measurement.lat];
-    let go = Go { task, stage: &mut stage, recording, origin_ns };
-    let serialized = plan.queue.serialize_overlap && depth > 1;
-    if serialized || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
-        let recorder = detailed(task, tally, logged, E::Lane::SYNCHRONOUS, origin_ns)?;
-        if serialized {
-            let pacer = Serialized::new(pacer, depth);
-            go.run(lane, recorder, pacer, open)
-        } else if paced {
-            go.run(lane, recorder, pacer, open)
-        } else {
-            go.run(lane, recorder, Unpaced, open)
-        }
-    } else if latencies == [false; 3] {
-        go.run(lane, CountingRecorder::new(tally), Unpaced, open)
-    } else {
-        go.run(lane, FullRecorder::new(tally, !E::Lane::SYNCHRONOUS), Unpaced, open)
-    }
-}
-
-/// The counters, with the intervals they are cut into.
-fn tally(task: &Task<'_>, origin_ns: u64) -> Tally {
-    let (plan, measurement) = (task.plan, &task.plan.measurement);
-    let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
-    // Room that is never touched costs no memory; growing costs an allocation among the measured operations.
-    let expected = (longest_ns / measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
-    let intervals = IntervalSeries::new(origin_ns, measurement.interval_ns, expected as usize);
-    let mut tally = Tally::new(plan.queue.depth as usize, intervals);
-    if let Some(file) = task.stream
-        && measurement.histogram_interval_ns > 0
-    {
-        let (file, ramp_first) = (Arc::clone(file), plan.limits.ramp_ns > 0);
-        let length_ns = measurement.histogram_interval_ns;
-        tally.stream_to(IntervalStream::new(file, plan.number, origin_ns, length_ns, ramp_first));
-    }
-    tally
-}
-
-fn detailed(
-    task: &Task<'_>,
-    tally: Tally,
-    logged: bool,
-    synchronous: bool,
-    origin_ns: u64,
-) -> Result<DetailedRecorder, Fatal> {
-    let plan = task.plan;
-    let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, plan.pacing.scheduled());
-    recorder.limit_latency(plan.errors.max_latency_ns);
-    if logged && let Some(spool) = task.spool {
-        let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
-        let unix_ns = task.clock.unix_ns().saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));
-        let add_ns = if plan.logs.unix_epoch { unix_ns } else { 0 };
-        let smallest = plan.workload.block_sizes.iter().map(iolab_plan::BlockSizes::min).min().unwrap_or(0);
-        recorder.log_to(&plan.logs, LogSpool::new(file), origin_ns, add_ns, smallest);
-    }
-    Ok(recorder)
+    let arrivals = stage.arrivals.take();
+    let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open };
+    choice::choose(task, arrivals, E::Lane::SYNCHRONOUS, origin_ns, measured)
 }
 
 /// What an order given before the first operation means.
@@ -246,34 +169,22 @@ fn delay(task: &Task<'_>) -> Option<Stop> {
     None
 }
 
-fn queue_of(plan: &QueuePlan) -> Queue {
-    let depth = plan.depth as usize;
-    Queue {
-        depth,
-        burst: plan.batch_submit.map_or(depth, |burst| (burst as usize).clamp(1, depth)),
-        wait_for: (plan.batch_complete_min as usize).min(depth),
-        refill_at: plan.low_watermark.map_or(depth - 1, |low| (low as usize).min(depth - 1)),
-    }
-}
-
-/// The measured part, once lane, recorder and pacer are chosen.
-struct Go<'a, 'b> {
+/// The measured part, once recorder and pacer are chosen.
+struct Measured<'a, 'b, L, O> {
     task: &'a Task<'a>,
     stage: &'b mut Stage,
     recording: &'b mut WorkerRecording,
     origin_ns: u64,
+    lane: L,
+    /// Opens the lane anew after the files were.
+    open: O,
 }
 
-impl Go<'_, '_> {
-    /// `open` opens the lane anew after the files were.
-    fn run<L: Lane, R: Recorder, P: Pacer>(
-        self,
-        lane: L,
-        recorder: R,
-        mut pacer: P,
-        open: impl Fn(&OpenFiles, PoolView) -> Result<L, Fatal>,
-    ) -> Result<Stop, Fatal> {
-        let Go { task, stage, recording, origin_ns } = self;
+impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measured<'_, '_, L, O> {
+    type Answer = Stop;
+
+    fn go<R: Recorder, P: Pacer>(self, recorder: R, mut pacer: P) -> Result<Stop, Fatal> {
+        let Measured { task, stage, recording, origin_ns, lane, open } = self;
         let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
         let (plan, clock) = (task.plan, task.clock);
         let begun_ns = clock.now_ns();
@@ -284,27 +195,10 @@ impl Go<'_, '_> {
             watch.pause_between_passes();
         }
         pacer.start(begun_ns);
-        let queue = queue_of(&plan.queue);
-        let room = plan.queue.batch_complete_max.map_or(queue.depth, |most| (most as usize).clamp(1, queue.depth));
         let fills = stage.fills && open_files::writes(plan);
         let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
-        let mut hot = HotLoop {
-            lane,
-            recorder,
-            pacer,
-            clock,
-            stream,
-            batch: OpBatch::new(),
-            filler,
-            pool: &mut stage.pool,
-            slots: Slots::new(queue.depth),
-            done: Completions::with_room(room),
-            queue,
-            watch,
-            trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device),
-            unflushed: 0,
-            in_flight: 0,
-        };
+        let parts = Parts { lane, recorder, pacer, stream, filler, pool: &mut stage.pool, watch };
+        let mut hot = choice::assemble(task, parts);
         hot.recorder.start_measuring(begun_ns);
         let (mut stop, mut end_ns) = hot.run();
         while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {

@@ -9,5 +9,5 @@ mod print;
 mod read;
 
 pub use error::UnitError;
-pub use print::{format_bytes, format_ns};
+pub use print::{format_bytes, format_ns, rounded_ns};
 pub use read::{KbBase, NS_PER_MICROSECOND, NS_PER_MILLISECOND, NS_PER_SECOND, parse_bytes, parse_count, parse_ns};

@@ -39,6 +39,24 @@ pub fn format_ns(ns: u64) -> String {
     format!("{integer}.{}{name}", digits.trim_end_matches('0'))
 }
 
+/// A measured time in three digits, with the unit that makes it so: `31 ns`, `1.64 us`, `54.0 us`, `120 ms`.
+pub fn rounded_ns(ns: f64) -> String {
+    for (divisor, unit) in [(1.0, "ns"), (1e3, "us"), (1e6, "ms")] {
+        let value = ns / divisor;
+        if value < 999.5 {
+            let decimals = if divisor == 1.0 || value >= 99.95 {
+                0
+            } else if value >= 9.995 {
+                1
+            } else {
+                2
+            };
+            return format!("{value:.decimals$} {unit}");
+        }
+    }
+    format!("{} s", (ns / 1e9).round())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +69,22 @@ mod tests {
             assert_eq!(format_bytes(bytes), text);
         }
         assert_eq!(format_bytes(u64::MAX), "18446744073709551615");
+    }
+
+    #[test]
+    fn measured_times_have_three_digits() {
+        for (ns, expected) in [
+            (0.0, "0 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 us"),
+            (12_340.0, "12.3 us"),
+            (123_400.0, "123 us"),
+            (999_600.0, "1.00 ms"),
+            (2.5e9, "3 s"),
+            (1_234.0e9, "1234 s"),
+        ] {
+            assert_eq!(rounded_ns(ns), expected);
+        }
     }
 
     #[test]

@@ -296,4 +296,17 @@ pub(super) const TABLE: &[OptionEntry] = &[
         rejects: &["x", "-1"],
         ..OptionEntry::BLANK
     },
+    OptionEntry {
+        name: "calibrate",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: "1",
+        summary: "Measure before the run what iolab itself costs",
+        details: "iolab's own. A few milliseconds before the jobs start: time of iolab's own for each I/O of such a \
+                  job, cost of a time stamp, lateness of timers. The report tells them, and a warning says so when \
+                  iolab rather than the device is what was measured. In fio mode the default is 0.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
 ];

@@ -251,6 +251,7 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("stats", yes(measured.stats), &["stats"]),
             ("disk_util", yes(measured.disk_util), &["disk_util"]),
             ("clocksource", variant(measured.clock), &["clocksource"]),
+            ("calibrate", yes(measured.calibrate), &["calibrate"]),
             ("kb_base", measured.kb_base.to_string(), &["kb_base"]),
             ("unit_base", measured.unit_base.to_string(), &["unit_base"]),
             ("significant_figures", measured.significant_figures.to_string(), &["significant_figures"]),

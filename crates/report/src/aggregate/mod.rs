@@ -20,7 +20,9 @@ pub use series::{Sample, SeriesSummary, summed_series, windows};
 pub use shares::{Bands, DepthShares, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths};
 
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
-use iolab_recording::{DepthUse, DeviceUse, Outcome, Recording, ScheduleRecording, SyncRecording, WorkerRecording};
+use iolab_recording::{
+    Calibration, DepthUse, DeviceUse, Outcome, Overhead, Recording, ScheduleRecording, SyncRecording, WorkerRecording,
+};
 
 /// Everything a report shows.
 #[derive(Debug)]
@@ -70,6 +72,8 @@ pub struct JobFigures<'a> {
     pub schedule: Option<ScheduleRecording>,
     /// A sentence for each worker whose schedule was more than could be done.
     pub saturation: Vec<String>,
+    /// The tool's own part in the time per I/O, for each kind of loop among the workers.
+    pub overheads: Vec<Overhead>,
 }
 
 /// CPU time as shares of the workers' run time.
@@ -102,7 +106,9 @@ pub struct ErrorFigures {
 
 /// Computes the figures of `recording`. Workers hidden by `stats=0` do not appear.
 pub fn figures(recording: &Recording) -> Figures<'_> {
-    let mut jobs: Vec<JobFigures<'_>> = reported(recording).into_iter().map(|members| job_figures(&members)).collect();
+    let calibration = recording.calibration.as_ref();
+    let mut jobs: Vec<JobFigures<'_>> =
+        reported(recording).into_iter().map(|members| job_figures(&members, calibration)).collect();
     let groups = run_status::run_status(&jobs);
     for job in &mut jobs {
         let group = groups.iter().find(|group| group.number == job.plan.group);
@@ -136,7 +142,7 @@ fn reported(recording: &Recording) -> Vec<Vec<Member<'_>>> {
     entries
 }
 
-fn job_figures<'a>(members: &[Member<'a>]) -> JobFigures<'a> {
+fn job_figures<'a>(members: &[Member<'a>], calibration: Option<&Calibration>) -> JobFigures<'a> {
     let plan = members[0].0;
     let workers: Vec<&WorkerRecording> = members.iter().map(|member| member.1).collect();
     let ended_by = workers.iter().find(|worker| worker.outcome.errno() != 0).map(|worker| &worker.outcome);
@@ -171,6 +177,7 @@ fn job_figures<'a>(members: &[Member<'a>]) -> JobFigures<'a> {
         errors: error_figures(members),
         schedule: schedule(&workers),
         saturation: workers.iter().filter_map(|worker| worker.saturation()).collect(),
+        overheads: calibration.map(|calibration| calibration.overheads(members)).unwrap_or_default(),
         started_ns: workers.iter().map(|worker| worker.started_ns).min().unwrap_or(0),
         workers,
     }

@@ -73,6 +73,7 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
         direction::write_direction(writer, mixed, percentiles, plus);
     }
     write_schedule(writer, job);
+    write_overheads(writer, job);
     write_machine(writer, job);
     write_bands(writer, job);
     if job.errors.shown {
@@ -107,6 +108,30 @@ fn write_schedule(writer: &mut Writer, job: &JobFigures<'_>) {
         writer.number("saturated", u64::from(!job.saturation.is_empty()));
         if !job.saturation.is_empty() {
             writer.text("saturation", &job.saturation.join("; "));
+        }
+    });
+}
+
+/// Objects of iolab's own, for calibrated runs only.
+fn write_overheads(writer: &mut Writer, job: &JobFigures<'_>) {
+    if job.overheads.is_empty() {
+        return;
+    }
+    writer.array("overhead", &job.overheads, |writer, overhead| {
+        writer.number("workers", overhead.workers);
+        writer.float("tool_ns_per_io", overhead.tool_ns);
+        writer.float("ns_per_io", overhead.per_io_ns);
+        writer.float("share_percent", overhead.share_percent());
+        writer.float("clock_stamp_ns", overhead.stamp_ns);
+        writer.object("timer_late_ns", |writer| {
+            writer.number("p50", overhead.timer.p50_ns);
+            writer.number("p99", overhead.timer.p99_ns);
+            writer.number("max", overhead.timer.max_ns);
+        });
+        let limit = overhead.limit();
+        writer.number("limited", u64::from(limit.is_some()));
+        if let Some(sentence) = limit {
+            writer.text("limit", &sentence);
         }
     });
 }

@@ -31,8 +31,9 @@ pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, mea
         ("clat", &figures.clat, percentiles.clat),
         ("lat", &figures.lat, percentiles.lat),
         ("resp", &figures.response, true),
-        ("wait", &figures.backlog_wait, true),
-        ("late", &figures.generator_late, true),
+        // That all of them are 0 is said by the summary.
+        ("wait", &figures.backlog_wait, figures.backlog_wait.max > 0),
+        ("late", &figures.generator_late, figures.generator_late.max > 0),
     ];
     for (name, histogram, _) in latencies {
         write_summary(text, name, histogram);

@@ -25,6 +25,7 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
         "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}",
         cpu.user_percent, cpu.system_percent, cpu.context_switches, cpu.major_faults, cpu.minor_faults
     );
+    write_overheads(text, job);
     const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
     const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
     write_shares(text, "  IO depths    ", DEPTHS, &job.depth);
@@ -70,6 +71,16 @@ fn write_schedule(text: &mut String, job: &JobFigures<'_>) {
     );
     for sentence in &job.saturation {
         let _ = writeln!(text, "     {sentence}");
+    }
+}
+
+/// What the tool itself cost; nothing for runs that were not calibrated.
+fn write_overheads(text: &mut String, job: &JobFigures<'_>) {
+    for overhead in &job.overheads {
+        let _ = writeln!(text, "  overhead     : {}", overhead.line());
+        if let Some(sentence) = overhead.limit() {
+            let _ = writeln!(text, "     {sentence}");
+        }
     }
 }
 

@@ -1,0 +1,93 @@
+//! What is going on in one slot.
+//!
+//! Plain data; the steps from one state to the next are beside it.
+
+use iolab_engine::OpKind;
+
+use crate::{Request, RequestKind};
+
+/// What follows when the current transfer is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// No request, or one that waits for the range lock.
+    None,
+    /// The request, or the current piece of it, is done.
+    Straight,
+    /// Whole blocks were read: move the bytes asked for to the start.
+    Shift,
+    /// The first block of a write in part was read.
+    FillHead,
+    /// The last block of a write in part was read.
+    FillTail,
+}
+
+/// One range on its way through the lane, in as many operations as it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Transfer {
+    pub(super) kind: OpKind,
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    /// Where its data is in the slot.
+    pub(super) at: u32,
+    /// Bytes already moved.
+    pub(super) done: u32,
+}
+
+impl Transfer {
+    /// Bytes of the next operation.
+    #[inline]
+    pub(super) fn left(&self, most: u32) -> u32 {
+        let left = self.length - self.done;
+        if self.moves_data() { left.min(most) } else { left }
+    }
+
+    /// Where the next operation's data is; 0 where there is none.
+    #[inline]
+    pub(super) fn buffer_offset(&self) -> u32 {
+        if self.moves_data() { self.at + self.done } else { 0 }
+    }
+
+    #[inline]
+    pub(super) fn moves_data(&self) -> bool {
+        matches!(self.kind, OpKind::Read | OpKind::Write)
+    }
+}
+
+/// A request and how far it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work {
+    pub(super) request: Request,
+    pub(super) busy: bool,
+    pub(super) step: Step,
+    pub(super) transfer: Transfer,
+    /// The part of the request that is being written in the current piece.
+    pub(super) piece: (u64, u32),
+    /// Where the next piece starts; the request's end when the current piece is the last.
+    pub(super) next_piece: u64,
+}
+
+impl Work {
+    pub(super) const IDLE: Work = Work {
+        request: Request { kind: RequestKind::Flush, offset: 0, length: 0 },
+        busy: false,
+        step: Step::None,
+        transfer: Transfer { kind: OpKind::Sync, offset: 0, length: 0, at: 0, done: 0 },
+        piece: (0, 0),
+        next_piece: 0,
+    };
+
+    #[inline]
+    pub(super) fn of(request: Request) -> Work {
+        Work { request, busy: true, next_piece: request.offset, ..Work::IDLE }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        !self.busy
+    }
+
+    /// Where the request ends.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.request.offset + self.request.length
+    }
+}

@@ -1,0 +1,27 @@
+//! What exporting a lane to the kernel takes, whatever the kernel's interface is called.
+//!
+//! ```text
+//!  kernel request ─▶ Request ─▶ Exporter: alignment, range lock, pieces ─▶ Op ─▶ lane
+//!  kernel reply   ◀─ Finished ◀──────── short transfers, shifts ◀─ Completion ◀──┘
+//! ```
+//!
+//! A request that the kernel hands out and the lane operation that serves it use the same slot, so that aligned data
+//! travels between the kernel and the lane without being copied here. [`Exporter`] does what block devices leave to
+//! their users: unaligned transfers, ranges that must not be rewritten at the same time, transfers that end early.
+//! [`CommandRing`] carries the commands of interfaces that speak through io_uring, [`Stop`] ends a server from outside.
+//! Nothing here knows FUSE or ublk, prints, reads a clock or starts a thread.
+
+mod blocks;
+mod command_ring;
+mod exporter;
+mod ram_lane;
+mod range_lock;
+mod request;
+mod stop;
+
+pub use blocks::{Size, SizeError};
+pub use command_ring::{Command, CommandRing, Event};
+pub use exporter::{Exporter, Limits, PoolMismatch, Tally, payload_bytes, slot_bytes};
+pub use ram_lane::RamLane;
+pub use request::{Finished, Request, RequestKind};
+pub use stop::Stop;

@@ -1,0 +1,88 @@
+//! A lane whose device is memory: something to export when there is nothing else.
+//!
+//! Operations are finished inside `submit`; a trim leaves zeroes. It refuses what is not of whole blocks, as a disk
+//! would. Nothing outlives the process.
+//!
+//! Unsafe: copies from and to slot pointers.
+#![allow(unsafe_code)] // island: copies from and to slot pointers
+
+use iolab_engine::{Completion, Completions, Finished, Lane, LaneError, Op, OpKind, Submission, Wait};
+use iolab_memory::{Backing, PoolError, PoolView, SlotPool};
+
+use crate::Size;
+
+/// Memory as a device.
+#[derive(Debug)]
+pub struct RamLane {
+    disk: SlotPool,
+    size: Size,
+    buffers: PoolView,
+    done: Finished,
+}
+
+impl RamLane {
+    /// A device of zeroes, for one operation per slot of `buffers`, which have to outlive the lane.
+    pub fn new(size: Size, buffers: PoolView) -> Result<RamLane, PoolError> {
+        let disk = SlotPool::new(1, size.bytes() as usize, 0, &Backing::Anonymous)?;
+        Ok(RamLane { disk, size, buffers, done: Finished::with_depth(buffers.slots()) })
+    }
+
+    /// What the device holds.
+    pub fn contents(&mut self) -> &mut [u8] {
+        self.disk.slot_mut(0)
+    }
+
+    fn perform(&mut self, op: &Op) -> i32 {
+        let bytes = u64::from(op.length);
+        let end = op.offset.saturating_add(bytes);
+        if op.kind.is_sync() {
+            return 0;
+        }
+        if end > self.size.bytes() || !self.size.is_aligned(op.offset, end) {
+            return -libc::EINVAL;
+        }
+        let (from, to) = (op.offset as usize, end as usize);
+        if op.kind == OpKind::Trim {
+            self.contents()[from..to].fill(0);
+            return 0;
+        }
+        let Some(slot) = self.buffers.range_ptr(usize::from(op.slot), op.buffer_offset as usize, op.length as usize)
+        else {
+            return -libc::EFAULT;
+        };
+        let disk = self.contents()[from..to].as_mut_ptr();
+        // SAFETY: `range_ptr` checked that the bytes lie in the slot, which is this lane's until it is reaped and whose
+        // pool outlives the lane; the device's bytes were sliced just above, and belong to another mapping.
+        unsafe {
+            match op.kind {
+                OpKind::Read => std::ptr::copy_nonoverlapping(disk, slot, op.length as usize),
+                _ => std::ptr::copy_nonoverlapping(slot, disk, op.length as usize),
+            }
+        }
+        op.length as i32
+    }
+}
+
+impl Lane for RamLane {
+    const SYNCHRONOUS: bool = true;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        if self.done.is_full() {
+            return Submission::Full;
+        }
+        let result = self.perform(op);
+        self.done.push(Completion { slot: u32::from(op.slot), result });
+        Submission::Accepted
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, _wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        Ok(self.done.drain_into(out))
+    }
+}

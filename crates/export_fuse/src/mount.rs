@@ -1,0 +1,186 @@
+//! Mounting and unmounting: by the kernel's calls as root, else by `fusermount3`.
+//!
+//! `fusermount3` is set-uid root; it mounts, and sends the connection's descriptor back through a socket whose number it
+//! finds in `_FUSE_COMMFD` (see its manual page). A mount that is dropped is detached, so that nothing dead remains.
+
+use std::ffi::CString;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, FdFlags};
+use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType};
+
+use crate::ExportError;
+
+const HELPER: &str = "fusermount3";
+
+/// A mounted file system.
+#[derive(Debug, Clone)]
+pub(crate) struct Mount {
+    path: PathBuf,
+    by_helper: bool,
+}
+
+/// Whether the mount is gone, still in use, or something else went wrong.
+#[derive(Debug)]
+pub(crate) enum Unmounted {
+    Gone,
+    Busy,
+    Failed(String),
+}
+
+/// Mounts on a folder and gives the connection.
+pub(crate) fn mount(path: &Path, payload_bytes: usize) -> Result<(OwnedFd, Mount), ExportError> {
+    let path = path.canonicalize().map_err(|error| unusable(path, &format!("{error}; make the folder first")))?;
+    if !path.is_dir() {
+        return Err(unusable(&path, "it is not a folder; name a folder to mount on"));
+    }
+    let (fd, by_helper) = if rustix::process::geteuid().is_root() {
+        (mount_as_root(&path, payload_bytes)?, false)
+    } else {
+        (mount_by_helper(&path, payload_bytes)?, true)
+    };
+    Ok((fd, Mount { path, by_helper }))
+}
+
+fn unusable(path: &Path, reason: &str) -> ExportError {
+    ExportError::Unusable { path: path.to_path_buf(), reason: reason.to_owned() }
+}
+
+fn refused(path: &Path, reason: impl ToString) -> ExportError {
+    ExportError::Mount { path: path.to_path_buf(), reason: reason.to_string() }
+}
+
+fn mount_as_root(path: &Path, payload_bytes: usize) -> Result<OwnedFd, ExportError> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let fd = rustix::fs::open("/dev/fuse", flags, Mode::empty()).map_err(|error| ExportError::NoFuse(error.into()))?;
+    let data = mount_data(fd.as_raw_fd(), payload_bytes);
+    let data = CString::new(data).map_err(|error| refused(path, error))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
+    rustix::mount::mount("iolab", path, "fuse.iolab", flags, data.as_c_str()).map_err(|error| refused(path, error))?;
+    Ok(fd)
+}
+
+/// The options of fuse(4). Others than root may look; what they may do, the kernel decides by the file's mode.
+fn mount_data(fd: i32, payload_bytes: usize) -> String {
+    format!(
+        "fd={fd},rootmode=40000,user_id={},group_id={},default_permissions,allow_other,max_read={payload_bytes}",
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    )
+}
+
+fn mount_by_helper(path: &Path, payload_bytes: usize) -> Result<OwnedFd, ExportError> {
+    let failed = |error: Errno| refused(path, error);
+    let (ours, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
+    // The helper inherits this end.
+    rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(failed)?;
+    let options = format!("fsname=iolab,subtype=iolab,default_permissions,max_read={payload_bytes}");
+    let done = Command::new(HELPER)
+        .args(["-o", &options, "--"])
+        .arg(path)
+        .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string())
+        .stdin(Stdio::null())
+        .output();
+    drop(theirs);
+    let done = done.map_err(|error| {
+        refused(path, format!("{HELPER}: {error}; without it only root can mount (Debian has it in the package fuse3)"))
+    })?;
+    if !done.status.success() {
+        return Err(refused(path, String::from_utf8_lossy(&done.stderr).trim()));
+    }
+    receive_descriptor(&ours).map_err(|error| refused(path, format!("{HELPER} sent no descriptor: {error}")))
+}
+
+fn receive_descriptor(socket: &OwnedFd) -> io::Result<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0u8; 1];
+    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let mut descriptors = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    descriptors.next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+impl Mount {
+    /// Unmounts unless somebody uses it. The server has to go on serving meanwhile: the kernel may ask it things.
+    pub(crate) fn unmount(&self) -> Unmounted {
+        if self.by_helper {
+            return match Command::new(HELPER).arg("-u").arg("--").arg(&self.path).stdin(Stdio::null()).output() {
+                Ok(done) if done.status.success() => Unmounted::Gone,
+                Ok(done) if String::from_utf8_lossy(&done.stderr).contains("busy") => Unmounted::Busy,
+                Ok(done) => Unmounted::Failed(String::from_utf8_lossy(&done.stderr).trim().to_owned()),
+                Err(error) => Unmounted::Failed(error.to_string()),
+            };
+        }
+        match rustix::mount::unmount(&self.path, UnmountFlags::NOFOLLOW) {
+            Ok(()) => Unmounted::Gone,
+            Err(Errno::BUSY) => Unmounted::Busy,
+            Err(error) => Unmounted::Failed(error.to_string()),
+        }
+    }
+
+    /// Takes the mount away from under its users, if it is there and nobody serves it any more.
+    fn detach_if_dead(&self) {
+        // A folder that answers is not ours, or not any more.
+        if !matches!(rustix::fs::statfs(&self.path), Err(Errno::NOTCONN | Errno::CONNABORTED)) {
+            return;
+        }
+        if self.by_helper {
+            let _ = Command::new(HELPER).args(["-u", "-z", "--"]).arg(&self.path).stderr(Stdio::null()).status();
+        } else {
+            let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
+        }
+    }
+}
+
+/// Detaches when the server ends; the connection has to be closed first.
+#[derive(Debug)]
+pub(crate) struct Mounted(pub(crate) Mount);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.0.detach_if_dead();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_folder_is_refused_with_advice() {
+        let missing = mount(Path::new("/nonexistent/folder"), 8192).unwrap_err().to_string();
+        assert!(missing.contains("make the folder first"), "{missing}");
+        let file = mount(Path::new("/proc/self/exe"), 8192).unwrap_err().to_string();
+        assert!(file.contains("name a folder"), "{file}");
+    }
+
+    #[test]
+    fn a_descriptor_comes_through_the_socket() {
+        use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+        use std::os::fd::AsFd;
+        let pair = rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+        let (ours, theirs) = pair.unwrap();
+        let (reading, writing) = rustix::pipe::pipe().unwrap();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let fds = [writing.as_fd()];
+        assert!(ancillary.push(SendAncillaryMessage::ScmRights(&fds)));
+        rustix::net::sendmsg(&theirs, &[io::IoSlice::new(b"x")], &mut ancillary, SendFlags::empty()).unwrap();
+        let received = receive_descriptor(&ours).unwrap();
+        rustix::io::write(&received, b"through").unwrap();
+        let mut bytes = [0; 16];
+        assert_eq!(rustix::io::read(&reading, &mut bytes), Ok(7));
+        drop(theirs);
+        assert!(receive_descriptor(&ours).is_err());
+    }
+}

@@ -1,0 +1,133 @@
+//! What a caller chooses about an export, and what it is told while the export runs.
+//!
+//! Plain data; checking it against the machine is the server's part.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use iolab_export::{Limits, Stop};
+
+use crate::possible_cpus::possible_cpus;
+
+/// How requests travel between the kernel and the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// io_uring where the kernel has it, reads and writes elsewhere.
+    Auto,
+    /// Reads and writes of `/dev/fuse`.
+    Classic,
+    /// FUSE over io_uring; an error where the kernel does not have it.
+    Uring,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Transport::Auto => "auto",
+            Transport::Classic => "classic",
+            Transport::Uring => "io_uring",
+        })
+    }
+}
+
+/// Something a user would want to know while the export runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// The file is there, and requests travel by this transport.
+    Serving {
+        /// The file.
+        path: PathBuf,
+        /// The transport in use, never `Auto`.
+        transport: Transport,
+    },
+    /// A stop was asked for, but the file is in use: it is served until it is unmounted, or until a second stop.
+    Busy,
+    /// A stop was asked for, and unmounting failed for this reason.
+    CannotUnmount(String),
+}
+
+/// Who is told of moments; may be called from another thread.
+pub type Observer = Arc<dyn Fn(&Moment) + Send + Sync>;
+
+/// How to export.
+#[derive(Clone)]
+pub struct Options {
+    /// The folder to mount on; has to exist.
+    pub mount_point: PathBuf,
+    /// The name of the file in it.
+    pub name: String,
+    /// How requests travel.
+    pub transport: Transport,
+    /// Requests in flight: per processor with io_uring, in all with the classic transport.
+    pub depth: usize,
+    /// The largest transfer, bytes; rounded up to whole pages, at least two of them.
+    pub transfer_bytes: usize,
+    /// The processor that serves, if it is to be only one. Wake-ups between processors cost more than a request.
+    pub cpu: Option<usize>,
+    /// How often to look for requests again before sleeping; 0 sleeps at once. Only useful with a processor to spare.
+    pub idle_looks: u32,
+    /// What the lane can do.
+    pub limits: Limits,
+    /// Asks the server to end. The first time it unmounts, if nobody uses the file; the second time it ends at once.
+    pub stop: Option<Arc<Stop>>,
+    /// Is told when the file is there.
+    pub observer: Option<Observer>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("mount_point", &self.mount_point)
+            .field("name", &self.name)
+            .field("transport", &self.transport)
+            .field("depth", &self.depth)
+            .field("transfer_bytes", &self.transfer_bytes)
+            .field("cpu", &self.cpu)
+            .field("idle_looks", &self.idle_looks)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The slots that an export needs: what to make the pool of, and how deep to open the lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolShape {
+    /// Number of slots, which is the lane's depth.
+    pub slots: usize,
+    /// Bytes of each.
+    pub slot_bytes: usize,
+}
+
+impl Options {
+    /// The usual: a file `name` below `mount_point`.
+    pub fn new(mount_point: impl Into<PathBuf>, name: impl Into<String>) -> Options {
+        Options {
+            mount_point: mount_point.into(),
+            name: name.into(),
+            transport: Transport::Auto,
+            depth: 32,
+            transfer_bytes: 128 << 10,
+            cpu: None,
+            idle_looks: 0,
+            limits: Limits::default(),
+            stop: None,
+            observer: None,
+        }
+    }
+
+    /// The slots that these options need on this machine.
+    pub fn pool_shape(&self) -> PoolShape {
+        let depth = self.depth.max(1);
+        // With io_uring each processor has its own requests, and one slot more receives what still comes by reads.
+        let slots = if self.transport == Transport::Classic { depth } else { depth * possible_cpus() + 1 };
+        let transfer_bytes = self.transfer_bytes.max(crate::abi::LEAST_BUFFER_BYTES);
+        PoolShape { slots, slot_bytes: iolab_export::slot_bytes(transfer_bytes) }
+    }
+
+    pub(crate) fn tell(&self, moment: &Moment) {
+        if let Some(observer) = &self.observer {
+            observer(moment);
+        }
+    }
+}

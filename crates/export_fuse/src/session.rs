@@ -1,0 +1,115 @@
+//! Requests on their way from a transport to the device and back, whatever the transport is.
+//!
+//! Remembers for every slot whose answer it will carry. Does not know how answers are sent.
+
+use iolab_clock::Clock;
+use iolab_engine::{Lane, Wait};
+use iolab_export::{Exporter, Finished, RequestKind};
+
+use crate::ExportError;
+use crate::abi::Body;
+use crate::channel::Message;
+use crate::dispatch::{Action, dispatch};
+use crate::tree::Tree;
+
+/// An answer that is ready: its body is the start of the slot's payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) slot: u16,
+    pub(crate) unique: u64,
+    /// 0 or a negative errno.
+    pub(crate) error: i32,
+    pub(crate) body_bytes: usize,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// The answer is ready.
+    Reply(Reply),
+    /// There will be one.
+    Started,
+    /// There will be none; the slot is free.
+    Silence,
+}
+
+/// The file system and its device.
+#[derive(Debug)]
+pub(crate) struct Session<'a, L: Lane> {
+    pub(crate) exporter: Exporter<'a, L>,
+    tree: Tree,
+    uniques: Box<[u64]>,
+    clock: Clock,
+    /// Rounds in which neither side had anything.
+    fruitless: u32,
+}
+
+/// So many looks at a lane that has nothing yet, and the server begins to sleep in it for moments instead.
+const PATIENCE_ROUNDS: u32 = 20_000;
+/// Such a moment: what a new request may have to wait while a slow operation is in flight.
+const MOMENT: Wait = Wait { at_least: 1, timeout_ns: 50_000 };
+
+impl<'a, L: Lane> Session<'a, L> {
+    pub(crate) fn new(exporter: Exporter<'a, L>, tree: Tree) -> Session<'a, L> {
+        let uniques = vec![0; exporter.slots()].into();
+        Session { exporter, tree, uniques, clock: Clock::monotonic(), fruitless: 0 }
+    }
+
+    /// Takes a message whose payload is in `slot`.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: u16, message: &Message) -> Taken {
+        let unique = message.header.unique;
+        let clock = &self.clock;
+        let now = || clock.unix_ns() / 1_000_000_000;
+        match dispatch(&mut self.tree, message, now, self.exporter.payload(slot)) {
+            Action::Start(request) => {
+                self.uniques[usize::from(slot)] = unique;
+                self.exporter.start(slot, request);
+                Taken::Started
+            }
+            Action::Reply(Ok(body_bytes)) => Taken::Reply(Reply { slot, unique, error: 0, body_bytes }),
+            Action::Reply(Err(errno)) => Taken::Reply(Reply { slot, unique, error: -errno, body_bytes: 0 }),
+            Action::Silence => Taken::Silence,
+        }
+    }
+
+    /// The next answer of the device.
+    #[inline]
+    pub(crate) fn next_reply(&mut self) -> Option<Reply> {
+        let Finished { slot, request, result } = self.exporter.next_finished()?;
+        let unique = self.uniques[usize::from(slot)];
+        if result < 0 {
+            return Some(Reply { slot, unique, error: result, body_bytes: 0 });
+        }
+        let body_bytes = match request.kind {
+            RequestKind::Read => result as usize,
+            // struct fuse_write_out
+            RequestKind::Write => {
+                Body::new(self.exporter.payload(slot)).u32(result as u32).u32(0).length().unwrap_or_default()
+            }
+            _ => 0,
+        };
+        Some(Reply { slot, unique, error: 0, body_bytes })
+    }
+
+    /// Lets the lane work. `arrived` says whether the kernel had something in this round.
+    #[inline]
+    pub(crate) fn advance(&mut self, arrived: bool) -> Result<(), ExportError> {
+        if !self.exporter.is_busy() {
+            self.fruitless = 0;
+            return Ok(());
+        }
+        self.fruitless = if arrived { 0 } else { self.fruitless.saturating_add(1) };
+        let wait = if self.fruitless > PATIENCE_ROUNDS { MOMENT } else { Wait::POLL };
+        Ok(self.exporter.advance(wait)?)
+    }
+
+    /// Waits until the lane has finished all it was given, so that its buffers are nobody's.
+    pub(crate) fn drain(&mut self) -> Result<(), ExportError> {
+        while self.exporter.is_busy() {
+            self.exporter.advance(Wait { at_least: 1, timeout_ns: u64::MAX })?;
+        }
+        while self.exporter.next_finished().is_some() {}
+        Ok(())
+    }
+}

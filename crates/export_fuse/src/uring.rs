@@ -1,0 +1,308 @@
+//! FUSE over io_uring: the kernel puts requests into buffers that were registered for them.
+//!
+//! ```text
+//!  one entry = one slot:   header area, 288 bytes              payload: the slot itself
+//!                          | in/out 128 | args 128 | ring 32 |  | data of WRITE, answer of READ, … |
+//!
+//!  REGISTER entry ─▶ (request arrives) completion ─▶ lane ─▶ COMMIT_AND_FETCH ─▶ completion …
+//! ```
+//!
+//! Every processor has a queue, from which the kernel takes the entries for requests made there; all queues are served
+//! by one ring on one thread, the lane's. The kernel begins to use them when each has an entry. FORGET and INTERRUPT
+//! still come by reads of `/dev/fuse`, and so does what was sent before the queues were ready.
+//! See `Documentation/filesystems/fuse/fuse-io-uring.rst` and `include/uapi/linux/fuse.h`.
+//!
+//! Unsafe: tells the kernel where headers and payloads are. It touches them only while this thread is inside
+//! [`CommandRing::enter`], so they are safe to free once the ring is not entered any more.
+#![allow(unsafe_code)] // island: addresses of headers and payloads for the kernel
+
+use std::os::fd::{AsRawFd, RawFd};
+
+use iolab_engine::Lane;
+use iolab_export::{Command, CommandRing, Event};
+use iolab_memory::{Backing, SlotPool};
+
+use crate::abi::{InHeader, out_header, u32_at, u64_at};
+use crate::channel::{Channel, Message, Received};
+use crate::options::Moment;
+use crate::possible_cpus::possible_cpus;
+use crate::session::{Reply, Session, Taken};
+use crate::unmounter::Unmounter;
+use crate::{ExportError, Options};
+
+/// `struct fuse_uring_req_header`: in/out, arguments, and `struct fuse_uring_ent_in_out`.
+const HEADER_BYTES: usize = 288;
+const ARGS_AT: usize = 128;
+const COMMIT_ID_AT: usize = 256 + 8;
+const PAYLOAD_BYTES_AT: usize = 256 + 16;
+/// Headers stand on cache lines of their own.
+const HEADER_STRIDE: usize = 320;
+
+/// `enum fuse_uring_cmd`.
+const REGISTER: u32 = 1;
+const COMMIT_AND_FETCH: u32 = 2;
+
+const DEVICE_TOKEN: u64 = 1 << 32;
+const STOP_TOKEN: u64 = 2 << 32;
+
+/// The entries, one per slot but the last.
+struct Entries {
+    ring: CommandRing,
+    headers: SlotPool,
+    /// Header and payload of each entry as `struct iovec`: address, length.
+    vectors: Box<[[u64; 4]]>,
+    fd: RawFd,
+    queues: u16,
+    rest_slot: u16,
+    /// Entries the kernel has not given up.
+    alive: usize,
+}
+
+/// `struct fuse_uring_cmd_req`.
+fn command_data(commit_id: u64, queue: u16) -> [u8; 80] {
+    let mut data = [0; 80];
+    data[8..16].copy_from_slice(&commit_id.to_ne_bytes());
+    data[16..18].copy_from_slice(&queue.to_ne_bytes());
+    data
+}
+
+impl Entries {
+    fn new<L: Lane>(channel: &Channel, session: &Session<'_, L>) -> Result<Entries, ExportError> {
+        let queues = possible_cpus();
+        let count = (session.exporter.slots() - 1) / queues * queues;
+        let ring = CommandRing::new(count + 8).map_err(|error| ExportError::NoUring(format!("no ring: {error}")))?;
+        let headers = SlotPool::new(1, count * HEADER_STRIDE, 0, &Backing::Anonymous)
+            .map_err(|error| ExportError::NoUring(format!("{}: {}", error.message, error.source)))?;
+        let first = headers.view().slot_ptr(0) as u64;
+        let payload_bytes = session.exporter.payload_bytes() as u64;
+        let vector = |slot: usize| {
+            let header = first + (slot * HEADER_STRIDE) as u64;
+            [header, HEADER_BYTES as u64, session.exporter.payload_address(slot as u16), payload_bytes]
+        };
+        let vectors = (0..count).map(vector).collect();
+        let fd = channel.fd.as_raw_fd();
+        let rest_slot = (session.exporter.slots() - 1) as u16;
+        Ok(Entries { ring, headers, vectors, fd, queues: queues as u16, rest_slot, alive: 0 })
+    }
+
+    /// The slot that is no entry.
+    #[inline]
+    fn rest_slot(&self) -> u16 {
+        self.rest_slot
+    }
+
+    fn header(&mut self, slot: u16) -> &mut [u8] {
+        let start = usize::from(slot) * HEADER_STRIDE;
+        &mut self.headers.slot_mut(0)[start..start + HEADER_BYTES]
+    }
+
+    /// Offers every entry to the kernel.
+    fn register(&mut self) -> Result<(), ExportError> {
+        for slot in 0..self.vectors.len() {
+            let command = Command {
+                fd: self.fd,
+                operation: REGISTER,
+                address: self.vectors[slot].as_ptr() as u64,
+                length: 2,
+                data: command_data(0, slot as u16 % self.queues),
+                token: slot as u64,
+            };
+            // SAFETY: vectors, headers and payloads live as long as the ring is entered: the first two are owned
+            // beside it, the payloads by the pool that the session borrows.
+            unsafe { self.ring.push(&command) }.map_err(ring_failed)?;
+            self.alive += 1;
+        }
+        self.ring.enter(0).map_err(ring_failed)
+    }
+
+    /// Answers the request in a slot, and offers the slot for the next.
+    #[inline]
+    fn commit(&mut self, reply: &Reply) -> Result<(), ExportError> {
+        let header = self.header(reply.slot);
+        let commit_id = u64_at(header, COMMIT_ID_AT).unwrap_or_default();
+        header[..16].copy_from_slice(&out_header(reply.unique, reply.error, reply.body_bytes));
+        header[PAYLOAD_BYTES_AT..PAYLOAD_BYTES_AT + 4].copy_from_slice(&(reply.body_bytes as u32).to_ne_bytes());
+        let command = Command {
+            fd: self.fd,
+            operation: COMMIT_AND_FETCH,
+            address: 0,
+            length: 0,
+            data: command_data(commit_id, reply.slot % self.queues),
+            token: u64::from(reply.slot),
+        };
+        // SAFETY: the command has no address of its own; the entry's were promised when it was registered.
+        unsafe { self.ring.push(&command) }.map_err(ring_failed)
+    }
+
+    /// The request that has arrived in a slot; `None` if it makes no sense.
+    #[inline]
+    fn arrived<L: Lane>(&mut self, slot: u16, session: &mut Session<'_, L>, message: &mut Message) -> Option<()> {
+        let header = self.header(slot);
+        let payload_bytes = u32_at(header, PAYLOAD_BYTES_AT)? as usize;
+        let parsed = InHeader::parse(header)?;
+        let payload = session.exporter.payload(slot).get(..payload_bytes)?;
+        message.assemble(parsed, &header[ARGS_AT..COMMIT_ID_AT - 8], payload);
+        Some(())
+    }
+}
+
+fn ring_failed(error: std::io::Error) -> ExportError {
+    ExportError::Connection("io_uring_enter", error)
+}
+
+/// What a round found out.
+#[derive(Default)]
+struct Round {
+    arrived: bool,
+    ended: bool,
+    stopped: bool,
+}
+
+/// Serves until the connection ends or the user wants no more.
+pub(crate) fn serve<L: Lane>(
+    channel: &Channel,
+    session: &mut Session<'_, L>,
+    options: &Options,
+    (unmounter, serving): (&mut Unmounter<'_>, &Moment),
+) -> Result<(), ExportError> {
+    let mut entries = Entries::new(channel, session)?;
+    entries.register()?;
+    entries.ring.watch(entries.fd, DEVICE_TOKEN).map_err(ring_failed)?;
+    watch_stop(&mut entries, options)?;
+    options.tell(serving);
+    let mut message = Message::EMPTY;
+    let mut ended = false;
+    loop {
+        let mut round = Round::default();
+        while let Some(event) = entries.ring.next_event() {
+            round.arrived = true;
+            on_event(&mut entries, session, (channel, event), &mut message, &mut round)?;
+        }
+        if round.stopped {
+            if crate::serve::stop_raised(options) && unmounter.stop()? {
+                return Ok(());
+            }
+            watch_stop(&mut entries, options)?;
+        }
+        session.advance(round.arrived)?;
+        while let Some(reply) = session.next_reply() {
+            if reply.slot == entries.rest_slot() {
+                reply_by_write(session, channel, &reply)?;
+                round.ended |= !receive_rest(&mut entries, session, channel, &mut message)?;
+            } else {
+                entries.commit(&reply)?;
+            }
+        }
+        ended |= round.ended;
+        if (ended || entries.alive == 0) && !session.exporter.is_busy() {
+            return Ok(());
+        }
+        wait(&mut entries.ring, session.exporter.is_busy(), options)?;
+    }
+}
+
+/// Enters the ring: without waiting while the lane is busy, and only if there is something to do there.
+#[inline]
+fn wait(ring: &mut CommandRing, busy: bool, options: &Options) -> Result<(), ExportError> {
+    if busy {
+        return if ring.has_work() { ring.enter(0).map_err(ring_failed) } else { Ok(()) };
+    }
+    if options.idle_looks > 0 {
+        if ring.has_work() {
+            ring.enter(0).map_err(ring_failed)?;
+        }
+        for _ in 0..options.idle_looks {
+            if ring.has_work() {
+                return ring.enter(0).map_err(ring_failed);
+            }
+            std::hint::spin_loop();
+        }
+    }
+    ring.enter(1).map_err(ring_failed)
+}
+
+fn watch_stop(entries: &mut Entries, options: &Options) -> Result<(), ExportError> {
+    match &options.stop {
+        Some(stop) => entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed),
+        None => Ok(()),
+    }
+}
+
+fn on_event<L: Lane>(
+    entries: &mut Entries,
+    session: &mut Session<'_, L>,
+    (channel, event): (&Channel, Event),
+    message: &mut Message,
+    round: &mut Round,
+) -> Result<(), ExportError> {
+    match event.token {
+        STOP_TOKEN => round.stopped = true,
+        DEVICE_TOKEN => {
+            round.ended |= !receive_rest(entries, session, channel, message)?;
+        }
+        slot if event.result < 0 => {
+            entries.alive -= 1;
+            given_up(slot, event.result)?;
+        }
+        slot => {
+            let slot = slot as u16;
+            if entries.arrived(slot, session, message).is_none() {
+                return Err(ExportError::Protocol(format!("the request in entry {slot} is longer than the entry")));
+            }
+            match session.take(slot, message) {
+                Taken::Started => {}
+                Taken::Reply(reply) => entries.commit(&reply)?,
+                // Requests without answers come by reads; one that came here gives its entry back all the same.
+                Taken::Silence => {
+                    let unique = message.header.unique;
+                    entries.commit(&Reply { slot, unique, error: 0, body_bytes: 0 })?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The kernel gave an entry up: the connection ends, or the entry was refused.
+fn given_up(slot: u64, result: i32) -> Result<(), ExportError> {
+    match -result {
+        libc::ENOTCONN | libc::ECONNABORTED | libc::ENODEV | libc::ECANCELED => Ok(()),
+        // The request was taken back while it was being answered.
+        libc::ENOENT => Ok(()),
+        errno => {
+            let reason = std::io::Error::from_raw_os_error(errno);
+            Err(ExportError::NoUring(format!("the kernel refused entry {slot}: {reason}")))
+        }
+    }
+}
+
+/// Reads what still comes by `/dev/fuse`, through the last slot, until that is in use or there is no more; then waits
+/// for more. False when the connection has ended.
+fn receive_rest<L: Lane>(
+    entries: &mut Entries,
+    session: &mut Session<'_, L>,
+    channel: &Channel,
+    message: &mut Message,
+) -> Result<bool, ExportError> {
+    let slot = entries.rest_slot();
+    loop {
+        match channel.receive(message, session.exporter.payload(slot))? {
+            Received::End => return Ok(false),
+            Received::Nothing => {
+                entries.ring.watch(entries.fd, DEVICE_TOKEN).map_err(ring_failed)?;
+                return Ok(true);
+            }
+            Received::Message => {}
+        }
+        match session.take(slot, message) {
+            Taken::Silence => {}
+            Taken::Reply(reply) => reply_by_write(session, channel, &reply)?,
+            // Its answer brings the reading on again.
+            Taken::Started => return Ok(true),
+        }
+    }
+}
+
+fn reply_by_write<L: Lane>(session: &mut Session<'_, L>, channel: &Channel, reply: &Reply) -> Result<(), ExportError> {
+    channel.reply(reply.unique, reply.error, &session.exporter.payload(reply.slot)[..reply.body_bytes])
+}

@@ -1,0 +1,142 @@
+//! Loads in virtual time: what a drive would measure, in as long as it takes to compute.
+//!
+//! Guarantees: the same seed gives the same numbers. Deliberately not here: drawing, and any load that a job file
+//! could describe: this is for curves that would take a real drive days.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::model::Model;
+use crate::request::{Request, Verdict};
+
+/// A host that keeps so many commands outstanding, in one queue: a command that finds no room stalls those behind it.
+#[derive(Debug, Clone)]
+pub struct ClosedLoop {
+    depth: usize,
+    now_ns: u64,
+    outstanding: BinaryHeap<Reverse<u64>>,
+}
+
+impl ClosedLoop {
+    /// Starts at `now_ns` with nothing outstanding. A depth of 0 counts as 1.
+    pub fn new(depth: usize, now_ns: u64) -> Self {
+        Self { depth: depth.max(1), now_ns, outstanding: BinaryHeap::new() }
+    }
+
+    /// Issues a command as soon as the depth and the drive's buffer allow. Returns when it was accepted and when it
+    /// completes.
+    pub fn issue(&mut self, drive: &mut Model, request: &Request) -> (u64, u64) {
+        while self.outstanding.len() >= self.depth {
+            self.complete_one();
+        }
+        loop {
+            match drive.schedule(self.now_ns, request) {
+                Verdict::At(target_ns) => {
+                    self.outstanding.push(Reverse(target_ns));
+                    return (self.now_ns, target_ns);
+                }
+                Verdict::Retry { not_before_ns } => match self.outstanding.peek() {
+                    Some(Reverse(at_ns)) if *at_ns <= not_before_ns => self.complete_one(),
+                    _ => self.now_ns = self.now_ns.max(not_before_ns),
+                },
+            }
+        }
+    }
+
+    /// Waits for everything. Returns the time then.
+    pub fn drain(&mut self) -> u64 {
+        while !self.outstanding.is_empty() {
+            self.complete_one();
+        }
+        self.now_ns
+    }
+
+    /// The time of the last event.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn complete_one(&mut self) {
+        if let Some(Reverse(at_ns)) = self.outstanding.pop() {
+            self.now_ns = self.now_ns.max(at_ns);
+        }
+    }
+}
+
+/// Reproducible numbers: the SplitMix64 sequence (Steele, Lea and Flood, OOPSLA '14).
+#[derive(Debug, Clone)]
+pub struct Seeded(u64);
+
+impl Seeded {
+    /// A sequence.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number, below `bound` (which is not 0).
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        // The high half of the product: no division, and a bias below 2^-32 for any size of a drive.
+        ((u128::from(mixed) * u128::from(bound)) >> 64) as u64
+    }
+}
+
+/// A stretch of a drive's life.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurvePoint {
+    /// Host bytes written since the drive was fresh, in multiples of its visible capacity.
+    pub drive_writes: f64,
+    /// Time since the drive was fresh, in seconds.
+    pub seconds: f64,
+    /// Writes per second in this stretch.
+    pub iops: f64,
+    /// Flash written per host written in this stretch.
+    pub write_amplification: f64,
+    /// Free lines at its end.
+    pub free_lines: u64,
+}
+
+/// How a drive is overwritten for a curve.
+#[derive(Debug, Clone, Copy)]
+pub struct Overwriting {
+    /// Commands outstanding.
+    pub depth: usize,
+    /// Size of a write in bytes; aligned to it.
+    pub write_bytes: u64,
+    /// How many times the visible capacity is written.
+    pub drive_writes: u64,
+    /// Points for each time the capacity is written.
+    pub points_per_drive_write: u64,
+    /// Of the places that are written.
+    pub seed: u64,
+}
+
+/// Writes a fresh drive at random, uniformly over all it shows, and gives the curve from fresh to steady.
+pub fn overwrite_at_random(drive: &mut Model, how: &Overwriting, mut point: impl FnMut(CurvePoint)) {
+    let visible = drive.visible_bytes();
+    let places = (visible / how.write_bytes.max(1)).max(1);
+    let per_point = (places / how.points_per_drive_write.max(1)).max(1);
+    let mut host = ClosedLoop::new(how.depth, 0);
+    let mut random = Seeded::new(how.seed);
+    let (mut before, mut started_ns) = (drive.statistics(), 0);
+    let points = how.drive_writes.saturating_mul(places) / per_point;
+    for _ in 0..points {
+        for _ in 0..per_point {
+            host.issue(drive, &Request::write(random.below(places) * how.write_bytes, how.write_bytes));
+        }
+        let (now, now_ns) = (drive.statistics(), host.now_ns());
+        let stretch = now.since(&before);
+        point(CurvePoint {
+            drive_writes: now.host_written_bytes as f64 / visible as f64,
+            seconds: now_ns as f64 / 1e9,
+            iops: per_point as f64 * 1e9 / (now_ns - started_ns).max(1) as f64,
+            write_amplification: stretch.write_amplification().unwrap_or(1.0),
+            free_lines: now.free_lines,
+        });
+        (before, started_ns) = (now, now_ns);
+    }
+}
