@@ -17,6 +17,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-recording", 3),
     ("iolab-jobfile", 3),
     ("iolab-file-calls", 3),
+    ("iolab-vfio", 3),
     ("iolab-workload", 4),
     ("iolab-measure", 4),
     ("iolab-observe", 4),
