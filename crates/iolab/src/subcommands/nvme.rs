@@ -7,7 +7,8 @@ use iolab_engine_nvme::{DeviceName, Opened, Place, open};
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{Controller, DmaSlice, Namespace, QueueOptions, QueuePair, Submit};
 use iolab_nvme_spec::FromBytes;
-use iolab_nvme_spec::log::{LogPage, SmartLog};
+use iolab_nvme_spec::log::{HealthLog, LogPage};
+use iolab_observe::{System, WriteTarget};
 use iolab_vfio::{PciAddress, Sysfs};
 
 use crate::arguments::NvmeAction;
@@ -115,12 +116,12 @@ fn identify(device: &str) -> Result<String, Failure> {
 fn smart(device: &str) -> Result<String, Failure> {
     let (_, opened) = opened(device)?;
     let mut bytes = [0; 512];
-    opened.controller.log_page(LogPage::SMART, u32::MAX, true, &mut bytes).map_err(failed)?;
-    let log = SmartLog::read_from_bytes(&bytes[..]).map_err(|_| failed("the log page has another size"))?;
+    opened.controller.log_page(LogPage::HEALTH, u32::MAX, true, &mut bytes).map_err(failed)?;
+    let log = HealthLog::read_from_bytes(&bytes[..]).map_err(|_| failed("the log page has another size"))?;
     Ok(smart_text(&log))
 }
 
-fn smart_text(log: &SmartLog) -> String {
+fn smart_text(log: &HealthLog) -> String {
     let kelvins = i32::from(log.composite_temperature.get());
     let mut text = format!("temperature          {} C\n", kelvins - 273);
     let rows: [(&str, u128, &str); 12] = [
@@ -250,11 +251,14 @@ fn bind(address: &str, restore: bool, force: bool) -> Result<String, Failure> {
         let driver = sysfs.restore(parsed).map_err(failed)?;
         return Ok(format!("{parsed} belongs to {}\n", driver.as_deref().unwrap_or("no driver")));
     }
-    let bound = sysfs.bind(parsed, &in_use, force).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
-    Ok(format!("{bound}\nTo give it back: iolab nvme bind {parsed} --restore\n"))
+    let bound = sysfs.bind(parsed, in_use, force).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
+    let before = bound.previous.as_deref().unwrap_or("no driver");
+    Ok(format!("{parsed} belongs to vfio-pci now (before: {before}). To give it back: iolab nvme bind {parsed} --restore\n"))
 }
 
 /// Why a disk of the kernel must not vanish.
 fn in_use(disk: &str) -> Vec<String> {
-    crate::safety::dangers_of(std::path::Path::new("/dev").join(disk).as_path())
+    let path = std::path::Path::new("/dev").join(disk);
+    let hazards = System::live().hazards(WriteTarget { path: &path, generated: false });
+    hazards.iter().map(ToString::to_string).collect()
 }
