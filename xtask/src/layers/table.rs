@@ -18,6 +18,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-jobfile", 3),
     ("iolab-file-calls", 3),
     ("iolab-vfio", 3),
+    ("iolab-virtual-ssd", 3),
     ("iolab-workload", 4),
     ("iolab-device-server", 4),
     ("iolab-measure", 4),

@@ -1,0 +1,271 @@
+//! The keys of a configuration: one table with the name, the meaning and the setter of each.
+
+use iolab_units::{KbBase, parse_bytes};
+
+use super::{Config, ConfigError};
+use crate::fault::Fault;
+use crate::media::MediaKind;
+use crate::zones::ZoneLayout;
+
+type Setter = fn(&mut Config, &'static str, &str) -> Result<(), ConfigError>;
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub values: &'static str,
+    /// What it means.
+    pub help: &'static str,
+    set: Setter,
+}
+
+/// All keys of the device itself.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "size",
+        values: "bytes",
+        help: "size of each namespace",
+        set: |config, key, text| {
+            config.size_bytes = bytes(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "namespaces",
+        values: "count",
+        help: "how many namespaces",
+        set: |config, key, text| {
+            config.namespaces = number(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "lba",
+        values: "512|4096",
+        help: "bytes of a block",
+        set: |config, key, text| {
+            config.lba_bytes = bytes(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "media",
+        values: "ram|null|file:PATH",
+        help: "what keeps the blocks",
+        set: |config, key, text| {
+            config.media = media(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "zoned",
+        values: "yes|no",
+        help: "zones that are written in order",
+        set: |config, key, text| {
+            config.zones = if yes_no(key, text)? { Some(*zones(config)) } else { None };
+            Ok(())
+        },
+    },
+    Key {
+        name: "zone_size",
+        values: "bytes",
+        help: "size of a zone (zoned)",
+        set: |config, key, text| {
+            let bytes = bytes(key, text)?;
+            let zones = zones(config);
+            (zones.zone_bytes, zones.capacity_bytes) = (bytes, bytes);
+            Ok(())
+        },
+    },
+    Key {
+        name: "zone_capacity",
+        values: "bytes",
+        help: "what of a zone can be written (after zone_size)",
+        set: |config, key, text| {
+            zones(config).capacity_bytes = bytes(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "max_open",
+        values: "count",
+        help: "most open zones, 0 for no limit",
+        set: |config, key, text| {
+            zones(config).max_open = number(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "max_active",
+        values: "count",
+        help: "most active zones, 0 for no limit",
+        set: |config, key, text| {
+            zones(config).max_active = number(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "mdts",
+        values: "bytes",
+        help: "most bytes of a command, 0 for no limit",
+        set: |config, key, text| {
+            config.most_bytes = bytes(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "queues",
+        values: "count",
+        help: "most pairs of I/O queues",
+        set: |config, key, text| {
+            config.queue_pairs = number(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "queue_entries",
+        values: "count",
+        help: "most entries of a queue",
+        set: |config, key, text| {
+            config.queue_entries = number(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "fault",
+        values: "KIND[:NAME=VALUE,...]",
+        help: "something that goes wrong; may be given again",
+        set: |config, _, text| {
+            config.faults.push(text.parse::<Fault>()?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "seed",
+        values: "number",
+        help: "makes identifiers",
+        set: |config, key, text| {
+            config.seed = number(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "serial",
+        values: "text",
+        help: "serial number",
+        set: |config, _, text| {
+            text.clone_into(&mut config.serial);
+            Ok(())
+        },
+    },
+];
+
+impl Config {
+    /// Makes a configuration from words that are separated by white space.
+    pub fn parse(text: &str) -> Result<Config, ConfigError> {
+        let mut config = Config::default();
+        for word in text.split_whitespace() {
+            let (key, value) =
+                word.split_once('=').ok_or_else(|| ConfigError::NotKeyValue { word: word.to_owned() })?;
+            config.set(key, value)?;
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Sets one key. What values mean together is checked by [`Config::check`].
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        match KEYS.iter().find(|known| known.name == key) {
+            Some(known) => (known.set)(self, known.name, value),
+            None => Err(ConfigError::UnknownKey { key: key.to_owned(), near: nearest(key) }),
+        }
+    }
+}
+
+fn nearest(key: &str) -> Option<&'static str> {
+    let near = KEYS.iter().map(|known| (strsim::damerau_levenshtein(key, known.name), known.name));
+    near.min().filter(|(distance, name)| *distance <= name.len().div_ceil(3)).map(|(_, name)| name)
+}
+
+fn zones(config: &mut Config) -> &mut ZoneLayout {
+    const DEFAULT_ZONE: u64 = 64 << 20;
+    let layout = ZoneLayout { zone_bytes: DEFAULT_ZONE, capacity_bytes: DEFAULT_ZONE, max_open: 0, max_active: 0 };
+    config.zones.get_or_insert(layout)
+}
+
+fn bytes(key: &'static str, text: &str) -> Result<u64, ConfigError> {
+    parse_bytes(text, KbBase::K1024).map_err(|error| ConfigError::BadValue { key, reason: error.to_string() })
+}
+
+fn number<T: std::str::FromStr>(key: &'static str, text: &str) -> Result<T, ConfigError> {
+    let refused = |_| ConfigError::BadValue { key, reason: format!("`{text}` is not a number that fits") };
+    text.parse().map_err(refused)
+}
+
+fn yes_no(key: &'static str, text: &str) -> Result<bool, ConfigError> {
+    match text {
+        "yes" | "1" | "on" | "true" => Ok(true),
+        "no" | "0" | "off" | "false" => Ok(false),
+        _ => Err(ConfigError::BadValue { key, reason: format!("`{text}` is neither yes nor no") }),
+    }
+}
+
+fn media(key: &'static str, text: &str) -> Result<MediaKind, ConfigError> {
+    match text.split_once(':') {
+        Some(("file", path)) if !path.is_empty() => Ok(MediaKind::File(path.into())),
+        None if text == "ram" => Ok(MediaKind::Memory),
+        None if text == "null" => Ok(MediaKind::Null),
+        _ => Err(ConfigError::BadValue { key, reason: format!("`{text}` is not ram, null or file:PATH") }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_set_what_they_name() {
+        let text = "size=8M lba=4k namespaces=3 media=file:/tmp/a:b queues=5 mdts=0 serial=X9 zone_size=1m \
+                    zone_capacity=768k max_active=7 max_open=3 fault=timeout:times=2";
+        let config = Config::parse(text).unwrap();
+        assert_eq!((config.size_bytes, config.lba_bytes, config.namespaces), (8 << 20, 4096, 3));
+        assert_eq!(config.media, MediaKind::File("/tmp/a:b".into()));
+        let zones = ZoneLayout { zone_bytes: 1 << 20, capacity_bytes: 768 << 10, max_open: 3, max_active: 7 };
+        assert_eq!(config.zones, Some(zones));
+        assert_eq!((config.faults.len(), config.queue_pairs, config.most_bytes), (1, 5, 0));
+        assert_eq!(Config::parse("").unwrap(), Config::default());
+        assert_eq!(Config::parse("zoned=yes zoned=no").unwrap().zones, None);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_key() {
+        let cases = [
+            ("siez=4k", "did you mean `size`?"),
+            ("zzzzzzzzzzzzzzz=1", "there is no device parameter"),
+            ("size", "is not key=value"),
+            ("size=0", "size:"),
+            ("size=5000", "size:"),
+            ("lba=1024", "lba:"),
+            ("namespaces=0", "namespaces:"),
+            ("namespaces=-1", "namespaces:"),
+            ("queues=65", "queues:"),
+            ("queue_entries=1", "queue_entries:"),
+            ("mdts=5000", "mdts:"),
+            ("media=disk", "media:"),
+            ("media=file:", "media:"),
+            ("zoned=maybe", "zoned:"),
+            ("zone_size=3M", "whole zones"),
+            ("zone_size=1M zone_capacity=2M", "zone_capacity:"),
+            ("zoned=yes max_active=2", "max_open:"),
+            ("serial=1234567890123456789012", "serial:"),
+            ("fault=tiemout", "did you mean `timeout`"),
+            ("size=8E namespaces=256", "size:"),
+        ];
+        for (text, expected) in cases {
+            let message = Config::parse(text).unwrap_err().to_string();
+            assert!(message.contains(expected), "{text}: {message}");
+        }
+    }
+}

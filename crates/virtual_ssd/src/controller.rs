@@ -1,0 +1,266 @@
+//! One controller: life cycle, admin queue, and the dispatchers of its I/O queues.
+//!
+//! ```text
+//!             CC.EN=1                        CC.SHN
+//!  disabled ──────────▶ ready (CSTS.RDY=1) ──────────▶ shut down (CSTS.SHST=2)
+//!     ▲                   │  │ a queue is unreachable      │
+//!     │     CC.EN=0       │  ▼                             │
+//!     └── stopping ◀──────┴ failed (CSTS.CFS=1) ◀──────────┘
+//! ```
+//!
+//! The host's side is memory: the controller looks at CC, the doorbells and a few other words in every
+//! [`Controller::poll`]. With dispatchers of its own ([`Controller::inline`]) one poll does everything; otherwise
+//! ([`Controller::with_dispatchers`]) other threads poll the dispatchers, and this one only the admin queue.
+//!
+//! Guarantees: CSTS.RDY falls only after every dispatcher has let go of its queues; nothing that a host writes makes
+//! the controller do more than set CSTS.CFS. Deliberately not here: I/O commands.
+
+mod admin_queue;
+mod life_cycle;
+mod shared;
+
+use std::sync::Arc;
+
+use iolab_nvme_spec::registers::{Capabilities, ControllerConfiguration, SUBSYSTEM_RESET, Version};
+use iolab_pci_device::{HostMemory, InterruptTable, SharedBytes};
+
+pub(crate) use shared::{ControllerShared, ERROR_LOG_ENTRIES, Notice};
+
+use crate::admin::{Events, Features};
+use crate::dispatcher::{Dispatcher, Order};
+use crate::mailbox::Mailbox;
+use crate::namespace::MOST_CONTROLLERS;
+use crate::registers::{Identity, REGISTER_BYTES, Registers};
+use crate::subsystem::Subsystem;
+use crate::transfer::Piece;
+use admin_queue::AdminQueue;
+use life_cycle::State;
+
+/// What connects a controller to its host.
+#[derive(Debug)]
+pub struct Wiring<M> {
+    /// Memory of [`REGISTER_BYTES`], which the host writes.
+    pub registers: SharedBytes,
+    /// Vectors that the host waits for.
+    pub interrupts: InterruptTable,
+    /// The host's memory.
+    pub memory: M,
+}
+
+/// A controller could not be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ControllerError {
+    /// The subsystem has as many as it can have.
+    #[error("the subsystem has {MOST_CONTROLLERS} controllers already: end one")]
+    TooMany,
+    /// Memory that is too small for the registers.
+    #[error("registers need {REGISTER_BYTES} bytes of memory")]
+    FewRegisters,
+    /// A controller without dispatchers.
+    #[error("a controller needs a dispatcher: ask for one or more")]
+    NoDispatcher,
+}
+
+/// One controller of a subsystem.
+#[derive(Debug)]
+pub struct Controller<M> {
+    pub(crate) subsystem: Arc<Subsystem>,
+    pub(crate) shared: Arc<ControllerShared>,
+    pub(crate) memory: M,
+    pub(crate) features: Features,
+    pub(crate) events: Events,
+    pub(crate) queues: QueueTable,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) now_ns: u64,
+    state: State,
+    configuration: ControllerConfiguration,
+    admin: Option<AdminQueue>,
+    generation: u64,
+    orders: Vec<Arc<Mailbox<Order>>>,
+    inline: Vec<Dispatcher<M>>,
+    tokens: u32,
+    keep_alive_ns: u64,
+}
+
+/// Which I/O queues exist: what Create and Delete need to know.
+#[derive(Debug, Default)]
+pub(crate) struct QueueTable {
+    /// By identifier less one: the completion queue of a submission queue.
+    pub(crate) submissions: Vec<Option<u16>>,
+    /// By identifier less one: whether a completion queue exists.
+    pub(crate) completions: Vec<bool>,
+}
+
+impl<M: HostMemory + Clone> Controller<M> {
+    /// A controller that does everything in the thread that polls it.
+    pub fn inline(subsystem: &Arc<Subsystem>, wiring: Wiring<M>) -> Result<Controller<M>, ControllerError> {
+        let (mut controller, dispatchers) = Controller::with_dispatchers(subsystem, wiring, 1)?;
+        controller.inline = dispatchers;
+        Ok(controller)
+    }
+
+    /// A controller whose I/O queues are spread over `count` dispatchers, each to be polled by a thread.
+    pub fn with_dispatchers(
+        subsystem: &Arc<Subsystem>,
+        wiring: Wiring<M>,
+        count: usize,
+    ) -> Result<(Controller<M>, Vec<Dispatcher<M>>), ControllerError> {
+        if count == 0 {
+            return Err(ControllerError::NoDispatcher);
+        }
+        let Wiring { registers, interrupts, memory } = wiring;
+        let registers = Registers::new(registers).ok_or(ControllerError::FewRegisters)?;
+        registers.initialise(identity(subsystem), false);
+        registers.set_status(iolab_nvme_spec::registers::ControllerStatus(0));
+        let make = |id| Arc::new(ControllerShared::new(id, registers, interrupts));
+        let shared = subsystem.register(make).ok_or(ControllerError::TooMany)?;
+        let orders: Vec<Arc<Mailbox<Order>>> = (0..count).map(|_| Arc::default()).collect();
+        let dispatchers = orders.iter().map(|orders| {
+            Dispatcher::new(Arc::clone(&shared), Arc::clone(subsystem), Arc::clone(orders), memory.clone())
+        });
+        let dispatchers = dispatchers.collect();
+        let pairs = subsystem.config.queue_pairs;
+        let controller = Controller {
+            features: Features::new(pairs),
+            events: Events::default(),
+            queues: QueueTable::new(pairs),
+            pieces: Vec::new(),
+            now_ns: 0,
+            state: State::Disabled,
+            configuration: ControllerConfiguration(0),
+            admin: None,
+            generation: memory.generation(),
+            orders,
+            inline: Vec::new(),
+            tokens: 0,
+            keep_alive_ns: 0,
+            subsystem: Arc::clone(subsystem),
+            shared,
+            memory,
+        };
+        Ok((controller, dispatchers))
+    }
+}
+
+impl<M: HostMemory> Controller<M> {
+    /// Does what can be done now; whether there was anything.
+    #[inline]
+    pub fn poll(&mut self, now_ns: u64) -> bool {
+        self.now_ns = now_ns;
+        let mut worked = self.poll_control();
+        for dispatcher in &mut self.inline {
+            worked |= dispatcher.poll(now_ns);
+        }
+        // What a dispatcher has reported is acted upon at once, so that one poll can finish an admin command.
+        if self.shared.inbox.has_mail() {
+            self.hear_all();
+        }
+        worked
+    }
+
+    fn poll_control(&mut self) -> bool {
+        let registers = &self.shared.registers;
+        if registers.is_gone() {
+            return false;
+        }
+        registers.take_masks();
+        let configuration = registers.configuration();
+        let wants_reset = registers.take_subsystem_reset() == SUBSYSTEM_RESET;
+        let mut worked = false;
+        if configuration != self.configuration {
+            self.configure(configuration);
+            worked = true;
+        }
+        if wants_reset {
+            self.subsystem.reset();
+            worked = true;
+        }
+        if self.shared.inbox.has_mail() {
+            self.hear_all();
+            worked = true;
+        }
+        worked | self.poll_admin()
+    }
+
+    /// The next time at which [`Controller::poll`] has something to do by itself, without the host.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let dispatchers = self.inline.iter().filter_map(Dispatcher::next_event_ns);
+        dispatchers.chain(self.keep_alive_deadline_ns()).min()
+    }
+
+    /// The registers, for transports that carry accesses as messages.
+    pub fn registers(&self) -> &Registers {
+        &self.shared.registers
+    }
+
+    /// The controller's identifier in its subsystem.
+    pub fn id(&self) -> u16 {
+        self.shared.id
+    }
+
+    /// Arms the dispatchers that this controller polls itself, see [`Dispatcher::arm`].
+    pub fn arm(&mut self, is_armed: bool) {
+        self.inline.iter_mut().for_each(|dispatcher| dispatcher.arm(is_armed));
+    }
+
+    /// The orders of the dispatcher that owns a completion queue.
+    pub(crate) fn owner(&self, completion_queue: u16) -> &Mailbox<Order> {
+        &self.orders[usize::from(completion_queue) % self.orders.len()]
+    }
+
+    /// All dispatchers' orders.
+    pub(crate) fn all_orders(&self) -> &[Arc<Mailbox<Order>>] {
+        &self.orders
+    }
+
+    pub(crate) fn next_token(&mut self) -> u32 {
+        self.tokens = self.tokens.wrapping_add(1);
+        self.tokens
+    }
+
+    /// CC as it was taken in.
+    pub(crate) fn configuration(&self) -> ControllerConfiguration {
+        self.configuration
+    }
+
+    /// Log2 of the host's page size.
+    pub(crate) fn page_shift(&self) -> u32 {
+        12 + u32::from(self.configuration.mps())
+    }
+}
+
+impl QueueTable {
+    fn new(pairs: u16) -> QueueTable {
+        QueueTable { submissions: vec![None; usize::from(pairs)], completions: vec![false; usize::from(pairs)] }
+    }
+
+    /// Whether any I/O queue exists.
+    pub(crate) fn has_any(&self) -> bool {
+        self.completions.iter().any(|exists| *exists)
+    }
+}
+
+/// CAP and VS of the controllers of a subsystem.
+pub(crate) fn identity(subsystem: &Subsystem) -> Identity {
+    let sets = Capabilities::CSS_NVM | Capabilities::CSS_IDENTIFIED | Capabilities::CSS_NONE;
+    let capabilities = Capabilities(0)
+        .with_mqes((subsystem.config.queue_entries - 1) as u16)
+        .with_cqr(true)
+        .with_to(20)
+        .with_nssrs(true)
+        .with_css(sets)
+        .with_mpsmin(0)
+        .with_mpsmax(4)
+        .with_crms(1);
+    Identity { capabilities, version: Version::V1_4.0 }
+}
+
+impl<M> Drop for Controller<M> {
+    fn drop(&mut self) {
+        // A host that went away without CC.SHN is what a drive counts as an unsafe shutdown.
+        if matches!(self.state, State::Ready) && !self.shared.registers.is_gone() {
+            self.subsystem.health.unsafe_shutdowns.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        self.shared.fail();
+    }
+}

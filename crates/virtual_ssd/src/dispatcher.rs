@@ -1,0 +1,281 @@
+//! A dispatcher: some of a controller's I/O queue pairs, polled by one thread.
+//!
+//! ```text
+//!  doorbells ─▶ fetch in batches ─▶ execute ─┬─▶ answer now ─────────────────▶ completion queue ─▶ one interrupt
+//!                                            └─▶ parked until its time ──────▶      per batch
+//! ```
+//!
+//! A submission queue belongs to the dispatcher of its completion queue, so that a queue pair has one owner and needs no
+//! lock. New queues and other rare orders come through a mailbox.
+//!
+//! Guarantees: commands of one submission queue are executed in order; their completions are posted when their time has
+//! come, earliest first. No allocation per command once the parked commands have reached their greatest number.
+//! A queue that cannot be reached any more is fatal for the controller (CSTS.CFS), never for the process.
+//!
+//! Deliberately not here: priorities among queues (round robin is what CAP.AMS promises), and waiting.
+
+mod answers;
+mod coalescing;
+mod obey;
+mod parked;
+mod shadow;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use iolab_nvme_spec::SubmissionEntry;
+use iolab_pci_device::HostMemory;
+
+use crate::controller::{ControllerShared, Notice};
+use crate::fault::{FaultKind, Seam, Subject};
+use crate::io::{Execution, Step, Workbench};
+use crate::mailbox::Mailbox;
+use crate::namespace::Namespace;
+use crate::queue::{CompletionQueue, SubmissionQueue};
+use crate::registers::Registers;
+use crate::subsystem::Subsystem;
+
+pub(crate) use coalescing::Coalescing;
+pub(crate) use obey::Order;
+pub(crate) use parked::Answer;
+use parked::ParkingLot;
+use shadow::ShadowDoorbells;
+
+/// Most commands that are fetched from one queue before the others get their turn.
+const BURST: u32 = 64;
+
+/// Some queue pairs of a controller.
+#[derive(Debug)]
+pub struct Dispatcher<M> {
+    shared: Arc<ControllerShared>,
+    subsystem: Arc<Subsystem>,
+    orders: Arc<Mailbox<Order>>,
+    bench: Workbench<M>,
+    generation: u64,
+    completions: Vec<Option<CompletionQueue>>,
+    submissions: Vec<Option<SubmissionQueue>>,
+    parked: ParkingLot,
+    shadow: Option<ShadowDoorbells>,
+    coalescing: Coalescing,
+    /// Whether a completion queue may have an interrupt outstanding.
+    has_unsignalled: bool,
+    is_armed: bool,
+}
+
+impl<M: HostMemory> Dispatcher<M> {
+    pub(crate) fn new(
+        shared: Arc<ControllerShared>,
+        subsystem: Arc<Subsystem>,
+        orders: Arc<Mailbox<Order>>,
+        memory: M,
+    ) -> Dispatcher<M> {
+        let bench = Workbench::new(memory, shared.id, subsystem.health.counters());
+        Dispatcher {
+            generation: bench.memory.generation(),
+            shared,
+            subsystem,
+            orders,
+            bench,
+            completions: Vec::new(),
+            submissions: Vec::new(),
+            parked: ParkingLot::default(),
+            shadow: None,
+            coalescing: Coalescing::default(),
+            has_unsignalled: false,
+            is_armed: false,
+        }
+    }
+
+    /// Does what can be done now; whether there was anything.
+    #[inline]
+    pub fn poll(&mut self, now_ns: u64) -> bool {
+        let mut worked = self.orders.has_mail() && self.obey(now_ns);
+        if self.shared.is_fatal() {
+            return worked;
+        }
+        let generation = self.bench.memory.generation();
+        if generation != self.generation {
+            self.look_up_again(generation);
+        }
+        worked |= self.answer_due(now_ns);
+        for place in 0..self.submissions.len() {
+            worked |= self.serve(place, now_ns);
+        }
+        if self.has_unsignalled {
+            self.signal(now_ns);
+        }
+        worked
+    }
+
+    /// The next time at which [`Dispatcher::poll`] has something to do by itself, without the host.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let stalls = self.submissions.iter().flatten().filter(|queue| queue.waiting() > 0);
+        let stalls = stalls.map(|queue| queue.stalled_until_ns).filter(|until| *until > 0);
+        let signals = self.coalescing.next_event_ns(&self.completions);
+        stalls.chain(self.parked.next_ns()).chain(signals).min()
+    }
+
+    /// Asks hosts with shadow doorbells to ring the real ones from now on, or no longer to. A thread that wants to wait
+    /// for a doorbell arms, polls once more, and waits.
+    pub fn arm(&mut self, is_armed: bool) {
+        self.is_armed = is_armed;
+        if let Some(shadow) = &self.shadow {
+            for queue in self.submissions.iter().flatten() {
+                shadow.set_event(queue.spec.id, queue.tail(), is_armed);
+            }
+        }
+    }
+
+    /// Mappings have changed: every ring is looked up again. One that is gone is noticed when it is needed.
+    #[cold]
+    fn look_up_again(&mut self, generation: u64) {
+        self.generation = generation;
+        let memory = &mut self.bench.memory;
+        self.submissions.iter_mut().flatten().for_each(|queue| queue.look_up(memory));
+        self.completions.iter_mut().flatten().for_each(|queue| queue.look_up(memory));
+        if self.shadow.as_mut().is_some_and(|shadow| !shadow.look_up(memory)) {
+            self.shared.fail();
+        }
+    }
+
+    /// Fetches and executes commands of one submission queue.
+    #[inline]
+    fn serve(&mut self, place: usize, now_ns: u64) -> bool {
+        let Some(queue) = &mut self.submissions[place] else { return false };
+        let id = queue.spec.id;
+        let tail = match &self.shadow {
+            None => self.shared.registers.memory().load_u32(Registers::tail_offset(id), Ordering::Acquire),
+            Some(shadow) => shadow.tail(id),
+        };
+        if tail != queue.tail() {
+            take_tail(queue, tail, &self.shared, self.shadow.as_ref().map(|shadow| (shadow, self.is_armed)));
+        }
+        let waiting = queue.waiting();
+        if waiting == 0 || now_ns < queue.stalled_until_ns {
+            return false;
+        }
+        let (completion, head) = (queue.completion_index, queue.stalled_until_ns);
+        if head != 0 {
+            queue.stalled_until_ns = 0;
+        }
+        let room = self.room(completion, waiting.min(BURST));
+        let batch = waiting.min(BURST).min(room);
+        for _ in 0..batch {
+            if !self.step(place, now_ns) {
+                break;
+            }
+        }
+        batch > 0
+    }
+
+    /// Entries of a completion queue that are free, looked up at the doorbell if they seem too few.
+    #[inline]
+    fn room(&mut self, place: usize, wanted: u32) -> u32 {
+        let Some(queue) = self.completions.get_mut(place).and_then(Option::as_mut) else { return 0 };
+        let room = queue.room();
+        if room >= wanted {
+            return room;
+        }
+        let id = queue.spec.id;
+        let head = match &self.shadow {
+            None => self.shared.registers.memory().load_u32(Registers::head_offset(id), Ordering::Acquire),
+            Some(shadow) => shadow.head(id),
+        };
+        if !queue.set_head(head) && queue.refuse_head(head) {
+            self.shared.inbox.send(Notice::InvalidDoorbellValue);
+        }
+        queue.room()
+    }
+
+    /// Takes the command at the head of a queue; `false` when the queue must wait.
+    #[inline]
+    fn step(&mut self, place: usize, now_ns: u64) -> bool {
+        let Some(queue) = &mut self.submissions[place] else { return false };
+        let Ok(command) = queue.fetch(&mut self.bench.memory) else {
+            self.shared.fail();
+            return false;
+        };
+        let queue_id = queue.spec.id;
+        let fate = match self.subsystem.faults {
+            None => Fate::default(),
+            Some(_) => fate(&self.subsystem, queue_id, &command),
+        };
+        if let Some(kind) = fate.at_fetch {
+            return self.suffer(place, &command, kind);
+        }
+        let mut execution = Execution {
+            bench: &mut self.bench,
+            subsystem: &self.subsystem,
+            command: &command,
+            queue: queue_id,
+            now_ns,
+        };
+        let (at_ns, answer) = match execution.run() {
+            Ok(Step::Done { at_ns, result }) => (at_ns, Answer::success(result)),
+            Ok(Step::Stall { not_before_ns }) => {
+                queue.stalled_until_ns = not_before_ns.max(now_ns + 1);
+                return false;
+            }
+            Err(refusal) => (now_ns, self.shared.log_failure(queue_id, &command, refusal)),
+        };
+        queue.advance();
+        if at_ns <= now_ns && fate.at_complete.is_none() {
+            self.answer(place, command.cid(), answer, now_ns);
+        } else {
+            self.park(place, command.cid(), answer, at_ns, fate.at_complete);
+        }
+        true
+    }
+
+    /// A fault strikes when a command is fetched.
+    #[cold]
+    fn suffer(&mut self, place: usize, command: &SubmissionEntry, kind: FaultKind) -> bool {
+        match kind {
+            FaultKind::Fatal => self.shared.fail(),
+            FaultKind::Removal => self.shared.remove(),
+            _ => {
+                if let Some(queue) = &mut self.submissions[place] {
+                    queue.advance();
+                }
+                self.park(place, command.cid(), Answer::success(0), u64::MAX, None);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// What faults have in store for a command.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fate {
+    at_fetch: Option<FaultKind>,
+    at_complete: Option<FaultKind>,
+}
+
+/// What faults do to a command as a whole, or to its completion.
+#[cold]
+fn fate(subsystem: &Subsystem, queue: u16, command: &SubmissionEntry) -> Fate {
+    let Some(faults) = &subsystem.faults else { return Fate::default() };
+    let namespace = subsystem.namespace(command.nsid());
+    let subject = Subject::of(queue, command, namespace.map_or(9, Namespace::lba_shift));
+    let at_fetch = faults.strike(Seam::Fetch, &subject);
+    let at_complete = if at_fetch.is_none() { faults.strike(Seam::Complete, &subject) } else { None };
+    Fate { at_fetch, at_complete }
+}
+
+/// Takes in a new tail; a value that is none is told to the host once.
+#[inline]
+fn take_tail(
+    queue: &mut SubmissionQueue,
+    tail: u32,
+    shared: &ControllerShared,
+    shadow: Option<(&ShadowDoorbells, bool)>,
+) {
+    if queue.set_tail(tail) {
+        if let Some((shadow, is_armed)) = shadow {
+            shadow.set_event(queue.spec.id, tail, is_armed);
+        }
+    } else if queue.refuse_tail(tail) {
+        shared.inbox.send(Notice::InvalidDoorbellValue);
+    }
+}

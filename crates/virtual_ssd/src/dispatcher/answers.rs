@@ -1,0 +1,89 @@
+//! Posting completions: now, at their time, or as a fault wants it.
+
+use iolab_nvme_spec::CompletionEntry;
+use iolab_pci_device::HostMemory;
+
+use super::Dispatcher;
+use super::parked::{Answer, Parked};
+use crate::fault::FaultKind;
+
+impl<M: HostMemory> Dispatcher<M> {
+    /// Keeps an answer until its time, and an entry of the completion queue for it.
+    pub(super) fn park(&mut self, queue: usize, cid: u16, answer: Answer, at_ns: u64, fault: Option<FaultKind>) {
+        if let Some(completions) = self.completions_of(queue) {
+            completions.reserve();
+        }
+        self.parked.park(at_ns, Parked { queue, cid, answer, fault });
+    }
+
+    fn completions_of(&mut self, queue: usize) -> Option<&mut crate::queue::CompletionQueue> {
+        let place = self.submissions.get(queue)?.as_ref()?.completion_index;
+        self.completions.get_mut(place)?.as_mut()
+    }
+
+    /// Answers what is due.
+    #[inline]
+    pub(super) fn answer_due(&mut self, now_ns: u64) -> bool {
+        let mut worked = false;
+        while let Some(parked) = self.parked.take_due(now_ns) {
+            self.answer_parked(parked, now_ns);
+            worked = true;
+        }
+        worked
+    }
+
+    pub(super) fn answer_parked(&mut self, parked: Parked, now_ns: u64) {
+        if let Some(completions) = self.completions_of(parked.queue) {
+            completions.release();
+        }
+        match parked.fault {
+            None => self.answer(parked.queue, parked.cid, parked.answer, now_ns),
+            Some(fault) => self.answer_with(fault, parked, now_ns),
+        }
+    }
+
+    /// Posts a completion.
+    #[inline]
+    pub(super) fn answer(&mut self, queue: usize, cid: u16, answer: Answer, now_ns: u64) {
+        self.post(queue, cid, answer, now_ns, false);
+    }
+
+    #[cold]
+    fn answer_with(&mut self, fault: FaultKind, parked: Parked, now_ns: u64) {
+        let Parked { queue, cid, answer, .. } = parked;
+        match fault {
+            FaultKind::DropCompletion => {}
+            FaultKind::DoubleCompletion => {
+                self.answer(queue, cid, answer, now_ns);
+                // The second one only where it overwrites nothing: the host's queue is not to blame.
+                if self.completions_of(queue).is_some_and(|completions| completions.room() > 0) {
+                    self.answer(queue, cid, answer, now_ns);
+                }
+            }
+            FaultKind::WrongPhase => self.post(queue, cid, answer, now_ns, true),
+            _ => self.answer(queue, cid ^ 1, answer, now_ns),
+        }
+    }
+
+    #[inline]
+    fn post(&mut self, queue: usize, cid: u16, answer: Answer, now_ns: u64, stale: bool) {
+        let Some(submissions) = self.submissions[queue].as_ref() else { return };
+        let Some(completions) = self.completions[submissions.completion_index].as_mut() else { return };
+        let entry = CompletionEntry::new(submissions.spec.id, cid, answer.status)
+            .with_sqhd(submissions.head())
+            .with_result(answer.result);
+        let memory = &mut self.bench.memory;
+        let posted = if stale { completions.post_stale(memory, entry) } else { completions.post(memory, entry) };
+        if posted.is_err() {
+            self.shared.fail();
+            return;
+        }
+        if completions.spec.vector.is_some() {
+            if completions.unsignalled == 0 {
+                completions.unsignalled_since_ns = now_ns;
+            }
+            completions.unsignalled += 1;
+            self.has_unsignalled = true;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Commands that are done but not due: answers that wait for their time.
+//!
+//! Guarantees: the earliest comes first, and of those with the same time the one that was parked first; parking and
+//! taking cost the logarithm of their number and allocate nothing once the lot has grown. Commands that shall never be
+//! answered wait at the end of time and can still be aborted.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use iolab_nvme_spec::Status;
+
+use crate::fault::FaultKind;
+
+/// How a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: Status,
+    pub(crate) result: u64,
+}
+
+impl Answer {
+    #[inline]
+    pub(crate) const fn success(result: u64) -> Answer {
+        Answer { status: Status::SUCCESS, result }
+    }
+
+    pub(crate) const fn failure(status: Status) -> Answer {
+        Answer { status, result: 0 }
+    }
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parked {
+    /// Place of its submission queue.
+    pub(super) queue: usize,
+    pub(super) cid: u16,
+    pub(super) answer: Answer,
+    pub(super) fault: Option<FaultKind>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct ParkingLot {
+    /// Time, order of arrival, place in `slots`.
+    due: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    slots: Vec<Option<Parked>>,
+    free: Vec<u32>,
+    arrivals: u64,
+}
+
+impl ParkingLot {
+    #[inline]
+    pub(super) fn park(&mut self, at_ns: u64, parked: Parked) {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(parked);
+                slot
+            }
+            None => {
+                self.slots.push(Some(parked));
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.arrivals += 1;
+        self.due.push(Reverse((at_ns, self.arrivals, slot)));
+    }
+
+    /// When the next one is due.
+    #[inline]
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.due.peek().map(|Reverse((at_ns, _, _))| *at_ns).filter(|at_ns| *at_ns != u64::MAX)
+    }
+
+    /// Takes one that is due.
+    #[inline]
+    pub(super) fn take_due(&mut self, now_ns: u64) -> Option<Parked> {
+        while let Some(Reverse((at_ns, _, slot))) = self.due.peek().copied() {
+            if at_ns > now_ns || at_ns == u64::MAX {
+                return None;
+            }
+            self.due.pop();
+            self.free.push(slot);
+            // Empty where the command was aborted.
+            if let Some(parked) = self.slots[slot as usize].take() {
+                return Some(parked);
+            }
+        }
+        None
+    }
+
+    /// Takes the first that is meant out of turn; its place is free when its time has come.
+    pub(super) fn take_if(&mut self, is_meant: impl Fn(&Parked) -> bool) -> Option<Parked> {
+        let slot = self.slots.iter_mut().find(|slot| slot.as_ref().is_some_and(&is_meant))?;
+        slot.take()
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        *self = ParkingLot::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parked(cid: u16) -> Parked {
+        Parked { queue: 0, cid, answer: Answer::success(0), fault: None }
+    }
+
+    #[test]
+    fn the_earliest_comes_first_and_never_never() {
+        let mut lot = ParkingLot::default();
+        for (at_ns, cid) in [(30, 1), (10, 2), (u64::MAX, 3), (30, 4), (20, 5)] {
+            lot.park(at_ns, parked(cid));
+        }
+        assert_eq!(lot.next_ns(), Some(10));
+        assert!(lot.take_due(9).is_none());
+        assert_eq!(lot.take_if(|one| one.cid == 5).unwrap().cid, 5);
+        assert!(lot.take_if(|one| one.cid == 5).is_none());
+        let taken: Vec<u16> = std::iter::from_fn(|| lot.take_due(u64::MAX)).map(|one| one.cid).collect();
+        assert_eq!(taken, [2, 1, 4]);
+        assert_eq!(lot.next_ns(), None);
+        assert_eq!(lot.take_if(|one| one.cid == 3).unwrap().cid, 3);
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut lot = ParkingLot::default();
+        for round in 0..100 {
+            lot.park(round, parked(0));
+            lot.park(round, parked(1));
+            assert!(lot.take_due(round).is_some() && lot.take_due(round).is_some());
+        }
+        assert_eq!(lot.slots.len(), 2);
+    }
+}

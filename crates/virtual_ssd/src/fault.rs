@@ -1,0 +1,104 @@
+//! What goes wrong, and when: a plan of faults as data, applied at three seams.
+//!
+//! ```text
+//! fetch ─▶ execute ─▶ complete
+//!   timeout, fatal,     media-error,    drop, double,
+//!   removal             slow            wrong-phase, wrong-cid
+//! ```
+//!
+//! Guarantees: the same commands in the same order meet the same faults; a plan without faults costs one comparison
+//! per command. Deliberately not here: what the device does about a fault.
+
+mod parse;
+mod state;
+
+pub use parse::FaultError;
+pub(crate) use state::{FaultState, Seam, Subject};
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Reads and writes of the blocks fail with a media error.
+    MediaError,
+    /// The command is never answered.
+    Timeout,
+    /// The command is done, its completion is never posted.
+    DropCompletion,
+    /// The completion is posted twice.
+    DoubleCompletion,
+    /// The completion has the phase tag of the round before.
+    WrongPhase,
+    /// The completion names another command: the identifier's lowest bit is flipped.
+    WrongCid,
+    /// The controller sets CSTS.CFS and stops.
+    Fatal,
+    /// The command takes longer by so many nanoseconds.
+    Slow {
+        /// By how much.
+        extra_ns: u64,
+    },
+    /// The device is pulled out: every register reads as all ones.
+    Removal,
+}
+
+/// Which commands of those with data a fault is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Whatever the command does.
+    Any,
+    /// Commands that read the media.
+    Read,
+    /// Commands that write the media.
+    Write,
+}
+
+/// Blocks on one of several units over which the bytes of a namespace are striped, as the LUNs of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stripe {
+    /// Which unit.
+    pub unit: u64,
+    /// Of how many.
+    pub units: u64,
+    /// Bytes on one unit before the next one follows.
+    pub bytes: u64,
+}
+
+/// One fault: what, for which commands, how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// What goes wrong.
+    pub kind: FaultKind,
+    /// Which direction.
+    pub operation: Operation,
+    /// Only commands with this opcode.
+    pub opcode: Option<u8>,
+    /// Only commands of this submission queue; 0 are admin commands, which no other fault touches.
+    pub queue: Option<u16>,
+    /// Only this namespace.
+    pub namespace: Option<u32>,
+    /// Only commands that touch these blocks: the first, and how many.
+    pub blocks: Option<(u64, u64)>,
+    /// Only commands that touch this unit.
+    pub stripe: Option<Stripe>,
+    /// Commands that are spared before the first one is hit.
+    pub after: u64,
+    /// Commands that are hit, `u64::MAX` for all.
+    pub times: u64,
+}
+
+impl Fault {
+    /// A fault that hits every I/O command.
+    pub const fn new(kind: FaultKind) -> Fault {
+        Fault {
+            kind,
+            operation: Operation::Any,
+            opcode: None,
+            queue: None,
+            namespace: None,
+            blocks: None,
+            stripe: None,
+            after: 0,
+            times: u64::MAX,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A submission queue as its consumer sees it.
+
+use iolab_nvme_spec::SubmissionEntry;
+use iolab_nvme_spec::submission::SUBMISSION_ENTRY_BYTES;
+use iolab_pci_device::{Access, DmaFault, HostMemory};
+
+use super::Ring;
+
+/// What a controller creates a submission queue with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SubmissionSpec {
+    pub(crate) id: u16,
+    /// Its completion queue.
+    pub(crate) completion: u16,
+    pub(crate) base: u64,
+    pub(crate) entries: u32,
+}
+
+/// A submission queue.
+#[derive(Debug)]
+pub(crate) struct SubmissionQueue {
+    pub(crate) spec: SubmissionSpec,
+    ring: Ring,
+    head: u32,
+    tail: u32,
+    /// A doorbell value that was refused, so that the host is told once.
+    refused_tail: Option<u32>,
+    /// The command at the head waits for the medium until then.
+    pub(crate) stalled_until_ns: u64,
+    /// Its place among the completion queues of its dispatcher.
+    pub(crate) completion_index: usize,
+}
+
+impl SubmissionQueue {
+    pub(crate) fn new<M: HostMemory>(memory: &mut M, spec: SubmissionSpec, completion_index: usize) -> SubmissionQueue {
+        let bytes = spec.entries as usize * SUBMISSION_ENTRY_BYTES;
+        let ring = Ring::new(memory, spec.base, bytes, Access::Read);
+        SubmissionQueue { spec, ring, head: 0, tail: 0, refused_tail: None, stalled_until_ns: 0, completion_index }
+    }
+
+    /// Takes in the tail doorbell; `false` where its value is no entry of the queue.
+    #[inline]
+    pub(crate) fn set_tail(&mut self, tail: u32) -> bool {
+        let is_valid = tail < self.spec.entries;
+        if is_valid {
+            self.tail = tail;
+        }
+        is_valid
+    }
+
+    /// Notes a value that is none; whether it is a new one.
+    #[cold]
+    pub(crate) fn refuse_tail(&mut self, tail: u32) -> bool {
+        self.refused_tail.replace(tail) != Some(tail)
+    }
+
+    /// Commands that wait.
+    #[inline]
+    pub(crate) fn waiting(&self) -> u32 {
+        if self.tail >= self.head { self.tail - self.head } else { self.tail + self.spec.entries - self.head }
+    }
+
+    /// The tail that was taken in last.
+    #[inline]
+    pub(crate) fn tail(&self) -> u32 {
+        self.tail
+    }
+
+    /// The next command to fetch.
+    #[inline]
+    pub(crate) fn head(&self) -> u16 {
+        self.head as u16
+    }
+
+    /// Reads the command at the head.
+    #[inline]
+    pub(crate) fn fetch<M: HostMemory>(&self, memory: &mut M) -> Result<SubmissionEntry, DmaFault> {
+        let offset = self.head as usize * SUBMISSION_ENTRY_BYTES;
+        let words = self.ring.entry(memory, offset, SUBMISSION_ENTRY_BYTES, |bytes, at| bytes.load_words::<8>(at))?;
+        Ok(SubmissionEntry { words })
+    }
+
+    /// The command at the head has been taken.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        self.head = if self.head + 1 == self.spec.entries { 0 } else { self.head + 1 };
+    }
+
+    /// Mappings have changed.
+    pub(crate) fn look_up<M: HostMemory>(&mut self, memory: &mut M) {
+        self.ring.look_up(memory);
+    }
+}

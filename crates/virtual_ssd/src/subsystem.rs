@@ -1,0 +1,147 @@
+//! What all controllers of one drive share: namespaces, media, time, faults, counters.
+//!
+//! Guarantees: nothing here is locked for a command on the way of an ideal drive; what happens to a namespace through
+//! one controller is told to the others. Deliberately not here: queues and registers, which a controller has.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use iolab_nvme_spec::zone::ZoneState;
+
+use crate::config::{Config, ConfigError};
+use crate::controller::ControllerShared;
+use crate::controller::Notice;
+use crate::fault::FaultState;
+use crate::health::{Health, Totals};
+use crate::media::Media;
+use crate::namespace::{MOST_CONTROLLERS, Namespace};
+use crate::timing::Timing;
+use crate::zones::ZoneTable;
+
+/// A drive, before and beside its controllers.
+#[derive(Debug)]
+pub struct Subsystem {
+    pub(crate) config: Config,
+    pub(crate) media: Media,
+    pub(crate) namespaces: Vec<Namespace>,
+    pub(crate) timing: Timing,
+    pub(crate) faults: Option<FaultState>,
+    pub(crate) health: Health,
+    controllers: Mutex<Vec<Weak<ControllerShared>>>,
+    resets: AtomicU64,
+}
+
+impl Subsystem {
+    /// Makes the drive that `config` describes.
+    pub fn new(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
+        config.check()?;
+        let media = Media::open(&config.media, config.media_bytes())?;
+        let shift = config.lba_shift();
+        let namespaces = (0..config.namespaces).map(|position| {
+            let zones = config.zones.map(|layout| ZoneTable::new(layout, config.size_bytes, shift));
+            let base = u64::from(position) * config.size_bytes;
+            Namespace::new(position + 1, base, config.size_bytes, shift, zones)
+        });
+        Ok(Arc::new(Subsystem {
+            media,
+            namespaces: namespaces.collect(),
+            timing: Timing::Ideal,
+            faults: FaultState::new(&config.faults),
+            health: Health::default(),
+            controllers: Mutex::default(),
+            resets: AtomicU64::new(0),
+            config,
+        }))
+    }
+
+    /// What it was made of.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Sums over all commands.
+    pub fn totals(&self) -> Totals {
+        self.health.totals()
+    }
+
+    /// Sets the composite temperature, in kelvins; hosts that asked for it are told when it crosses their threshold.
+    pub fn set_temperature(&self, kelvins: u16) {
+        self.health.temperature.store(kelvins, Ordering::Relaxed);
+        self.tell_others(None, Notice::HealthChanged);
+    }
+
+    /// Sets how much spare flash is left, in percent; below the threshold of 10 it is a critical warning.
+    pub fn set_spare(&self, percent: u8) {
+        self.health.spare.store(percent, Ordering::Relaxed);
+        self.tell_others(None, Notice::HealthChanged);
+    }
+
+    /// Puts a zone into a state, as worn flash does, and tells the hosts. `false` where there is no such zone.
+    pub fn set_zone_state(&self, namespace: u32, zone: u64, state: ZoneState) -> bool {
+        let changed =
+            self.namespace(namespace).and_then(Namespace::zones).is_some_and(|mut zones| zones.force(zone, state));
+        if changed {
+            self.tell_others(None, Notice::ZonesChanged { namespace });
+        }
+        changed
+    }
+
+    /// The namespace with this identifier.
+    #[inline]
+    pub(crate) fn namespace(&self, id: u32) -> Option<&Namespace> {
+        self.namespaces.get((id as usize).wrapping_sub(1))
+    }
+
+    /// The lowest controller identifier that is free, taken by `make`.
+    pub(crate) fn register(&self, make: impl FnOnce(u16) -> Arc<ControllerShared>) -> Option<Arc<ControllerShared>> {
+        let mut controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        controllers.retain(|controller| controller.strong_count() > 0);
+        let taken: Vec<u16> = controllers.iter().filter_map(|one| one.upgrade()).map(|one| one.id).collect();
+        let id = (0..MOST_CONTROLLERS).find(|id| !taken.contains(id))?;
+        let shared = make(id);
+        controllers.push(Arc::downgrade(&shared));
+        Some(shared)
+    }
+
+    /// Identifiers of the controllers that exist.
+    pub(crate) fn controller_ids(&self) -> Vec<u16> {
+        let controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids: Vec<u16> = controllers.iter().filter_map(Weak::upgrade).map(|one| one.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Bytes of the media that belong to no namespace.
+    pub(crate) fn unallocated_bytes(&self) -> u64 {
+        let used = self.namespaces.iter().filter(|one| one.is_allocated()).map(Namespace::bytes).sum();
+        self.config.media_bytes().saturating_sub(used)
+    }
+
+    /// The subsystem's own UUID as text (RFC 9562, section 4).
+    pub(crate) fn uuid_text(&self) -> String {
+        let bytes = Namespace::new(0, 0, 0, 9, None).uuid(self.config.seed);
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
+    }
+
+    /// Tells all controllers but one.
+    pub(crate) fn tell_others(&self, except: Option<u16>, notice: Notice) {
+        self.tell_some(|id| Some(id) != except, &notice);
+    }
+
+    /// Tells the controllers that are meant.
+    pub(crate) fn tell_some(&self, is_meant: impl Fn(u16) -> bool, notice: &Notice) {
+        let controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        for controller in controllers.iter().filter_map(Weak::upgrade) {
+            if is_meant(controller.id) {
+                controller.inbox.send(notice.clone());
+            }
+        }
+    }
+
+    /// Resets all controllers (Base, section 7.3.1).
+    pub(crate) fn reset(&self) {
+        self.resets.fetch_add(1, Ordering::Relaxed);
+        self.tell_others(None, Notice::SubsystemReset);
+    }
+}

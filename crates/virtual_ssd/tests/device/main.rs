@@ -1,0 +1,4 @@
+//! The device against a host by hand.
+
+mod host;
+mod life;
