@@ -19,6 +19,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-file-calls", 3),
     ("iolab-vfio", 3),
     ("iolab-virtual-ssd", 3),
+    ("iolab-nvme-driver", 3),
     ("iolab-workload", 4),
     ("iolab-device-server", 4),
     ("iolab-measure", 4),

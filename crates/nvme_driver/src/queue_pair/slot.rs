@@ -1,0 +1,112 @@
+//! The slots of a queue pair: one for each command that may be in flight.
+
+/// [`Slot::expected`] of a slot without a command.
+const IDLE: u32 = u32::MAX;
+
+/// How far a command that takes too long has been pursued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pursuit {
+    /// Not at all.
+    None,
+    /// An Abort was sent; its own completion is still due.
+    Aborted,
+}
+
+/// A command in flight, or the place for one.
+#[derive(Debug, Clone)]
+#[repr(align(128))]
+pub(super) struct Slot {
+    /// The identifier of the command in flight, or [`IDLE`].
+    expected: u32,
+    /// The identifier of the next command.
+    next_cid: u16,
+    pub(super) pursuit: Pursuit,
+    /// How often the command was sent again after resets.
+    pub(super) replays: u8,
+    /// The command, to send it again.
+    pub(super) entry: [u64; 8],
+    /// When the command was first seen in flight by a check; 0 if no check has seen it yet.
+    pub(super) seen_ns: u64,
+    /// The second page of the transfer that the slot's PRP list describes, and how many pages from there it describes;
+    /// no pages if the list memory holds something else.
+    pub(super) list_first: u64,
+    pub(super) list_pages: u64,
+}
+
+impl Slot {
+    pub(super) fn new(index: u16) -> Slot {
+        Slot {
+            expected: IDLE,
+            next_cid: index,
+            pursuit: Pursuit::None,
+            replays: 0,
+            entry: [0; 8],
+            seen_ns: 0,
+            list_first: 0,
+            list_pages: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.expected == IDLE
+    }
+
+    /// Whether the command in flight has this identifier.
+    #[inline]
+    pub(super) fn expects(&self, cid: u16) -> bool {
+        self.expected == u32::from(cid)
+    }
+
+    /// The identifier under which the next command goes.
+    #[inline]
+    pub(super) fn next_cid(&self) -> u16 {
+        self.next_cid
+    }
+
+    /// The identifier of the command in flight.
+    pub(super) fn cid(&self) -> u16 {
+        self.expected as u16
+    }
+
+    /// A command is on its way.
+    #[inline]
+    pub(super) fn start(&mut self, entry: [u64; 8]) {
+        self.expected = u32::from(self.next_cid);
+        self.seen_ns = 0;
+        self.entry = entry;
+    }
+
+    /// The command has come back; the next one gets another identifier, if there are several for the slot.
+    #[inline]
+    pub(super) fn finish(&mut self, cid_step: u16) {
+        let next = self.next_cid.wrapping_add(cid_step);
+        // The identifier that commands must not use (Base, section 4.2).
+        self.next_cid = if next == u16::MAX { next.wrapping_add(cid_step) } else { next };
+        self.expected = IDLE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_lead_to_their_slot_and_are_never_the_reserved_one() {
+        for bits in [0, 4, 8, 15] {
+            let step = 1u16 << bits;
+            let mask = step - 1;
+            let mut slot = Slot::new(mask);
+            for _ in 0..70_000 {
+                let cid = slot.next_cid();
+                assert_ne!(cid, u16::MAX);
+                assert_eq!(cid & mask, mask);
+                slot.start([0; 8]);
+                assert!(slot.expects(cid) && !slot.is_idle());
+                slot.finish(step);
+                assert!(!slot.expects(cid) && slot.is_idle());
+                assert_ne!(slot.next_cid(), cid);
+            }
+        }
+    }
+}

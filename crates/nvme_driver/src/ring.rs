@@ -1,0 +1,194 @@
+//! The two rings of a queue: where the next entry goes, where the next one comes from (Base, section 4.1).
+//!
+//! The memory is shared with the device. Entries are written and read a word at a time, the words that publish them
+//! last and first. Positions that the device reports are checked here; nothing else about entries is.
+
+use std::sync::atomic::Ordering;
+
+use iolab_nvme_spec::CompletionEntry;
+use iolab_nvme_spec::completion::COMPLETION_ENTRY_BYTES;
+use iolab_nvme_spec::submission::SUBMISSION_ENTRY_BYTES;
+use iolab_pci_device::SharedBytes;
+
+/// The ring of commands: this side writes at the tail, the device fetches at the head.
+#[derive(Debug)]
+pub(crate) struct SubmissionRing {
+    memory: SharedBytes,
+    entries: u32,
+    tail: u32,
+    /// How far the device says that it has fetched.
+    head: u32,
+    /// The tail that the device has been told.
+    rung: u32,
+}
+
+impl SubmissionRing {
+    /// An empty ring over `entries` entries of memory.
+    pub(crate) fn new(memory: SharedBytes, entries: u32) -> SubmissionRing {
+        assert!(memory.len() >= entries as usize * SUBMISSION_ENTRY_BYTES, "a submission ring larger than its memory");
+        SubmissionRing { memory, entries, tail: 0, head: 0, rung: 0 }
+    }
+
+    /// Empties the ring; the device has forgotten it.
+    pub(crate) fn restart(&mut self) {
+        (self.tail, self.head, self.rung) = (0, 0, 0);
+    }
+
+    /// Leaves no room, until it is restarted.
+    pub(crate) fn close(&mut self) {
+        self.head = self.after(self.tail);
+    }
+
+    #[inline]
+    fn after(&self, position: u32) -> u32 {
+        let next = position + 1;
+        if next == self.entries { 0 } else { next }
+    }
+
+    /// Whether another entry fits: one entry always stays empty (Base, section 4.1.2).
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.after(self.tail) != self.head
+    }
+
+    /// Writes an entry at the tail. There must be room.
+    #[inline]
+    pub(crate) fn push(&mut self, words: [u64; 8]) {
+        self.memory.store_words(self.tail as usize * SUBMISSION_ENTRY_BYTES, words, Ordering::Release);
+        self.tail = self.after(self.tail);
+    }
+
+    /// The new tail, if the device has not been told of it.
+    #[inline]
+    pub(crate) fn take_unrung(&mut self) -> Option<u32> {
+        if self.tail == self.rung {
+            return None;
+        }
+        self.rung = self.tail;
+        Some(self.tail)
+    }
+
+    /// Notes how far the device has fetched; `false` if that is further than it was told.
+    #[inline]
+    pub(crate) fn fetched(&mut self, head: u16) -> bool {
+        let head = u32::from(head);
+        let ahead = |position: u32| {
+            if position >= self.head { position - self.head } else { position + self.entries - self.head }
+        };
+        if head >= self.entries || ahead(head) > ahead(self.rung) {
+            return false;
+        }
+        self.head = head;
+        true
+    }
+}
+
+/// The ring of completions: the device writes, this side reads at the head.
+#[derive(Debug)]
+pub(crate) struct CompletionRing {
+    memory: SharedBytes,
+    entries: u32,
+    head: u32,
+    /// The phase tag of an entry that is new, in its place in the entry's second word.
+    phase: u64,
+}
+
+/// Where the phase tag is in the second word of an entry.
+const PHASE: u64 = 1 << 48;
+
+impl CompletionRing {
+    /// An empty ring over `entries` zeroed entries of memory.
+    pub(crate) fn new(memory: SharedBytes, entries: u32) -> CompletionRing {
+        assert!(memory.len() >= entries as usize * COMPLETION_ENTRY_BYTES, "a completion ring larger than its memory");
+        CompletionRing { memory, entries, head: 0, phase: PHASE }
+    }
+
+    /// Empties the ring; the device has forgotten it.
+    pub(crate) fn restart(&mut self) {
+        self.memory.fill(0, self.entries as usize * COMPLETION_ENTRY_BYTES, 0);
+        (self.head, self.phase) = (0, PHASE);
+    }
+
+    /// The entry at the head, if the device has written it.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<CompletionEntry> {
+        let offset = self.head as usize * COMPLETION_ENTRY_BYTES;
+        let second = self.memory.load_u64(offset + 8, Ordering::Acquire);
+        if (second ^ self.phase) & PHASE != 0 {
+            return None;
+        }
+        // Loaded after the word that publishes it.
+        let first = self.memory.load_u64(offset, Ordering::Relaxed);
+        Some(CompletionEntry { words: [first, second] })
+    }
+
+    /// Goes on to the next entry.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
+        self.head += 1;
+        if self.head == self.entries {
+            self.head = 0;
+            self.phase ^= PHASE;
+        }
+    }
+
+    /// The head, to tell the device.
+    #[inline]
+    pub(crate) fn head(&self) -> u32 {
+        self.head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iolab_nvme_spec::Status;
+
+    fn memory(bytes: usize) -> SharedBytes {
+        SharedBytes::anonymous(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_submission_ring_keeps_one_entry_empty_and_wraps() {
+        let mut ring = SubmissionRing::new(memory(4096), 3);
+        for round in 0..7u64 {
+            assert!(ring.has_room());
+            ring.push([round; 8]);
+            let tail = ring.take_unrung().unwrap();
+            assert_eq!(u64::from(tail), (round + 1) % 3);
+            assert!(ring.has_room());
+            ring.push([round; 8]);
+            assert!(!ring.has_room(), "one entry stays empty");
+            ring.tail = tail;
+            assert!(ring.fetched(tail as u16));
+        }
+        assert!(ring.take_unrung().is_none());
+    }
+
+    #[test]
+    fn heads_beyond_what_was_rung_are_refused() {
+        let mut ring = SubmissionRing::new(memory(4096), 4);
+        ring.push([1; 8]);
+        ring.push([2; 8]);
+        assert!(!ring.fetched(1), "pushed, but never rung");
+        ring.take_unrung();
+        assert!(ring.fetched(1) && ring.fetched(1) && ring.fetched(2));
+        for nonsense in [1, 3, 4, 0xffff] {
+            assert!(!ring.fetched(nonsense), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_completion_ring_sees_each_entry_once_by_its_phase() {
+        let memory = memory(4096);
+        let mut ring = CompletionRing::new(memory.clone(), 2);
+        for round in 0..6u16 {
+            assert!(ring.peek().is_none());
+            let entry = CompletionEntry::new(1, round, Status::SUCCESS).with_phase(round / 2 % 2 == 0);
+            memory.store_words(usize::from(round % 2) * 16, entry.words, Ordering::Release);
+            assert_eq!(ring.peek(), Some(entry));
+            ring.pop();
+        }
+        assert_eq!(ring.head(), 0);
+    }
+}
