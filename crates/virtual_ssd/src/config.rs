@@ -1,7 +1,7 @@
 //! What a virtual SSD shall be: plain data, made from `key=value` words.
 //!
 //! ```text
-//! size=8G lba=4k namespaces=2 media=file:/tmp/disk fault=media-error:op=read,lba=100+8,times=3
+//! size=8G model=nand preset=970pro lba=4k namespaces=2 media=file:/tmp/disk fault=media-error:op=read,lba=100+8,times=3
 //! ```
 //!
 //! Guarantees: every word is understood or refused with its key, the reason and a suggestion; what is accepted can be
@@ -11,15 +11,18 @@ mod parse;
 
 use std::io;
 
+use iolab_ssd_timing::{ParameterError, Parameters};
+
 pub use parse::{KEYS, Key};
 
 use crate::fault::{Fault, FaultError};
 use crate::media::MediaKind;
 use crate::namespace::FORMAT_SHIFTS;
+use crate::timing::no_time;
 use crate::zones::ZoneLayout;
 
 /// Settings of a virtual SSD. [`Config::default`] is a small drive in memory that answers at once.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Bytes of each namespace.
     pub size_bytes: u64,
@@ -31,6 +34,8 @@ pub struct Config {
     pub media: MediaKind,
     /// Zones, for a drive that is written in order.
     pub zones: Option<ZoneLayout>,
+    /// How long everything takes.
+    pub timing: Parameters,
     /// Most bytes that one command moves, a power of two of 4 KiB or more; 0 for no limit.
     pub most_bytes: u64,
     /// Most I/O queue pairs.
@@ -53,6 +58,7 @@ impl Default for Config {
             lba_bytes: 512,
             media: MediaKind::Memory,
             zones: None,
+            timing: no_time(),
             most_bytes: 1 << 20,
             queue_pairs: 64,
             queue_entries: 4096,
@@ -69,6 +75,15 @@ pub(crate) const MOST_QUEUE_PAIRS: u16 = 64;
 const MOST_NAMESPACES: u32 = 256;
 
 impl Config {
+    /// The timing parameters, with the zones of the device.
+    pub(crate) fn timing_parameters(&self) -> Parameters {
+        let mut parameters = self.timing.clone();
+        if let Some(zones) = self.zones {
+            parameters.zone_bytes = zones.zone_bytes;
+        }
+        parameters
+    }
+
     /// Bytes of all namespaces.
     pub(crate) fn media_bytes(&self) -> u64 {
         self.size_bytes.saturating_mul(u64::from(self.namespaces))
@@ -112,10 +127,10 @@ impl Config {
     fn check_zones(&self, zones: ZoneLayout) -> Result<(), ConfigError> {
         let refuse = |key, reason: &str| Err(ConfigError::BadValue { key, reason: reason.to_owned() });
         if zones.zone_bytes == 0 || !zones.zone_bytes.is_multiple_of(4096) {
-            return refuse("zone_size", "a zone has a multiple of 4096 bytes");
+            return refuse("zone", "a zone has a multiple of 4096 bytes");
         }
         if !self.size_bytes.is_multiple_of(zones.zone_bytes) {
-            return refuse("zone_size", "the namespace must have whole zones");
+            return refuse("zone", "the namespace must have whole zones");
         }
         let capacity = zones.capacity_bytes;
         if capacity == 0 || capacity > zones.zone_bytes || !capacity.is_multiple_of(4096) {
@@ -153,6 +168,9 @@ pub enum ConfigError {
         /// What it takes.
         reason: String,
     },
+    /// A parameter of the timing model.
+    #[error(transparent)]
+    Timing(#[from] ParameterError),
     /// A fault that is not understood.
     #[error("fault: {0}")]
     Fault(#[from] FaultError),

@@ -18,6 +18,7 @@ pub(crate) use ranges::{MOST_COPY_BLOCKS, MOST_COPY_RANGES};
 
 use iolab_nvme_spec::{ALL_NAMESPACES, IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::HostMemory;
+use iolab_ssd_timing::{Kind, Request, Verdict};
 
 use crate::fault::{FaultKind, Seam, Subject};
 use crate::health::Counters;
@@ -25,7 +26,6 @@ use crate::media::CopyError;
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
 use crate::subsystem::Subsystem;
-use crate::timing::{Request, Verdict, Work};
 use crate::transfer::{Direction, Piece, resolve, unreachable_data};
 
 /// What one dispatcher keeps from command to command, so that nothing is allocated for them.
@@ -132,8 +132,8 @@ impl<M: HostMemory> Execution<'_, M> {
     }
 
     fn flush(&mut self) -> Result<Step, Refusal> {
-        let request = Request { work: Work::Flush, offset: 0, bytes: 0, fua: false };
-        let at_ns = match self.subsystem.timing.schedule(self.now_ns, request) {
+        let request = Request::flush();
+        let at_ns = match self.subsystem.timing.schedule(self.now_ns, &request) {
             Verdict::At(at_ns) => at_ns,
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
@@ -177,10 +177,10 @@ impl<M: HostMemory> Execution<'_, M> {
 
     /// When work on a range is done; `Err` is when to ask again.
     #[inline]
-    fn schedule(&self, namespace: &Namespace, range: Range, work: Work) -> Verdict {
+    fn schedule(&self, namespace: &Namespace, range: Range, kind: Kind) -> Verdict {
         let fua = self.command.cdw(12) >> 30 & 1 != 0;
-        let request = Request { work, offset: range.offset(namespace), bytes: range.bytes(), fua };
-        self.subsystem.timing.schedule(self.now_ns, request)
+        let request = Request { kind, offset_bytes: range.offset(namespace), length_bytes: range.bytes(), fua };
+        self.subsystem.timing.schedule(self.now_ns, &request)
     }
 
     /// Meets the faults that are planned for the media: an error, or extra time.

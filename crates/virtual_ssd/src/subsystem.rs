@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use iolab_nvme_spec::zone::ZoneState;
+use iolab_ssd_timing::Statistics;
 
 use crate::config::{Config, ConfigError};
 use crate::controller::ControllerShared;
@@ -45,7 +46,7 @@ impl Subsystem {
         Ok(Arc::new(Subsystem {
             media,
             namespaces: namespaces.collect(),
-            timing: Timing::Ideal,
+            timing: Timing::build(&config.timing_parameters(), config.media_bytes())?,
             faults: FaultState::new(&config.faults),
             health: Health::default(),
             controllers: Mutex::default(),
@@ -62,6 +63,11 @@ impl Subsystem {
     /// Sums over all commands.
     pub fn totals(&self) -> Totals {
         self.health.totals()
+    }
+
+    /// What the timing model has counted: write amplification, collections, erases. `None` for the ideal model.
+    pub fn timing_statistics(&self) -> Option<Statistics> {
+        self.timing.statistics()
     }
 
     /// Sets the composite temperature, in kelvins; hosts that asked for it are told when it crosses their threshold.

@@ -1,47 +1,59 @@
 //! The seam between the device and the timing model: the device's commands in, times out.
 //!
-//! Guarantees: the ideal model costs a comparison and takes no lock. Deliberately not here: any time of any flash.
+//! Guarantees: the ideal model costs a comparison and takes no lock; the others are asked under one lock of the drive,
+//! because the time of a command depends on all that came before. Deliberately not here: any time of any flash.
 
-/// What a command does to the medium.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
-    Read,
-    Write,
-    Flush,
-    Trim,
-    WriteZeroes,
-    ZoneReset,
-}
+use std::sync::{Mutex, PoisonError};
 
-/// One command, as far as time depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Request {
-    pub(crate) work: Work,
-    /// From the start of the media.
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    pub(crate) fua: bool,
-}
-
-/// When a command completes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    At(u64),
-    Retry { not_before_ns: u64 },
-}
+use iolab_ssd_timing::{Capacity, Model, ModelKind, ParameterError, Parameters, Preset, Request, Statistics, Verdict};
 
 /// The model of a subsystem.
 #[derive(Debug)]
 pub(crate) enum Timing {
     Ideal,
+    Model(Box<Mutex<Model>>),
 }
 
 impl Timing {
+    /// A fresh model for a drive of `bytes`.
+    pub(crate) fn build(parameters: &Parameters, bytes: u64) -> Result<Timing, ParameterError> {
+        if parameters.model == ModelKind::Ideal {
+            return Ok(Timing::Ideal);
+        }
+        Ok(Timing::Model(Box::new(Mutex::new(Model::build(parameters, Capacity::Visible(bytes))?))))
+    }
+
     /// When `request`, which has arrived now, completes.
     #[inline]
-    pub(crate) fn schedule(&self, now_ns: u64, _request: Request) -> Verdict {
+    pub(crate) fn schedule(&self, now_ns: u64, request: &Request) -> Verdict {
         match self {
             Timing::Ideal => Verdict::At(now_ns),
+            // A model is whole between two requests, so that a thread that panicked with the lock left nothing half done.
+            Timing::Model(model) => model.lock().unwrap_or_else(PoisonError::into_inner).schedule(now_ns, request),
         }
     }
+
+    /// What the model has counted; `None` for the ideal one, which counts nothing.
+    pub(crate) fn statistics(&self) -> Option<Statistics> {
+        match self {
+            Timing::Ideal => None,
+            Timing::Model(model) => Some(model.lock().unwrap_or_else(PoisonError::into_inner).statistics()),
+        }
+    }
+}
+
+/// The preset that stands for a model which is named without one.
+pub(crate) fn preset_of(model: &str) -> Option<&'static str> {
+    match model {
+        "ideal" => Some("ideal"),
+        "simple" => Some("optane"),
+        "nand" => Some("970pro"),
+        "zoned" => Some("zn540"),
+        _ => None,
+    }
+}
+
+/// No time at all.
+pub(crate) fn no_time() -> Parameters {
+    Preset::named("ideal").map(Preset::parameters).unwrap_or_default()
 }

@@ -1,10 +1,13 @@
 //! The keys of a configuration: one table with the name, the meaning and the setter of each.
 
+use iolab_ssd_timing::parameters::TABLE;
+use iolab_ssd_timing::{ModelKind, Preset};
 use iolab_units::{KbBase, parse_bytes};
 
 use super::{Config, ConfigError};
 use crate::fault::Fault;
 use crate::media::MediaKind;
+use crate::timing::preset_of;
 use crate::zones::ZoneLayout;
 
 type Setter = fn(&mut Config, &'static str, &str) -> Result<(), ConfigError>;
@@ -21,7 +24,7 @@ pub struct Key {
     set: Setter,
 }
 
-/// All keys of the device itself.
+/// All keys of the device itself. Those of the timing model follow them: `iolab_ssd_timing::parameters::TABLE`.
 pub const KEYS: &[Key] = &[
     Key {
         name: "size",
@@ -69,7 +72,7 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
-        name: "zone_size",
+        name: "zone",
         values: "bytes",
         help: "size of a zone (zoned)",
         set: |config, key, text| {
@@ -82,7 +85,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "zone_capacity",
         values: "bytes",
-        help: "what of a zone can be written (after zone_size)",
+        help: "what of a zone can be written (after zone)",
         set: |config, key, text| {
             zones(config).capacity_bytes = bytes(key, text)?;
             Ok(())
@@ -103,6 +106,31 @@ pub const KEYS: &[Key] = &[
         help: "most active zones, 0 for no limit",
         set: |config, key, text| {
             zones(config).max_active = number(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "preset",
+        values: "name",
+        help: "timing of a known device",
+        set: |config, _, text| {
+            config.timing = Preset::named(text)?.parameters();
+            zones_of_model(config);
+            Ok(())
+        },
+    },
+    Key {
+        name: "model",
+        values: "ideal|simple|nand|zoned",
+        help: "timing model; with its best known preset, unless the preset has that model",
+        set: |config, _, text| {
+            if config.timing.get("model").is_some_and(|model| model != text)
+                && let Some(preset) = preset_of(text)
+            {
+                config.timing = Preset::named(preset)?.parameters();
+            }
+            config.timing.set("model", text)?;
+            zones_of_model(config);
             Ok(())
         },
     },
@@ -179,14 +207,25 @@ impl Config {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         match KEYS.iter().find(|known| known.name == key) {
             Some(known) => (known.set)(self, known.name, value),
+            None if TABLE.iter().any(|entry| entry.name == key) => Ok(self.timing.set(key, value)?),
             None => Err(ConfigError::UnknownKey { key: key.to_owned(), near: nearest(key) }),
         }
     }
 }
 
 fn nearest(key: &str) -> Option<&'static str> {
-    let near = KEYS.iter().map(|known| (strsim::damerau_levenshtein(key, known.name), known.name));
+    let names = KEYS.iter().map(|known| known.name).chain(TABLE.iter().map(|entry| entry.name));
+    let near = names.map(|name| (strsim::damerau_levenshtein(key, name), name));
     near.min().filter(|(distance, name)| *distance <= name.len().div_ceil(3)).map(|(_, name)| name)
+}
+
+/// A zoned model has zones, and of its size.
+fn zones_of_model(config: &mut Config) {
+    if config.timing.model == ModelKind::Zoned {
+        let bytes = config.timing.zone_bytes;
+        let zones = zones(config);
+        (zones.zone_bytes, zones.capacity_bytes) = (bytes, bytes);
+    }
 }
 
 fn zones(config: &mut Config) -> &mut ZoneLayout {
@@ -227,7 +266,7 @@ mod tests {
 
     #[test]
     fn words_set_what_they_name() {
-        let text = "size=8M lba=4k namespaces=3 media=file:/tmp/a:b queues=5 mdts=0 serial=X9 zone_size=1m \
+        let text = "size=8M lba=4k namespaces=3 media=file:/tmp/a:b queues=5 mdts=0 serial=X9 zone=1m \
                     zone_capacity=768k max_active=7 max_open=3 fault=timeout:times=2";
         let config = Config::parse(text).unwrap();
         assert_eq!((config.size_bytes, config.lba_bytes, config.namespaces), (8 << 20, 4096, 3));
@@ -240,8 +279,34 @@ mod tests {
     }
 
     #[test]
+    fn models_bring_their_presets() {
+        let model = |text| Config::parse(text).unwrap().timing;
+        let preset = |name| Preset::named(name).unwrap().parameters();
+        assert_eq!(model("model=nand"), preset("970pro"));
+        assert_eq!(model("preset=optane model=simple"), preset("optane"));
+        assert_eq!(model("model=nand channels=4").channels, 4);
+        assert_eq!(model("").model, ModelKind::Ideal);
+        let zoned = Config::parse("preset=zn540 size=8G").unwrap();
+        assert_eq!(zoned.zones.unwrap().zone_bytes, zoned.timing.zone_bytes);
+        let smaller = Config::parse("preset=zn540 zone=64M size=1G").unwrap();
+        assert_eq!(smaller.timing_parameters().zone_bytes, 64 << 20);
+    }
+
+    #[test]
+    fn no_name_means_two_things() {
+        let both = ["model", "zone"];
+        for known in KEYS.iter().filter(|known| !both.contains(&known.name)) {
+            assert!(TABLE.iter().all(|entry| entry.name != known.name), "{}", known.name);
+        }
+    }
+
+    #[test]
     fn what_is_not_understood_is_refused_with_its_key() {
         let cases = [
+            ("chanels=4k", "did you mean `channels`?"),
+            ("channels=x", "channels"),
+            ("preset=971pro", "did you mean `970pro`"),
+            ("model=nnd", "nand"),
             ("siez=4k", "did you mean `size`?"),
             ("zzzzzzzzzzzzzzz=1", "there is no device parameter"),
             ("size", "is not key=value"),
@@ -256,8 +321,8 @@ mod tests {
             ("media=disk", "media:"),
             ("media=file:", "media:"),
             ("zoned=maybe", "zoned:"),
-            ("zone_size=3M", "whole zones"),
-            ("zone_size=1M zone_capacity=2M", "zone_capacity:"),
+            ("zone=3M", "whole zones"),
+            ("zone=1M zone_capacity=2M", "zone_capacity:"),
             ("zoned=yes max_active=2", "max_open:"),
             ("serial=1234567890123456789012", "serial:"),
             ("fault=tiemout", "did you mean `timeout`"),

@@ -4,12 +4,12 @@
 use iolab_nvme_spec::command::{CopyDescriptor, CopyDword12, DatasetAttributes, DatasetRange};
 use iolab_nvme_spec::{FromBytes, Status};
 use iolab_pci_device::HostMemory;
+use iolab_ssd_timing::{Kind, Verdict};
 
 use super::read_write::ZonedWrite;
 use super::{Execution, Range, Step};
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
-use crate::timing::{Verdict, Work};
 use crate::transfer::{Direction, read_pieces};
 use crate::zones::Placement;
 
@@ -23,7 +23,7 @@ impl<M: HostMemory> Execution<'_, M> {
         let range = self.range(namespace)?;
         self.check_writable(namespace)?;
         let zoned = ZonedWrite::check(namespace, range, Placement::Named)?;
-        let at_ns = match self.schedule(namespace, range, Work::WriteZeroes) {
+        let at_ns = match self.schedule(namespace, range, Kind::WriteZeroes) {
             Verdict::At(at_ns) => at_ns,
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
@@ -69,7 +69,7 @@ impl<M: HostMemory> Execution<'_, M> {
         let mut at_ns = self.now_ns;
         for entry in ranges().filter(|entry| deallocates && entry.nlb.get() > 0) {
             let range = self.range_of(namespace, entry.slba.get(), u64::from(entry.nlb.get()))?;
-            at_ns = at_ns.max(self.time(namespace, range, Work::Trim));
+            at_ns = at_ns.max(self.time(namespace, range, Kind::Trim));
             at_ns = at_ns.saturating_add(self.strike(Some(namespace), &range, (false, true))?);
             let done = self.subsystem.media.discard(range.offset(namespace), range.bytes());
             done.map_err(|error| self.copy_error(error, range.lba))?;
@@ -79,8 +79,8 @@ impl<M: HostMemory> Execution<'_, M> {
     }
 
     /// The time of one part of a command that has begun: where the medium is full, the part waits for it.
-    pub(super) fn time(&self, namespace: &Namespace, range: Range, work: Work) -> u64 {
-        match self.schedule(namespace, range, work) {
+    pub(super) fn time(&self, namespace: &Namespace, range: Range, kind: Kind) -> u64 {
+        match self.schedule(namespace, range, kind) {
             Verdict::At(at_ns) => at_ns,
             Verdict::Retry { not_before_ns } => not_before_ns,
         }
@@ -124,13 +124,13 @@ impl<M: HostMemory> Execution<'_, M> {
         for source in sources() {
             part.blocks = u64::from(source.nlb.get()) + 1;
             let range = Range { lba: source.slba.get(), ..part };
-            read_ns = read_ns.max(self.time(namespace, range, Work::Read));
+            read_ns = read_ns.max(self.time(namespace, range, Kind::Read));
             let (from, to) = (range.offset(namespace), part.offset(namespace));
             let copied = self.subsystem.media.copy_within(from, to, part.bytes());
             copied.map_err(|error| self.copy_error(error, range.lba))?;
             part.lba += part.blocks;
         }
-        let at_ns = read_ns.max(self.time(namespace, target, Work::Write));
+        let at_ns = read_ns.max(self.time(namespace, target, Kind::Write));
         let extra_ns = self.strike(Some(namespace), &target, (false, true))?;
         namespace.clear_uncorrectable(target.lba, target.blocks);
         if let Some(zoned) = zoned {

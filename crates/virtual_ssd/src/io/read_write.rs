@@ -5,11 +5,11 @@ use std::sync::MutexGuard;
 use iolab_nvme_spec::Status;
 use iolab_nvme_spec::command::ReadWriteDword12;
 use iolab_pci_device::HostMemory;
+use iolab_ssd_timing::{Kind, Verdict};
 
 use super::{Execution, Range, Step};
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
-use crate::timing::{Verdict, Work};
 use crate::transfer::{Direction, read_pieces};
 use crate::zones::{Placement, ZoneTable, ZoneWrite};
 
@@ -50,7 +50,7 @@ impl<M: HostMemory> Execution<'_, M> {
         let range = self.range(namespace)?;
         self.locate(range, Direction::ToHost)?;
         self.check_readable(namespace, range)?;
-        let at_ns = match self.schedule(namespace, range, Work::Read) {
+        let at_ns = match self.schedule(namespace, range, Kind::Read) {
             Verdict::At(at_ns) => at_ns,
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
@@ -84,7 +84,7 @@ impl<M: HostMemory> Execution<'_, M> {
         self.check_writable(namespace)?;
         let zoned = ZonedWrite::check(namespace, range, placement)?;
         let range = Range { lba: zoned.as_ref().map_or(range.lba, ZonedWrite::lba), ..range };
-        let at_ns = match self.schedule(namespace, range, Work::Write) {
+        let at_ns = match self.schedule(namespace, range, Kind::Write) {
             Verdict::At(at_ns) => at_ns,
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
@@ -118,7 +118,7 @@ impl<M: HostMemory> Execution<'_, M> {
         let range = self.range(namespace)?;
         self.locate(range, Direction::FromHost)?;
         self.check_readable(namespace, range)?;
-        let at_ns = match self.schedule(namespace, range, Work::Read) {
+        let at_ns = match self.schedule(namespace, range, Kind::Read) {
             Verdict::At(at_ns) => at_ns,
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
@@ -145,7 +145,7 @@ impl<M: HostMemory> Execution<'_, M> {
     pub(super) fn verify(&mut self, namespace: &Namespace) -> Result<Step, Refusal> {
         let range = self.range(namespace)?;
         self.check_readable(namespace, range)?;
-        let at_ns = match self.schedule(namespace, range, Work::Read) {
+        let at_ns = match self.schedule(namespace, range, Kind::Read) {
             Verdict::At(at_ns) => at_ns,
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };

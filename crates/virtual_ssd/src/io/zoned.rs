@@ -2,11 +2,11 @@
 
 use iolab_nvme_spec::zone::{ZoneReceive, ZoneSend, ZoneSendAction};
 use iolab_pci_device::HostMemory;
+use iolab_ssd_timing::Kind;
 
 use super::{Execution, Range, Step};
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
-use crate::timing::Work;
 use crate::transfer::{Direction, write_pieces};
 use crate::zones::{Placement, Report};
 
@@ -27,7 +27,7 @@ impl<M: HostMemory> Execution<'_, M> {
         let mut at_ns = self.now_ns;
         for (lba, blocks) in resets {
             let range = Range { lba, blocks, shift };
-            at_ns = at_ns.max(self.time(namespace, range, Work::ZoneReset));
+            at_ns = at_ns.max(self.time(namespace, range, Kind::ZoneReset));
             let done = self.subsystem.media.discard(range.offset(namespace), range.bytes());
             done.map_err(|error| self.copy_error(error, lba))?;
             namespace.clear_uncorrectable(lba, blocks);
