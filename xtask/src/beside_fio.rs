@@ -8,23 +8,22 @@
 //! mean; it is a test of what is measured.
 
 mod cases;
-mod ground;
 mod side;
 mod table;
 mod verdict;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::ground::Ground;
+use crate::page;
+use crate::programs::{self, Profile, Workshop};
 use crate::repository::Repository;
 use cases::Case;
-use ground::Ground;
 use side::{FIGURES, Figures};
 use table::{Row, Table};
 
 const PAGE: &str = "docs/beside-fio.md";
 const BEGIN: &str = "<!-- tables: written by cargo xtask beside-fio --write -->";
-const END: &str = "<!-- end of tables -->";
 
 /// What the command line asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,17 +102,9 @@ struct Programs {
 
 impl Programs {
     fn find(repository: &Repository) -> Result<Programs, String> {
-        let answer = Command::new("fio").arg("--version").output().map_err(|error| format!("fio: {error}"))?;
-        let fio_version = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--release", "--quiet", "--package", "iolab"]).current_dir(&repository.root);
-        if !build.status().is_ok_and(|status| status.success()) {
-            return Err("the release build failed".to_owned());
-        }
-        // This program lies in the same target folder, under debug or release.
-        let this = std::env::current_exe().map_err(|error| error.to_string())?;
-        let target = this.ancestors().nth(2).ok_or("this program lies in no target folder")?;
-        Ok(Programs { fio: PathBuf::from("fio"), fio_version, iolab: target.join("release/fio") })
+        let fio_version = programs::fio_version()?;
+        let iolab = Workshop::open(repository, Profile::Release)?.iolab()?;
+        Ok(Programs { fio: PathBuf::from("fio"), fio_version, iolab })
     }
 }
 
@@ -161,17 +152,12 @@ fn alternate(programs: &Programs, case: &Case, ground: &Ground, wanted: &Wanted)
 
 /// Puts the tables between the page's marks; what is written around them stays.
 fn write_page(repository: &Repository, programs: &Programs, wanted: &Wanted, tables: &[Table]) -> Result<(), String> {
-    let path = repository.root.join(PAGE);
-    let page = std::fs::read_to_string(&path).map_err(|error| format!("{PAGE}: {error}"))?;
-    let (head, rest) = page.split_once(BEGIN).ok_or(format!("{PAGE} has no line {BEGIN}"))?;
-    let (_, tail) = rest.split_once(END).ok_or(format!("{PAGE} has no line {END}"))?;
     let facts = format!(
         "{} against this repository's release build; {} alternating pairs of {} ms for each job.",
         programs.fio_version, wanted.pairs, wanted.runtime_ms
     );
     let tables: Vec<String> = tables.iter().map(table::markdown).collect();
-    let page = format!("{head}{BEGIN}\n\n{facts}\n\n{}\n{END}{tail}", tables.join("\n"));
-    std::fs::write(&path, page).map_err(|error| format!("{PAGE}: {error}"))
+    page::put(repository, PAGE, BEGIN, &format!("{facts}\n\n{}", tables.join("\n")))
 }
 
 #[cfg(test)]

@@ -4,16 +4,21 @@
 //! `tidy` and `layers` are tests of this package as well, so that plain `cargo test` finds a violation.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a developer's tool: its findings go to the terminal
 
+mod bench;
 mod beside_fio;
 mod ci;
 mod cost;
 mod docs;
 mod finding;
+mod ground;
 mod guest;
 mod layers;
+mod page;
+mod programs;
 mod readme;
 mod repository;
 mod rust_text;
+mod spread;
 mod tidy;
 
 use std::process::ExitCode;
@@ -33,9 +38,11 @@ usage: cargo xtask TASK
   readme         the README opens with its two commands
   demo           the README's demo runs
   beside-fio     the same jobs under fio and iolab, side by side (--small: a few seconds)
+  bench          what iolab costs, beside fio and bare loops: speed, processor time, system calls, memory, logs
+                 (bench --size=small: under a minute)
   cost           what an operation costs on the null engine, beside fio and in instructions (--instructions: these alone)
   guest SCRIPT   a script in an emulated Debian machine (docs/guide/guest.md; --kernel 6.12: another kernel)
-  ci             all of the above (except sizes, beside-fio, cost and guest), with fmt, clippy and rustdoc";
+  ci             all of the above (except sizes, beside-fio, bench, cost and guest), with fmt, clippy and rustdoc";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -76,6 +83,7 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         ["readme"] => readme::check(repository),
         ["demo"] => ci::demo(repository).map(|()| Vec::new()),
         ["beside-fio", rest @ ..] => beside_fio::run(repository, rest).map(|()| Vec::new()),
+        ["bench", rest @ ..] => bench::run(repository, rest).map(|()| Vec::new()),
         ["cost", rest @ ..] => cost::run(repository, rest).map(|()| Vec::new()),
         ["guest", rest @ ..] => guest::run(repository, rest),
         ["ci"] => ci::run(repository).map(|()| Vec::new()),

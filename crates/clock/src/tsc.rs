@@ -48,9 +48,23 @@ impl TscScale {
         if __cpuid(0x8000_0000).eax < 0x8000_0007 || __cpuid(0x8000_0007).edx & INVARIANT == 0 {
             return Err(TscUnfit::NotInvariant);
         }
+        // Reading both clocks takes its time, too long a one where instructions are emulated or the machine is busy:
+        // over a longer stretch it counts for less. A counter that does not run evenly disagrees over any stretch.
+        let mut unfit = TscUnfit::Unsteady(0);
+        for stretch_ns in [2_000_000, 8_000_000, 32_000_000] {
+            match TscScale::over(stretch_ns) {
+                Ok(scale) => return Ok(scale),
+                Err(reason) => unfit = reason,
+            }
+        }
+        Err(unfit)
+    }
+
+    /// From the rates over one stretch and over three, which have to agree.
+    fn over(stretch_ns: u64) -> Result<TscScale, TscUnfit> {
         let first = paired_reading();
-        let second = reading_after(first.1 + 2_000_000);
-        let third = reading_after(first.1 + 6_000_000);
+        let second = reading_after(first.1 + stretch_ns);
+        let third = reading_after(first.1 + 3 * stretch_ns);
         let early = multiplier(first, second);
         let whole = multiplier(first, third);
         let ppm = early.abs_diff(whole).saturating_mul(1_000_000) / whole.max(1);

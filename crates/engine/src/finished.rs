@@ -1,64 +1,87 @@
-//! Finished operations that wait for `reap`: the ring behind lanes that complete an operation by themselves.
+//! Finished operations that wait for `reap`: the row behind lanes that complete an operation by themselves.
 //!
 //! It never allocates after `with_depth` and hands operations out in the order in which they finished.
 //! It keeps no clock and knows nothing of operations still on their way.
 
 use crate::{Completion, Completions};
 
-/// A fixed ring of completions, oldest first.
+/// Completions, oldest first.
+///
+/// Lanes are nearly always emptied at once, so this is a plain row and no ring: what is left when the row is used up
+/// moves to its beginning.
 #[derive(Debug)]
 pub struct Finished {
-    ring: Box<[Completion]>,
-    depth: usize,
-    /// Both counters only grow; the ring's length is a power of two, so their low bits are the positions.
-    taken: usize,
-    added: usize,
+    row: Box<[Completion]>,
+    front: usize,
+    end: usize,
 }
 
 impl Finished {
     /// Room for `depth` completions (at least one).
     pub fn with_depth(depth: usize) -> Finished {
-        let depth = depth.max(1);
         let nothing = Completion { slot: 0, result: 0 };
-        Finished { ring: vec![nothing; depth.next_power_of_two()].into_boxed_slice(), depth, taken: 0, added: 0 }
+        Finished { row: vec![nothing; depth.max(1)].into_boxed_slice(), front: 0, end: 0 }
     }
 
     /// How many wait.
     #[inline]
     pub fn len(&self) -> usize {
-        self.added.wrapping_sub(self.taken)
+        self.end - self.front
     }
 
     /// Whether none wait.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.added == self.taken
+        self.end == self.front
     }
 
     /// Whether as many wait as the depth allows: a lane then answers `Full`.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len() >= self.depth
+        self.len() >= self.row.len()
     }
 
     /// Adds one; the caller has checked `is_full`.
     #[inline]
     pub fn push(&mut self, completion: Completion) {
-        debug_assert!(!self.is_full(), "more operations finished than the lane was opened for");
-        let mask = self.ring.len() - 1;
-        self.ring[self.added & mask] = completion;
-        self.added = self.added.wrapping_add(1);
+        let added = self.offer(completion);
+        debug_assert!(added, "more operations finished than the lane was opened for");
+    }
+
+    /// Adds one unless as many wait as the depth allows; says whether it did.
+    #[inline(always)]
+    pub fn offer(&mut self, completion: Completion) -> bool {
+        if let Some(place) = self.row.get_mut(self.end) {
+            *place = completion;
+            self.end += 1;
+            return true;
+        }
+        self.offer_after_moving(completion)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn offer_after_moving(&mut self, completion: Completion) -> bool {
+        if self.front == 0 {
+            return false;
+        }
+        self.row.copy_within(self.front..self.end, 0);
+        self.end -= self.front;
+        self.front = 0;
+        self.row[self.end] = completion;
+        self.end += 1;
+        true
     }
 
     /// Moves as many as `out` has room for and returns how many those were.
-    #[inline]
+    #[inline(always)]
     pub fn drain_into(&mut self, out: &mut Completions) -> usize {
-        let count = self.len().min(out.room_left());
-        let mask = self.ring.len() - 1;
-        for position in 0..count {
-            out.push(self.ring[self.taken.wrapping_add(position) & mask]);
+        let count = out.extend(&self.row[self.front..self.end]);
+        self.front += count;
+        if self.front == self.end {
+            self.front = 0;
+            self.end = 0;
         }
-        self.taken = self.taken.wrapping_add(count);
         count
     }
 }

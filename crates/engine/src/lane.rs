@@ -149,6 +149,20 @@ impl Completions {
         }
     }
 
+    /// Adds as many as there is room for, from the first; returns how many those were.
+    #[inline(always)]
+    pub fn extend(&mut self, completions: &[Completion]) -> usize {
+        let free = &mut self.items[self.length..];
+        let count = completions.len().min(free.len());
+        match (completions, &mut *free) {
+            // A copy of known length is an instruction or two, one of unknown length a call.
+            ([only], [place, ..]) => *place = *only,
+            _ => free[..count].copy_from_slice(&completions[..count]),
+        }
+        self.length += count;
+        count
+    }
+
     /// How many more fit.
     #[inline]
     pub fn room_left(&self) -> usize {

@@ -14,7 +14,7 @@ use iolab_engine::{
 #[derive(Debug)]
 pub struct Null;
 
-/// The lane of [`Null`]: a ring of operations waiting to be reaped.
+/// The lane of [`Null`]: operations waiting to be reaped.
 #[derive(Debug)]
 pub struct NullLane {
     in_flight: Finished,
@@ -52,15 +52,12 @@ impl Lane for NullLane {
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {
-        if self.in_flight.is_full() {
-            return Submission::Full;
-        }
         let moved = match op.kind {
             OpKind::Read | OpKind::Write => op.length as i32,
             OpKind::Trim | OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => 0,
         };
-        self.in_flight.push(Completion { slot: u32::from(op.slot), result: moved });
-        Submission::Accepted
+        let accepted = self.in_flight.offer(Completion { slot: u32::from(op.slot), result: moved });
+        if accepted { Submission::Accepted } else { Submission::Full }
     }
 
     #[inline]

@@ -155,6 +155,23 @@ impl Histogram {
         self.earlier.sum_of_squares += theirs.sum_of_squares;
     }
 
+    /// Counts all that `other` counted, as if it had been added here one by one, so that it belongs to the current
+    /// interval; [`Histogram::merge`] is for what does not. `other` has seen no [`Histogram::difference`].
+    pub fn add_all_of(&mut self, other: &Histogram) {
+        debug_assert!(other.earlier.min > other.earlier.max, "its extremes say nothing of its buckets");
+        if other.min > other.max {
+            return;
+        }
+        let touched = bucket_of(other.min)..=bucket_of(other.max);
+        for (mine, theirs) in self.counts[touched.clone()].iter_mut().zip(&other.counts[touched]) {
+            *mine += theirs;
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.sum_of_squares += other.sum_of_squares;
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.counts.fill(0);
@@ -248,6 +265,34 @@ mod tests {
         }
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
         assert_eq!(bucket_of(0), 0);
+    }
+
+    #[test]
+    fn what_was_counted_aside_belongs_to_the_interval() {
+        let values = [3, 70, 70, 1 << 20, 5_000_000_000];
+        let (mut whole, mut parted, mut aside) = (Histogram::new(), Histogram::new(), Histogram::new());
+        let (mut whole_base, mut parted_base) = (Baseline::new(), Baseline::new());
+        for round in 0..3 {
+            for (index, value) in values.iter().enumerate().skip(round) {
+                whole.add(*value);
+                if index % 2 == 0 { &mut parted } else { &mut aside }.add(*value);
+            }
+            parted.add_all_of(&aside);
+            aside.clear();
+            parted.add_all_of(&aside);
+            let (mut expected, mut found) = (Vec::new(), Vec::new());
+            assert!(
+                whole.difference(&mut whole_base, &mut expected) && parted.difference(&mut parted_base, &mut found)
+            );
+            // The sums of squares are floating point: the order of adding decides the last bits.
+            assert_eq!((found.len(), &found[..4]), (expected.len(), &expected[..4]));
+        }
+        let (whole, parted) = (whole.to_sparse(), parted.to_sparse());
+        assert_eq!(
+            (&parted.buckets, parted.min, parted.max, parted.sum),
+            (&whole.buckets, whole.min, whole.max, whole.sum)
+        );
+        assert!((parted.sum_of_squares / whole.sum_of_squares - 1.0).abs() < 1e-12);
     }
 
     #[test]

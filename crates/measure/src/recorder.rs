@@ -154,7 +154,7 @@ impl Recorder for CountingRecorder {
 }
 
 /// The three latencies of one direction.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Latencies {
     pub(crate) slat: Histogram,
     pub(crate) clat: Histogram,
@@ -162,10 +162,14 @@ pub(crate) struct Latencies {
 }
 
 /// All three latencies of every operation, and nothing that a plain job does not ask for.
+///
+/// Operations that were submitted the moment they began have one latency: clat is lat, and slat is 0. They are counted
+/// in a histogram of their own, from which the three are made up when somebody looks.
 #[derive(Debug)]
 pub struct FullRecorder {
     tally: Tally,
     latencies: [Latencies; 3],
+    at_once: [Histogram; 3],
     slat: bool,
 }
 
@@ -173,7 +177,31 @@ impl FullRecorder {
     /// A recorder around these counters. `slat` is false for synchronous engines, where submission and
     /// completion are one call and a submission latency would mean nothing.
     pub fn new(tally: Tally, slat: bool) -> FullRecorder {
-        FullRecorder { tally, latencies: Default::default(), slat }
+        FullRecorder { tally, latencies: Default::default(), at_once: Default::default(), slat }
+    }
+
+    /// Distributes what was counted aside.
+    #[cold]
+    fn settle(&mut self) {
+        for (latencies, at_once) in self.latencies.iter_mut().zip(&mut self.at_once) {
+            latencies.add_at_once(at_once, self.slat);
+            at_once.clear();
+        }
+    }
+}
+
+impl Latencies {
+    /// Counts operations that were submitted the moment they began.
+    fn add_at_once(&mut self, at_once: &Histogram, slat: bool) {
+        let count = at_once.count();
+        if count == 0 {
+            return;
+        }
+        if slat {
+            self.slat.add_many(0, count);
+        }
+        self.clat.add_all_of(at_once);
+        self.lat.add_all_of(at_once);
     }
 }
 
@@ -200,12 +228,18 @@ impl Recorder for FullRecorder {
     #[inline(always)]
     fn completed_run(&mut self, run: &Run) {
         count_run(&mut self.tally.totals, run);
-        let latencies = &mut self.latencies[run.direction.index()];
+        let index = run.direction.index();
+        let lat_ns = run.reaped_ns.saturating_sub(run.begun_ns);
+        if run.submitted_ns == run.begun_ns {
+            self.at_once[index].add_many(lat_ns, run.count);
+            return;
+        }
+        let latencies = &mut self.latencies[index];
         if self.slat {
             latencies.slat.add_many(run.submitted_ns.saturating_sub(run.begun_ns), run.count);
         }
         latencies.clat.add_many(run.reaped_ns.saturating_sub(run.submitted_ns), run.count);
-        latencies.lat.add_many(run.reaped_ns.saturating_sub(run.begun_ns), run.count);
+        latencies.lat.add_many(lat_ns, run.count);
     }
 
     fn start_measuring(&mut self, now_ns: u64) {
@@ -215,9 +249,11 @@ impl Recorder for FullRecorder {
             latencies.clat.clear();
             latencies.lat.clear();
         }
+        self.at_once.iter_mut().for_each(Histogram::clear);
     }
 
     fn tick(&mut self, now_ns: u64) {
+        self.settle();
         self.tally.roll(now_ns, Sources { latencies: Some(&mut self.latencies), response: None });
     }
 
@@ -226,12 +262,15 @@ impl Recorder for FullRecorder {
     }
 
     fn finish(&mut self, now_ns: u64) {
+        self.settle();
         self.tally.finish(now_ns, Sources { latencies: Some(&mut self.latencies), response: None });
     }
 
     fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
         self.tally.write_to(recording, runtime_ns);
-        for (direction, latencies) in recording.directions.iter_mut().zip(&self.latencies) {
+        for (index, direction) in recording.directions.iter_mut().enumerate() {
+            let mut latencies = self.latencies[index].clone();
+            latencies.add_at_once(&self.at_once[index], self.slat);
             direction.slat = latencies.slat.to_sparse();
             direction.clat = latencies.clat.to_sparse();
             direction.lat = latencies.lat.to_sparse();

@@ -113,6 +113,18 @@ impl Tally {
         }
     }
 
+    /// So many operations were made visible one by one, with nothing else in flight, and so many of them reaped.
+    #[inline(always)]
+    pub fn took_turns(&mut self, flushed: u64, reaped: u64) {
+        for (counters, turns) in
+            [(&mut self.submit_batches, flushed), (&mut self.depth, flushed), (&mut self.complete_batches, reaped)]
+        {
+            if let Some(counter) = counters.get_mut(1) {
+                *counter += turns;
+            }
+        }
+    }
+
     /// Forgets everything but how much was issued: the ramp is over.
     pub fn start_measuring(&mut self, now_ns: u64) {
         for (index, before) in self.before_measuring.iter_mut().enumerate() {

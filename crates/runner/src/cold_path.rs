@@ -44,7 +44,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if sync && (done || self.trouble.failed(&slot.op, completion.result, &mut self.recorder)) {
             self.recorder.tally().sync.add(now.saturating_sub(slot.begun_ns));
         } else if !done && !sync && self.trouble.failed(&slot.op, completion.result, &mut self.recorder) {
-            self.recorder.completed(&slot.sample(sendable_ns, now));
+            self.recorder.completed(&slot.sample(Self::intended_ns(&slot), sendable_ns, now));
         } else if !done {
             self.watch.look_at_once();
         }
@@ -78,10 +78,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[cold]
     pub(crate) fn drain(&mut self) -> u64 {
         const PATIENCE_NS: u64 = 100_000_000;
-        if self.unflushed > 0 {
-            self.flush();
-        }
         let mut now = self.clock.now_ns();
+        if self.unflushed > 0 {
+            self.flush(now);
+        }
         while self.in_flight > 0 && !self.trouble.lane_is_broken() && !self.watch.abandon() {
             now = self.collect(Wait { at_least: 1, timeout_ns: PATIENCE_NS });
         }

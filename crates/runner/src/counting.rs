@@ -5,6 +5,7 @@ use iolab_measure::{Recorder, Run};
 
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
+use crate::slots::Slot;
 
 impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Counts plain successes, those with equal stamps together. Returns how many completions were not plain.
@@ -12,36 +13,31 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     pub(crate) fn count_runs(&mut self, now: u64) -> usize {
         let HotLoop { done, slots, recorder, pacer, .. } = self;
         let mut odd = 0;
-        let mut run: Option<Run> = None;
-        for completion in done.as_slice() {
-            let slot = slots.get(completion.slot);
-            if !slot.is_plain(completion.result) {
+        let mut returning = slots.returning();
+        let mut rest = done.as_slice();
+        while let [first, others @ ..] = rest {
+            rest = others;
+            let Some(slot) = returning.take_plain(*first) else {
                 odd += 1;
                 continue;
+            };
+            let head = *slot;
+            let mut bytes = head.bytes();
+            pacer.completed(&head, now);
+            let mut count = 1;
+            while let [next, others @ ..] = rest
+                && let Some(slot) = returning.take_like(&head, *next)
+            {
+                rest = others;
+                count += 1;
+                bytes += slot.bytes();
+                pacer.completed(slot, now);
             }
-            let (direction, bytes) = (slot.direction(), u64::from(slot.op.buffer_offset + slot.op.length));
-            match &mut run {
-                Some(run)
-                    if (run.begun_ns, run.submitted_ns, run.direction)
-                        == (slot.begun_ns, slot.submitted_ns, direction) =>
-                {
-                    run.count += 1;
-                    run.bytes += bytes;
-                }
-                other => {
-                    let (begun_ns, submitted_ns) = (slot.begun_ns, slot.submitted_ns);
-                    let next = Run { direction, count: 1, bytes, begun_ns, submitted_ns, reaped_ns: now };
-                    if let Some(run) = other.replace(next) {
-                        recorder.completed_run(&run);
-                    }
-                }
-            }
-            pacer.completed(slot, now);
-            slots.take_back(completion.slot);
+            let (begun_ns, submitted_ns) = (head.begun_ns, head.submitted_ns);
+            let direction = head.direction();
+            recorder.completed_run(&Run { direction, count, bytes, begun_ns, submitted_ns, reaped_ns: now });
         }
-        if let Some(run) = run {
-            recorder.completed_run(&run);
-        }
+        returning.finish();
         odd
     }
 
@@ -49,16 +45,22 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     pub(crate) fn count_each(&mut self, now: u64) -> usize {
         let HotLoop { done, slots, recorder, pacer, .. } = self;
         let mut odd = 0;
+        let mut returning = slots.returning();
         for completion in done.as_slice() {
-            let slot = slots.get(completion.slot);
-            if !slot.is_plain(completion.result) {
+            let Some(slot) = returning.take_plain(*completion) else {
                 odd += 1;
                 continue;
-            }
+            };
             let sendable_ns = pacer.completed(slot, now);
-            recorder.completed(&slot.sample(sendable_ns, now));
-            slots.take_back(completion.slot);
+            recorder.completed(&slot.sample(Self::intended_ns(slot), sendable_ns, now));
         }
+        returning.finish();
         odd
+    }
+
+    /// When its operation was wanted: by the schedule, or whenever there was room.
+    #[inline(always)]
+    pub(crate) fn intended_ns(slot: &Slot) -> u64 {
+        if P::PACED { slot.intended_ns } else { slot.begun_ns }
     }
 }

@@ -3,14 +3,21 @@
 //! Stamps of an operation: *intended* (what the pacer's schedule wanted), *begun* (the loop starts to hand over
 //! the burst it belongs to; after its buffer is filled, when buffers are filled per write), *submitted* (the
 //! lane's flush has returned; for lanes that complete inside `submit`, and for lanes that submit and wait in one
-//! system call, the moment just before that call, which for a single operation is begun), *reaped* (its completion has been collected). Operations
-//! submitted together share begun and submitted, operations collected together share reaped.
+//! system call, the moment just before that call, which for a single operation is begun), *reaped* (its completion
+//! has been collected). Operations submitted together share begun and submitted, operations collected together share
+//! reaped.
+//!
+//! One stamp may end one thing and begin the next when there is next to nothing between: *submitted* of a burst is
+//! *begun* of the burst behind it, and *reaped* is *begun* of the operation that follows if no more than one completion
+//! was counted meanwhile. The time of counting it is then part of the next operation's latency; it is not hidden.
+//! Whatever takes longer (a new batch, an interval that ends, an error, several completions, a schedule) is followed
+//! by a stamp of its own. At depth 1 the loop takes the shorter way of [`crate::one_by_one`].
 //!
 //! Between the first and the last operation this file allocates nothing, takes no lock, logs nothing and calls
 //! through no table; everything that is not needed for every operation is `#[cold]` and lives elsewhere.
 
 use iolab_clock::Clock;
-use iolab_engine::{Completions, Lane, OpKind, Submission, Wait};
+use iolab_engine::{Completions, Lane, LaneError, OpKind, Submission, Wait};
 use iolab_measure::Recorder;
 use iolab_memory::SlotPool;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
@@ -47,12 +54,17 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     pub(crate) fn run(&mut self) -> (Stop, u64) {
         let mut now = self.clock.now_ns();
         let mut refilling = true;
+        let one_by_one = self.goes_one_by_one();
         loop {
-            if now >= self.watch.next_ns()
-                && let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble, &mut self.pacer)
-            {
-                self.stop_pacing(now.min(self.watch.end_ns()), false);
-                return (stop, self.drain());
+            if one_by_one && self.in_flight == 0 {
+                now = self.one_by_one(now);
+            }
+            if now >= self.watch.next_ns() {
+                if let Some(stop) = self.watch.look(now, &mut self.recorder, &mut self.trouble, &mut self.pacer) {
+                    self.stop_pacing(now.min(self.watch.end_ns()), false);
+                    return (stop, self.drain());
+                }
+                now = self.clock.now_ns();
             }
             let mut pause = Pause::Full;
             if refilling {
@@ -81,14 +93,24 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Hands over operations until the queue is full, in bursts of one flush each. The last burst stays unflushed
     /// when the lane can submit and wait in one call.
     #[inline(always)]
-    fn submit(&mut self, now: u64) -> Pause {
+    fn submit(&mut self, mut now: u64) -> Pause {
+        // Since `now` no more than one completion has been counted: one stamp serves both.
+        let is_now = !P::PACED && self.done.as_slice().len() <= 1;
+        if (R::STAMPS || P::PACED) && !is_now {
+            now = self.clock.now_ns();
+        }
         loop {
-            let mut begun_ns = if R::STAMPS || P::PACED { self.clock.now_ns() } else { now };
+            let mut begun_ns = now;
             let mut pause = Pause::Full;
             while self.in_flight < self.queue.depth && self.unflushed < self.queue.burst {
-                if self.batch.is_empty() && !self.refill() {
-                    pause = Pause::Over;
-                    break;
+                if self.batch.is_empty() {
+                    if !self.refill() {
+                        pause = Pause::Over;
+                        break;
+                    }
+                    if R::STAMPS && self.unflushed == 0 {
+                        begun_ns = self.clock.now_ns();
+                    }
                 }
                 let halt = if P::PACED || self.filler.is_some() {
                     self.hand_over(&mut begun_ns)
@@ -104,9 +126,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             if self.unflushed == 0 || (!more && L::FUSES && !P::PACED && self.queue.wait_for > 0) {
                 return pause;
             }
-            self.flush();
+            now = self.flush(now);
             if !more {
                 return pause;
+            }
+            if L::SYNCHRONOUS && (R::STAMPS || P::PACED) {
+                now = self.clock.now_ns();
             }
         }
     }
@@ -159,12 +184,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         None
     }
 
-    /// Makes the burst visible and stamps it.
+    /// Makes the burst visible and stamps it. Returns when that was, if stamps are taken, and `now` otherwise.
     #[inline(always)]
-    pub(crate) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self, mut now: u64) -> u64 {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
-            let now = self.clock.now_ns();
+            now = self.clock.now_ns();
             self.slots.stamp_submitted(self.unflushed, now);
             if P::PACED {
                 self.pacer.handed_over(now.saturating_sub(self.slots.latest().begun_ns));
@@ -175,9 +200,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.trouble.lane_broke(error);
             self.watch.look_at_once();
         }
+        now
     }
 
-    /// Collects completions and counts them. Returns the stamp they share.
+    /// Collects completions and counts them. Returns the stamp they share, or a later one if much was to be done.
     #[inline(always)]
     pub(crate) fn collect(&mut self, wait: Wait) -> u64 {
         self.done.clear();
@@ -191,11 +217,18 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.lane.flush_and_reap(wait, &mut self.done)
         };
         let now = self.clock.now_ns();
+        self.count(answer, now)
+    }
+
+    /// Counts what has been collected by `now`. Returns `now`, or a later time if much was to be done.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, answer: Result<usize, LaneError>, now: u64) -> u64 {
         if let Err(error) = answer {
             self.trouble.lane_broke(error);
             self.watch.look_at_once();
         }
-        if now >= self.recorder.next_tick_ns() {
+        let ticks = now >= self.recorder.next_tick_ns();
+        if ticks {
             self.recorder.tick(now);
         }
         let found = self.done.as_slice().len();
@@ -210,7 +243,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if odd > 0 {
             self.unusual_ones(now);
         }
-        now
+        // The next operation may begin at the time returned: nothing that takes long may lie between.
+        if ticks || odd > 0 { self.clock.now_ns() } else { now }
     }
 
     /// The burst is the lane's: counts its size and the depth it made.

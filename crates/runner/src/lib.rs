@@ -17,6 +17,7 @@ mod ideal;
 mod keeping;
 mod launch;
 mod layout;
+mod one_by_one;
 mod open_files;
 mod pacing;
 mod queue;

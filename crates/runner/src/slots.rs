@@ -3,15 +3,17 @@
 //! A slot is the loop's (on the free stack) or the lane's (accepted, not yet reaped). Both hand-overs are
 //! asserted.
 
-use iolab_engine::{Op, OpKind, Submission};
+use iolab_engine::{Completion, Op, OpKind, Submission};
 use iolab_measure::Sample;
 use iolab_plan::Direction;
 
-/// One slot's operation and stamps, ns.
+/// One slot's operation and stamps, ns. A cache line each: the slot's number becomes its place by a shift.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Slot {
     pub(crate) op: Op,
     pub(crate) lanes: bool,
+    /// Of paced operations; that of others is when they were begun.
     pub(crate) intended_ns: u64,
     pub(crate) begun_ns: u64,
     pub(crate) submitted_ns: u64,
@@ -41,15 +43,21 @@ impl Slot {
         }
     }
 
-    /// What the recorder is told of its operation.
+    /// Bytes of the operation, those of its earlier parts included.
     #[inline(always)]
-    pub(crate) fn sample(&self, sendable_ns: u64, reaped_ns: u64) -> Sample {
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.op.buffer_offset + self.op.length)
+    }
+
+    /// What the recorder is told of its operation, which was intended at `intended_ns`.
+    #[inline(always)]
+    pub(crate) fn sample(&self, intended_ns: u64, sendable_ns: u64, reaped_ns: u64) -> Sample {
         Sample {
             direction: self.direction(),
             bytes: self.op.buffer_offset + self.op.length,
             offset: self.op.offset - u64::from(self.op.buffer_offset),
             priority: self.op.priority,
-            intended_ns: self.intended_ns,
+            intended_ns,
             sendable_ns,
             begun_ns: self.begun_ns,
             submitted_ns: self.submitted_ns,
@@ -105,9 +113,14 @@ impl Slots {
         begun_ns: u64,
         mut submit: impl FnMut(&Op) -> Submission,
     ) -> (usize, Submission) {
+        // What a store into a slot cannot reach stays in registers.
+        let slots = &mut *self.slots;
+        let count = ops.len().min(self.free_count);
+        let (ops, free) = (&ops[..count], &self.stack[self.free_count - count..self.free_count]);
         let mut accepted = 0;
-        for (op, &number) in ops.iter().zip(self.stack[..self.free_count].iter().rev()) {
-            let slot = &mut self.slots[usize::from(number)];
+        while accepted < count {
+            let (op, number) = (&ops[accepted], free[count - 1 - accepted]);
+            let slot = &mut slots[usize::from(number)];
             slot.op = *op;
             slot.op.slot = number;
             let answer = submit(&slot.op);
@@ -117,7 +130,6 @@ impl Slots {
             }
             debug_assert!(!slot.lanes, "slot {number} handed over twice");
             slot.lanes = true;
-            slot.intended_ns = begun_ns;
             slot.begun_ns = begun_ns;
             slot.submitted_ns = begun_ns;
             accepted += 1;
@@ -129,8 +141,9 @@ impl Slots {
     /// Stamps the last `count` slots handed over. Must come before any of them is taken back.
     #[inline(always)]
     pub(crate) fn stamp_submitted(&mut self, count: usize, now_ns: u64) {
+        let slots = &mut *self.slots;
         for &slot in &self.stack[self.free_count..][..count] {
-            self.slots[usize::from(slot)].submitted_ns = now_ns;
+            slots[usize::from(slot)].submitted_ns = now_ns;
         }
     }
 
@@ -155,13 +168,78 @@ impl Slots {
         &mut self.slots[slot as usize]
     }
 
-    /// The slot is the loop's again.
+    /// Begins to take slots back.
     #[inline(always)]
+    pub(crate) fn returning(&mut self) -> Returning<'_> {
+        Returning {
+            slots: &mut self.slots,
+            stack: &mut self.stack,
+            free: self.free_count,
+            free_count: &mut self.free_count,
+        }
+    }
+
+    /// The one slot of a queue of depth 1, which is the loop's.
+    #[inline(always)]
+    pub(crate) fn only(&mut self) -> &mut Slot {
+        debug_assert!((self.slots.len(), self.free_count) == (1, 1), "not one slot, or it is the lane's");
+        &mut self.slots[0]
+    }
+
+    /// The slot is the loop's again.
+    #[cold]
     pub(crate) fn take_back(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
         debug_assert!(entry.lanes, "slot {slot} came back twice");
         entry.lanes = false;
         self.stack[self.free_count] = slot as u16;
         self.free_count += 1;
+    }
+}
+
+/// Slots on their way back. What a store into a slot cannot reach, it keeps in registers; hence the end that must not
+/// be forgotten.
+#[must_use]
+pub(crate) struct Returning<'a> {
+    slots: &'a mut [Slot],
+    stack: &'a mut [u16],
+    free: usize,
+    free_count: &'a mut usize,
+}
+
+impl Returning<'_> {
+    /// Takes back the slot of a plain success. Any other stays the lane's: `None`.
+    #[inline(always)]
+    pub(crate) fn take_plain(&mut self, completion: Completion) -> Option<&Slot> {
+        let slot = &self.slots[completion.slot as usize];
+        if slot.is_plain(completion.result) { Some(self.take(completion.slot)) } else { None }
+    }
+
+    /// Takes back the slot of a plain success whose kind and stamps are those of `other`, which was one.
+    #[inline(always)]
+    pub(crate) fn take_like(&mut self, other: &Slot, completion: Completion) -> Option<&Slot> {
+        let slot = &self.slots[completion.slot as usize];
+        let moved = if other.op.kind == OpKind::Trim { 0 } else { slot.op.length };
+        let alike = slot.op.kind == other.op.kind
+            && slot.begun_ns == other.begun_ns
+            && slot.submitted_ns == other.submitted_ns
+            && completion.result as u32 == moved;
+        if alike { Some(self.take(completion.slot)) } else { None }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, number: u32) -> &Slot {
+        let slot = &mut self.slots[number as usize];
+        debug_assert!(slot.lanes, "slot {number} came back twice");
+        slot.lanes = false;
+        self.stack[self.free] = number as u16;
+        self.free += 1;
+        slot
+    }
+
+    /// All are back that came.
+    #[inline(always)]
+    pub(crate) fn finish(self) {
+        *self.free_count = self.free;
     }
 }

@@ -77,6 +77,20 @@ impl OpBatch {
         OpBatch::ROOM - self.end
     }
 
+    /// The first `count` places behind the last operation, to be filled; they count when [`OpBatch::extend_by`] says so.
+    #[inline]
+    pub(crate) fn places(&mut self, count: usize) -> std::slice::IterMut<'_, Op> {
+        let end = OpBatch::ROOM.min(self.end + count);
+        self.ops[self.end..end].iter_mut()
+    }
+
+    /// So many of the places have been filled.
+    #[inline]
+    pub(crate) fn extend_by(&mut self, count: usize) {
+        debug_assert!(count <= self.room());
+        self.end += count;
+    }
+
     /// Appends; the caller has seen that there is room.
     #[inline]
     pub(crate) fn push(&mut self, op: Op) {

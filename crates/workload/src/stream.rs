@@ -1,7 +1,7 @@
 //! The stream itself: the loop that asks each part in turn, compiled for every combination of parts.
 
 use iolab_engine::{Op, OpKind};
-use iolab_plan::WorkloadPlan;
+use iolab_plan::{Direction, WorkloadPlan};
 
 use crate::directions::Directions;
 use crate::files::{Ended, Files};
@@ -90,15 +90,11 @@ impl Budget {
         usize::try_from(self.ops_left).map_or(room, |left| left.min(room))
     }
 
+    /// What is left after `ops` operations.
     #[inline]
-    fn is_open(&self) -> bool {
-        self.bytes_left > 0
-    }
-
-    #[inline]
-    fn spend(&mut self, bytes: u64) {
-        self.bytes_left = self.bytes_left.saturating_sub(bytes);
-        self.ops_left -= 1;
+    fn spend(&mut self, ops: usize, bytes_left: u64) {
+        self.bytes_left = bytes_left;
+        self.ops_left -= ops as u64;
     }
 
     fn close(&mut self) {
@@ -160,17 +156,55 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
         self.placement.begin(file, derive(self.pass_seed(), Role::Map, self.begun));
     }
 
-    /// A file and a place in it. `None`: there is nothing left to do in this pass.
+    /// Fills the batch from whatever file is current. Returns the direction for which it has no place any more;
+    /// `None` when the batch is full or the pass over.
+    ///
+    /// Calls nothing that is not inlined, so that generators and counters stay in registers.
     #[inline]
-    fn find(&mut self, direction: usize) -> Option<(usize, Spot)> {
-        if let Some(file) = self.files.current()
-            && let Some(spot) = self.placement.place(file, direction)
-        {
-            return Some((file, spot));
+    fn fill_from_current(&mut self, out: &mut OpBatch) -> Option<Direction> {
+        let mut bytes_left = self.budget.bytes_left;
+        let mut made = 0;
+        let mut stuck = None;
+        for place in out.places(self.budget.ops_within(out.room())) {
+            if bytes_left == 0 {
+                break;
+            }
+            let direction = self.directions.next();
+            let file = self.files.current();
+            let found = file.and_then(|file| Some((file, self.placement.place(file, direction.index())?)));
+            let Some((file, spot)) = found else {
+                stuck = Some(direction);
+                break;
+            };
+            *place = self.settle(direction, file, spot);
+            bytes_left = bytes_left.saturating_sub(u64::from(place.length));
+            made += 1;
         }
-        self.find_elsewhere(direction)
+        out.extend_by(made);
+        self.budget.spend(made, bytes_left);
+        stuck
     }
 
+    /// The operation at this place, with a size.
+    #[inline(always)]
+    fn settle(&mut self, direction: Direction, file: usize, spot: Spot) -> Op {
+        let index = direction.index();
+        let length = self.sizes.draw(index, spot.random, spot.room).min(spot.free);
+        self.placement.commit(file, index, spot.offset, length);
+        self.files.served(length);
+        self.directions.moved(direction);
+        Op {
+            offset: self.files.start_bytes(file) + spot.offset,
+            length: length as u32,
+            buffer_offset: 0,
+            file: file as u32,
+            slot: 0,
+            kind: OpKind::from(direction),
+            priority: 0,
+        }
+    }
+
+    /// Where to go on when the current file has no place.
     #[cold]
     #[inline(never)]
     fn find_elsewhere(&mut self, direction: usize) -> Option<(usize, Spot)> {
@@ -207,30 +241,14 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
 impl<D: Directions, F: Files, P: Placement, S: Sizes> Source for Stream<D, F, P, S> {
     fn fill(&mut self, out: &mut OpBatch) {
         out.clear();
-        for _ in 0..self.budget.ops_within(out.room()) {
-            if !self.budget.is_open() {
-                return;
-            }
-            let direction = self.directions.next();
-            let index = direction.index();
-            let Some((file, spot)) = self.find(index) else {
+        while let Some(direction) = self.fill_from_current(out) {
+            let Some((file, spot)) = self.find_elsewhere(direction.index()) else {
                 self.budget.close();
                 return;
             };
-            let length = self.sizes.draw(index, spot.random, spot.room).min(spot.free);
-            self.placement.commit(file, index, spot.offset, length);
-            self.files.served(length);
-            self.directions.moved(direction);
-            self.budget.spend(length);
-            out.push(Op {
-                offset: self.files.start_bytes(file) + spot.offset,
-                length: length as u32,
-                buffer_offset: 0,
-                file: file as u32,
-                slot: 0,
-                kind: OpKind::from(direction),
-                priority: 0,
-            });
+            let op = self.settle(direction, file, spot);
+            self.budget.spend(1, self.budget.bytes_left.saturating_sub(u64::from(op.length)));
+            out.push(op);
         }
     }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::cases::Case;
-use super::ground::Ground;
+use crate::ground::Ground;
 
 /// The figures that are compared.
 pub(super) const FIGURES: [&str; 5] = ["IOPS", "MiB/s", "lat mean µs", "lat p50 µs", "lat p99 µs"];

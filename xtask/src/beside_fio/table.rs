@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::side::FIGURES;
-use super::verdict::{Comparison, Spread, Verdict};
+use super::verdict::{Comparison, Verdict};
+use crate::spread::Spread;
 
 /// One line: one direction of one case.
 #[derive(Debug)]

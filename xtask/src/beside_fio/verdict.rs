@@ -6,6 +6,8 @@
 //! test; with five pairs two alike programs look different in one case of sixteen) and the middle ratio is farther
 //! from one than the resolution of the figures, a histogram's bucket.
 
+use crate::spread::{Spread, ratios, spread};
+
 /// Relative width of a latency bucket of fio's histogram: 1/64 of its magnitude.
 const RESOLUTION: f64 = 1.0 / 64.0;
 
@@ -41,19 +43,9 @@ pub(super) struct Comparison {
     pub(super) verdict: Verdict,
 }
 
-/// Middle and ends of several values.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spread {
-    pub(super) median: f64,
-    pub(super) min: f64,
-    pub(super) max: f64,
-}
-
 /// Compares runs; the same position is the same pair.
 pub(super) fn compare(fio: &[f64], iolab: &[f64]) -> Comparison {
-    let ratios: Vec<f64> =
-        fio.iter().zip(iolab).map(|(fio, iolab)| if *fio > 0.0 { iolab / fio } else { 1.0 }).collect();
-    let ratio = spread(&ratios);
+    let ratio = spread(&ratios(iolab, fio));
     let verdict = if (ratio.median - 1.0).abs() <= RESOLUTION {
         Verdict::Same
     } else if ratio.min > 1.0 {
@@ -64,15 +56,6 @@ pub(super) fn compare(fio: &[f64], iolab: &[f64]) -> Comparison {
         Verdict::Same
     };
     Comparison { fio: spread(fio), iolab: spread(iolab), ratio, verdict }
-}
-
-fn spread(values: &[f64]) -> Spread {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
-    let middle = sorted.len() / 2;
-    let median = if sorted.len() % 2 == 1 { at(middle) } else { (at(middle.saturating_sub(1)) + at(middle)) / 2.0 };
-    Spread { median, min: at(0), max: at(sorted.len().saturating_sub(1)) }
 }
 
 #[cfg(test)]

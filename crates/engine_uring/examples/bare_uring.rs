@@ -3,7 +3,7 @@
 //! For counting instructions and system calls per operation: run it with two counts under
 //! `valgrind --tool=callgrind` or `strace -c` and take the slope. Not a benchmark: it has no clock.
 //!
-//! `bare_loop PATH DEPTH BATCH COUNT [OPTION=0|1 ...]`: PATH holds at least 1 MiB and takes `O_DIRECT`; a wait
+//! `bare_uring PATH DEPTH BATCH COUNT [OPTION=0|1 ...]`: PATH holds at least 1 MiB and takes `O_DIRECT`; a wait
 //! is for BATCH completions.
 #![allow(clippy::print_stdout)] // an example prints its result
 
@@ -23,7 +23,7 @@ const BLOCK: u32 = 4096;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path, depth, batch, count, switches @ ..] = arguments.as_slice() else {
-        return Err("usage: bare_loop PATH DEPTH BATCH COUNT [OPTION=0|1 ...]".into());
+        return Err("usage: bare_uring PATH DEPTH BATCH COUNT [OPTION=0|1 ...]".into());
     };
     let (depth, batch, count): (usize, usize, u64) = (depth.parse()?, batch.parse()?, count.parse()?);
     let mut options = Settings::default();

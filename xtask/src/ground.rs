@@ -1,4 +1,4 @@
-//! What the jobs run on: a file that both programs share, or a RAM disk of the kernel.
+//! What jobs run on when programs are compared: a file that they share, or a RAM disk of the kernel.
 //!
 //! The file is laid out once with data that does not compress, so that neither program pays for it and neither
 //! reads holes. The RAM disk (zram) is made for the purpose and removed afterwards; others stay as they are.
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 /// The target of all runs of one table.
 #[derive(Debug)]
-pub(super) struct Ground {
+pub(crate) struct Ground {
     /// What the table's heading says.
-    pub(super) name: String,
-    pub(super) target: PathBuf,
-    pub(super) bytes: u64,
+    pub(crate) name: String,
+    pub(crate) target: PathBuf,
+    pub(crate) bytes: u64,
     kind: Kind,
 }
 
@@ -28,10 +28,10 @@ const RAM_DISKS: &str = "/sys/class/zram-control";
 
 impl Ground {
     /// A file in a fresh folder below `folder`.
-    pub(super) fn file(folder: &Path, bytes: u64) -> Result<Ground, String> {
+    pub(crate) fn file(folder: &Path, bytes: u64) -> Result<Ground, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(failed)?;
-        let folder = tempfile::Builder::new().prefix("beside-fio-").tempdir_in(folder).map_err(failed)?;
+        let folder = tempfile::Builder::new().prefix("iolab-ground-").tempdir_in(folder).map_err(failed)?;
         let target = folder.path().join("data");
         fill(&mut File::create_new(&target).map_err(failed)?, bytes).map_err(failed)?;
         let name = format!("a file of {} MiB, direct", bytes >> 20);
@@ -39,7 +39,7 @@ impl Ground {
     }
 
     /// A fresh RAM disk of the kernel, or why it cannot be had.
-    pub(super) fn ram_disk(bytes: u64) -> Result<Ground, String> {
+    pub(crate) fn ram_disk(bytes: u64) -> Result<Ground, String> {
         let failed = |error: std::io::Error| format!("a RAM disk (zram): {error}");
         let answer = fs::read_to_string(Path::new(RAM_DISKS).join("hot_add")).map_err(failed)?;
         let number: u32 = answer.trim().parse().map_err(|_| format!("{RAM_DISKS} answered {answer}"))?;

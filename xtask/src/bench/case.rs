@@ -1,0 +1,235 @@
+//! One engine at one depth on one ground, and the programs that take turns there: iolab as it comes, fio as it
+//! comes, fio at its best, a bare loop and, where the user names it, fio's own minimal loop.
+//!
+//! Knows how each is started and counted, and nothing of targets.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::counts;
+use super::job::{End, Job};
+use super::spending::{self, Spent};
+use super::turns::{self, Entrant, Figures};
+use super::{Bench, Size};
+use crate::ground::Ground;
+use crate::programs::is_installed;
+use crate::spread::spread;
+
+/// One engine at one depth on one ground.
+pub(super) struct Case<'a> {
+    pub(super) bench: &'a Bench,
+    pub(super) ground: &'a Ground,
+    pub(super) engine: &'static str,
+    pub(super) depth: u32,
+    /// The bare loop of this engine.
+    pub(super) bare: &'a Path,
+    /// Options that may make fio cheaper; `=Q` stands for a quarter of the depth and `=D` for the depth.
+    pub(super) settings: &'static [&'static str],
+}
+
+/// What one program did.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) name: String,
+    /// By round: IOPS, IOPS per second of processor time, user nanoseconds of an operation.
+    pub(super) figures: Figures,
+    pub(super) calls: Option<f64>,
+    pub(super) instructions: Option<f64>,
+}
+
+/// A program and how to run it.
+struct Program<'a> {
+    name: String,
+    kind: Kind<'a>,
+    start: Start,
+}
+
+enum Kind<'a> {
+    /// fio, or iolab called as fio.
+    Fio(&'a Path, Job),
+    /// `PATH DEPTH BATCH COUNT`, with the count that fills the time.
+    Bare(&'a Path, u64),
+    /// fio's t/io_uring, which knows only seconds.
+    Minimal(&'a Path),
+}
+
+/// Processor time of a run that does next to nothing.
+#[derive(Debug, Clone, Copy, Default)]
+struct Start {
+    user_s: f64,
+    processor_s: f64,
+}
+
+impl Case<'_> {
+    /// What tables call it.
+    pub(super) fn name(&self) -> String {
+        let ground = if self.is_device() { "RAM disk" } else { "file" };
+        format!("{ground}, {}, depth {}", self.engine, self.depth)
+    }
+
+    fn is_device(&self) -> bool {
+        self.ground.target.starts_with("/dev")
+    }
+
+    fn job(&self) -> Job {
+        Job::on(&self.ground.target, self.ground.bytes, self.engine, self.depth)
+    }
+
+    /// How much the bare loops submit at once: what iolab does unless told otherwise.
+    fn batch(&self) -> u32 {
+        (self.depth / 4).clamp(1, 16)
+    }
+
+    /// Lets all programs take turns, then counts; iolab, fio, fio's best where there are settings, the bare loop,
+    /// and t/io_uring where it is known and what it does can be counted.
+    pub(super) fn measure(&self) -> Result<Vec<Outcome>, String> {
+        println!("{}", self.name());
+        let programs = self.programs()?;
+        let entrants: Vec<Entrant<'_>> =
+            programs.iter().map(|program| Entrant::new(program.name.clone(), || self.turn(program))).collect();
+        let found = turns::take(&entrants, self.bench.rounds)?;
+        let result = |(program, figures): (&Program<'_>, Figures)| {
+            let (calls, instructions) = (self.system_calls(program)?, self.instructions(program)?);
+            Ok(Outcome { name: program.name.clone(), figures, calls, instructions })
+        };
+        programs.iter().zip(found).map(result).collect()
+    }
+
+    fn programs(&self) -> Result<Vec<Program<'_>>, String> {
+        let (iolab, fio) = (self.bench.iolab.as_path(), Path::new("fio"));
+        let first = self.job().run(iolab, End::AfterMs(self.bench.runtime_ms))?;
+        let mut programs = vec![
+            self.program("iolab", Kind::Fio(iolab, self.job()))?,
+            self.program("fio", Kind::Fio(fio, self.job()))?,
+        ];
+        if let Some((words, job)) = self.best_of_fio(fio)? {
+            programs.push(self.program(&format!("fio `{words}`"), Kind::Fio(fio, job))?);
+        }
+        programs.push(self.program("bare loop", Kind::Bare(self.bare, first.operations as u64))?);
+        if let Some(path) = &self.bench.t_io_uring
+            && self.engine == "io_uring"
+            && self.is_device()
+        {
+            programs.push(self.program("t/io_uring", Kind::Minimal(path))?);
+        }
+        Ok(programs)
+    }
+
+    fn program<'a>(&self, name: &str, kind: Kind<'a>) -> Result<Program<'a>, String> {
+        let mut program = Program { name: name.to_owned(), kind, start: Start::default() };
+        // The other programs have next to no start.
+        if let Kind::Fio(path, job) = &program.kind {
+            let runs: Result<Vec<Spent>, String> =
+                (0..3).map(|_| Ok(job.run(path, End::AfterOperations(1))?.spent)).collect();
+            let runs = runs?;
+            let middle = |of: fn(&Spent) -> f64| spread(&runs.iter().map(of).collect::<Vec<_>>()).median;
+            program.start = Start { user_s: middle(|spent| spent.user_s), processor_s: middle(Spent::processor_s) };
+        }
+        Ok(program)
+    }
+
+    /// The settings with which fio makes most of a second of processor time; each is tried once.
+    fn best_of_fio(&self, fio: &Path) -> Result<Option<(String, Job)>, String> {
+        let mut best: Option<(f64, String, Job)> = None;
+        // Without depth there are no batches to set.
+        let tried = if self.depth == 1 { 1 } else { self.settings.len() };
+        for words in self.settings.iter().take(tried) {
+            let words = words.replace("=Q", &format!("={}", self.batch())).replace("=D", &format!("={}", self.depth));
+            let job = self.job().with(&words);
+            let ran = job.run(fio, End::AfterMs(self.bench.runtime_ms))?;
+            let per_second = ran.operations / ran.spent.processor_s();
+            if best.as_ref().is_none_or(|(most, ..)| per_second > *most) {
+                best = Some((per_second, words, job));
+            }
+        }
+        Ok(best.map(|(_, words, job)| (words, job)))
+    }
+
+    fn turn(&self, program: &Program<'_>) -> Result<Vec<f64>, String> {
+        let (spent, operations, iops) = match &program.kind {
+            Kind::Fio(path, job) => {
+                let ran = job.run(path, End::AfterMs(self.bench.runtime_ms))?;
+                (ran.spent, ran.operations, ran.iops)
+            }
+            Kind::Bare(_, count) => {
+                let spent = spending::spend(&mut self.command(program, *count))?;
+                let iops = *count as f64 / spent.wall_s;
+                (spent, *count as f64, iops)
+            }
+            Kind::Minimal(_) => {
+                let before = self.device_reads()?;
+                let spent = spending::spend(&mut self.command(program, 1))?;
+                let operations = self.device_reads()? - before;
+                let iops = operations / spent.wall_s;
+                (spent, operations, iops)
+            }
+        };
+        let processor_s = (spent.processor_s() - program.start.processor_s).max(1e-9);
+        let user_ns = (spent.user_s - program.start.user_s).max(0.0) * 1e9;
+        Ok(vec![iops, operations / processor_s, user_ns / operations.max(1.0)])
+    }
+
+    /// The command for so many operations; for the minimal loop, seconds.
+    fn command(&self, program: &Program<'_>, count: u64) -> Command {
+        match &program.kind {
+            Kind::Fio(path, job) => job.command(path, End::AfterOperations(count)),
+            Kind::Bare(path, _) => {
+                let mut command = Command::new(path);
+                command.arg(&self.ground.target);
+                command.args([u64::from(self.depth), u64::from(self.batch()), count].map(|number| number.to_string()));
+                command
+            }
+            Kind::Minimal(path) => {
+                let (depth, batch) = (self.depth, self.batch());
+                let words = format!("-p0 -d{depth} -s{batch} -c{batch} -r{count}");
+                let mut command = Command::new(path);
+                command.args(words.split(' ')).arg(&self.ground.target);
+                command
+            }
+        }
+    }
+
+    /// Reads the block device has completed since it was made (Documentation/block/stat.rst); the device is ours.
+    fn device_reads(&self) -> Result<f64, String> {
+        let name = self.ground.target.file_name().unwrap_or_default();
+        let path = PathBuf::from("/sys/block").join(name).join("stat");
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let reads = text.split_whitespace().next().and_then(|word| word.parse().ok());
+        reads.ok_or_else(|| format!("{} says {text}", path.display()))
+    }
+
+    fn system_calls(&self, program: &Program<'_>) -> Result<Option<f64>, String> {
+        if !is_installed("strace") || matches!(program.kind, Kind::Minimal(_)) {
+            return Ok(None);
+        }
+        counts::system_calls(|count| self.command(program, count), self.bench.counted()).map(Some)
+    }
+
+    /// Instructions do not depend on the ground, so they are counted on one of them.
+    fn instructions(&self, program: &Program<'_>) -> Result<Option<f64>, String> {
+        let wanted = self.is_device() || self.bench.size == Size::Small;
+        if !wanted || !is_installed("valgrind") {
+            return Ok(None);
+        }
+        let counted = match &program.kind {
+            Kind::Minimal(_) => return self.minimal_instructions(program).map(Some),
+            Kind::Fio(path, job) => {
+                let job = job.clone().with("--thread");
+                counts::instructions(|count| job.command(path, End::AfterOperations(count)), self.bench.counted())
+            }
+            Kind::Bare(..) => counts::instructions(|count| self.command(program, count), self.bench.counted()),
+        };
+        counted.map(Some)
+    }
+
+    /// From two lengths in seconds, with the operations that the device counts.
+    fn minimal_instructions(&self, program: &Program<'_>) -> Result<f64, String> {
+        let measure = |seconds| -> Result<(f64, f64), String> {
+            let before = self.device_reads()?;
+            let count = counts::collected(&self.command(program, seconds))?;
+            Ok((count, self.device_reads()? - before))
+        };
+        let (short, long) = (measure(2)?, measure(4)?);
+        Ok((long.0 - short.0) / (long.1 - short.1).max(1.0))
+    }
+}

@@ -1,0 +1,139 @@
+//! What an operation costs through io_uring, libaio and pread: iolab as it comes, fio as it comes and at its best,
+//! a bare loop around our engine, and fio's own minimal loop where the user names it.
+//!
+//! fio at its best is the best of a few settings by measurement, with its statistics on. The bare loops stamp
+//! nothing; what iolab takes beyond them is the price of its statistics and its schedule.
+
+use std::path::PathBuf;
+
+use super::case::{Case, Outcome};
+use super::counts;
+use super::job::{End, Job};
+use super::sheet::{Bound, Sheet};
+use super::{Bench, Size};
+use crate::ground::Ground;
+use crate::programs::is_installed;
+use crate::spread::{Spread, ratios, spread};
+
+const COLUMNS: [&str; 6] = [
+    "IOPS",
+    "IOPS per CPU second",
+    "iolab's, times this",
+    "user ns an I/O (by ticks)",
+    "system calls an I/O",
+    "user instructions an I/O",
+];
+
+/// What fio's manual offers to make each engine cheaper.
+const URING_SETTINGS: [&str; 4] = [
+    "--registerfiles --fixedbufs",
+    "--registerfiles --fixedbufs --iodepth_batch_submit=Q --iodepth_batch_complete_max=D",
+    "--registerfiles --fixedbufs --iodepth_batch_submit=Q --iodepth_batch_complete_min=Q --iodepth_batch_complete_max=D",
+    "--registerfiles --fixedbufs --iodepth_batch_submit=D --iodepth_batch_complete_min=D --iodepth_batch_complete_max=D",
+];
+const LIBAIO_SETTINGS: [&str; 4] = [
+    "--userspace_reap",
+    "--userspace_reap --iodepth_batch_submit=Q --iodepth_batch_complete_max=D",
+    "--iodepth_batch_submit=Q --iodepth_batch_complete_min=Q --iodepth_batch_complete_max=D",
+    "--iodepth_batch_submit=D --iodepth_batch_complete_min=D --iodepth_batch_complete_max=D",
+];
+
+/// io_uring and libaio.
+pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
+    let mut sheet = Sheet::new("engines", &COLUMNS);
+    if bench.t_io_uring.is_none() {
+        sheet.skip("fio's t/io_uring: name the program with --t-io-uring=PATH (it is part of fio's source)");
+    }
+    let engines: [(&'static str, PathBuf, &'static [&'static str]); 2] = [
+        ("io_uring", bench.workshop.example("iolab-engine-uring", "bare_uring")?, &URING_SETTINGS),
+        ("libaio", bench.workshop.example("iolab-engine-libaio", "bare_libaio")?, &LIBAIO_SETTINGS),
+    ];
+    for ground in &grounds(bench, &mut sheet)? {
+        for (engine, bare, settings) in &engines {
+            for depth in bench.depths() {
+                let case = Case { bench, ground, engine, depth: *depth, bare, settings };
+                let outcomes = case.measure()?;
+                put(&mut sheet, &case, &outcomes);
+                limit_calls(&mut sheet, &case, &outcomes[0]);
+                if let Some(minimal) = outcomes.get(4) {
+                    limit_instructions(&mut sheet, &case, &outcomes[0], minimal)?;
+                }
+                let best = ratios(&outcomes[0].figures[1], &outcomes[2].figures[1]);
+                let what = format!("{}: IOPS per CPU second, times fio's best", case.name());
+                sheet.target(what, Bound::AtLeast(1.15), Some(spread(&best)));
+            }
+        }
+    }
+    Ok(sheet)
+}
+
+/// psync, whose bare loop is pread and nothing else.
+pub(super) fn run_psync(bench: &Bench) -> Result<Sheet, String> {
+    let mut sheet = Sheet::new("psync", &COLUMNS);
+    let bare = bench.workshop.example("xtask", "bare_pread")?;
+    for ground in &grounds(bench, &mut sheet)? {
+        let case = Case { bench, ground, engine: "psync", depth: 1, bare: &bare, settings: &[] };
+        let outcomes = case.measure()?;
+        put(&mut sheet, &case, &outcomes);
+        let bare = ratios(&outcomes[0].figures[1], &outcomes[2].figures[1]);
+        let what = format!("{}: IOPS per CPU second, times the bare loop", case.name());
+        sheet.target(what, Bound::AtLeast(0.97), Some(spread(&bare)));
+    }
+    Ok(sheet)
+}
+
+/// A file and, for the real size, a RAM disk of the kernel, which comes first.
+fn grounds(bench: &Bench, sheet: &mut Sheet) -> Result<Vec<Ground>, String> {
+    for tool in ["strace", "valgrind"] {
+        if !is_installed(tool) {
+            sheet.skip(format!("what {tool} counts: it is not installed"));
+        }
+    }
+    let mut grounds = vec![Ground::file(&bench.folder, bench.bytes)?];
+    if bench.size == Size::Real {
+        match Ground::ram_disk(bench.bytes) {
+            Ok(ground) => grounds.insert(0, ground),
+            Err(reason) => sheet.skip(reason),
+        }
+    }
+    Ok(grounds)
+}
+
+fn put(sheet: &mut Sheet, case: &Case<'_>, outcomes: &[Outcome]) {
+    let ours = &outcomes[0].figures[1];
+    for Outcome { name, figures, calls, instructions } in outcomes {
+        let times = ratios(ours, &figures[1]);
+        let mut cells: Vec<Option<Spread>> =
+            [&figures[0], &figures[1], &times, &figures[2]].map(|values| Some(spread(values))).into();
+        cells.extend([calls, instructions].map(|value| value.map(exactly)));
+        sheet.row(&case.name(), name, cells);
+    }
+}
+
+fn limit_calls(sheet: &mut Sheet, case: &Case<'_>, ours: &Outcome) {
+    let limit = match case.depth {
+        // A hundredth for what a run calls beside its operations: the looks at its time and its signals.
+        1 => 1.01,
+        32 => 1.0 / 8.0,
+        _ => return,
+    };
+    let what = format!("{}: system calls an I/O", case.name());
+    sheet.target(what, Bound::AtMost(limit), ours.calls.map(exactly));
+}
+
+/// iolab against the minimal loop and what our statistics take on the null engine.
+fn limit_instructions(sheet: &mut Sheet, case: &Case<'_>, ours: &Outcome, minimal: &Outcome) -> Result<(), String> {
+    let null = |words: &str| {
+        let job = Job::null(&format!("--thread --iodepth={} {words}", case.depth));
+        counts::instructions(|count| job.command(&case.bench.iolab, End::AfterOperations(count)), case.bench.counted())
+    };
+    let (Some(ours), Some(minimal)) = (ours.instructions, minimal.instructions) else { return Ok(()) };
+    let statistics = null("")? - null("--gtod_reduce=1")?;
+    let what = format!("{}: user instructions an I/O, times those of t/io_uring and our statistics", case.name());
+    sheet.target(what, Bound::AtMost(1.1), Some(exactly(ours / (minimal + statistics))));
+    Ok(())
+}
+
+fn exactly(value: f64) -> Spread {
+    spread(&[value])
+}

@@ -1,0 +1,180 @@
+//! What a suite found: rows of figures, targets with verdicts, and what could not be measured.
+//!
+//! The verdict is computed here and nowhere written by hand.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::spread::{Spread, digits};
+
+/// All that one suite found.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    pub(super) suite: &'static str,
+    /// What each cell of a row is.
+    pub(super) columns: Vec<&'static str>,
+    pub(super) rows: Vec<Row>,
+    pub(super) targets: Vec<Target>,
+    /// What was not measured here, and why.
+    pub(super) skipped: Vec<String>,
+}
+
+/// One program in one case.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) case: String,
+    pub(super) program: String,
+    /// In the order of the sheet's columns; `None` where the figure does not exist.
+    pub(super) cells: Vec<Option<Spread>>,
+}
+
+/// A figure that has to be reached.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) what: String,
+    pub(super) bound: Bound,
+    /// `None` when it could not be measured here.
+    pub(super) found: Option<Spread>,
+}
+
+/// On which side of a limit a figure has to be.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Target {
+    /// The middle decides.
+    fn verdict(&self) -> &'static str {
+        let reached = match (self.found, self.bound) {
+            (None, _) => return "not measured",
+            (Some(found), Bound::AtLeast(limit)) => found.median >= limit,
+            (Some(found), Bound::AtMost(limit)) => found.median <= limit,
+        };
+        if reached { "reached" } else { "missed" }
+    }
+}
+
+impl Bound {
+    fn text(self) -> String {
+        match self {
+            Bound::AtLeast(limit) => format!("≥ {}", digits(limit)),
+            Bound::AtMost(limit) => format!("≤ {}", digits(limit)),
+        }
+    }
+}
+
+impl Sheet {
+    /// Nothing found yet.
+    pub(super) fn new(suite: &'static str, columns: &[&'static str]) -> Sheet {
+        let columns = columns.to_vec();
+        Sheet { suite, columns, rows: Vec::new(), targets: Vec::new(), skipped: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self, case: &str, program: &str, cells: Vec<Option<Spread>>) {
+        assert_eq!(cells.len(), self.columns.len(), "a row of {} has a cell for each column", self.suite);
+        self.rows.push(Row { case: case.to_owned(), program: program.to_owned(), cells });
+    }
+
+    pub(super) fn target(&mut self, what: impl Into<String>, bound: Bound, found: Option<Spread>) {
+        self.targets.push(Target { what: what.into(), bound, found });
+    }
+
+    /// Says at once, and in every form of the sheet, what is not measured.
+    pub(super) fn skip(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        println!("SKIPPED: {}: {what}", self.suite);
+        self.skipped.push(what);
+    }
+
+    /// As Markdown, which is what a terminal gets too.
+    pub(super) fn markdown(&self) -> String {
+        let mut text = String::from("| case | program |");
+        self.columns.iter().for_each(|column| text += &format!(" {column} |"));
+        let _ = writeln!(text, "\n| --- | --- |{}", " ---: |".repeat(self.columns.len()));
+        for row in &self.rows {
+            let _ = write!(text, "| {} | {} |", row.case, row.program);
+            row.cells.iter().for_each(|cell| text += &format!(" {} |", cell_text(*cell)));
+            text.push('\n');
+        }
+        if !self.targets.is_empty() {
+            text += "\n| target | wanted | found | verdict |\n| --- | ---: | ---: | --- |\n";
+        }
+        for target in &self.targets {
+            let (bound, found, verdict) = (target.bound.text(), cell_text(target.found), target.verdict());
+            let _ = writeln!(text, "| {} | {bound} | {found} | {verdict} |", target.what);
+        }
+        for skipped in &self.skipped {
+            let _ = write!(text, "\nNot measured: {skipped}.\n");
+        }
+        text
+    }
+
+    /// Everything, for other programs.
+    pub(super) fn json(&self) -> Value {
+        let cell = |cell: &Option<Spread>| cell.map(|it| json!({ "median": it.median, "min": it.min, "max": it.max }));
+        let row = |row: &Row| {
+            let figures: serde_json::Map<String, Value> =
+                self.columns.iter().zip(&row.cells).map(|(name, it)| ((*name).to_owned(), json!(cell(it)))).collect();
+            json!({ "case": row.case, "program": row.program, "figures": figures })
+        };
+        let target = |target: &Target| {
+            let found = cell(&target.found);
+            let (wanted, verdict) = (target.bound.text(), target.verdict());
+            json!({ "target": target.what, "wanted": wanted, "found": found, "verdict": verdict })
+        };
+        json!({
+            "suite": self.suite,
+            "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
+            "targets": self.targets.iter().map(target).collect::<Vec<_>>(),
+            "skipped": self.skipped,
+        })
+    }
+}
+
+/// The middle, with the ends where they show.
+fn cell_text(cell: Option<Spread>) -> String {
+    let Some(Spread { median, min, max }) = cell else { return "–".to_owned() };
+    let (middle, low, high) = (digits(median), digits(min), digits(max));
+    if low == high { middle } else { format!("{middle} ({low}–{high})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet() -> Sheet {
+        let mut sheet = Sheet::new("engines", &["IOPS", "ns"]);
+        sheet.row("depth 1", "iolab", vec![Some(Spread { median: 2.0, min: 1.0, max: 3.0 }), None]);
+        let found = Some(Spread { median: 1.2, min: 1.0, max: 1.4 });
+        sheet.target("times fio", Bound::AtLeast(1.15), found);
+        sheet.target("calls", Bound::AtMost(1.0), found);
+        sheet.target("memory", Bound::AtMost(1.0), None);
+        sheet.skip("the RAM disk");
+        sheet
+    }
+
+    #[test]
+    fn verdicts_follow_from_the_figures() {
+        let verdicts: Vec<&str> = sheet().targets.iter().map(Target::verdict).collect();
+        assert_eq!(verdicts, ["reached", "missed", "not measured"]);
+    }
+
+    #[test]
+    fn both_forms_show_everything() {
+        let text = sheet().markdown();
+        for line in [
+            "| depth 1 | iolab | 2.00 (1.00–3.00) | – |",
+            "| times fio | ≥ 1.15 | 1.20 (1.00–1.40) | reached |",
+            "Not measured: the RAM disk.",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+        let json = sheet().json();
+        assert_eq!(json["rows"][0]["figures"]["IOPS"]["median"], 2.0);
+        assert!(json["rows"][0]["figures"]["ns"].is_null());
+        assert_eq!(json["targets"][1]["verdict"], "missed");
+    }
+}

@@ -1,0 +1,78 @@
+//! The programs that are compared: this workspace's, built here, and the installed ones.
+//!
+//! Guarantees that what is built is what is run: the target folder is the one this program itself lies in.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::repository::Repository;
+
+/// How this workspace's programs are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// What is measured.
+    Release,
+    /// What tests run.
+    #[cfg(test)]
+    Debug,
+}
+
+/// Builds programs of the workspace and knows where they are.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    root: PathBuf,
+    target: PathBuf,
+    profile: Profile,
+}
+
+impl Workshop {
+    /// A workshop for the repository.
+    pub(crate) fn open(repository: &Repository, profile: Profile) -> Result<Workshop, String> {
+        let this = std::env::current_exe().map_err(|error| error.to_string())?;
+        // Cargo marks the target folder for programs that make backups.
+        let target = this.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
+        let target = target.ok_or("this program lies in no target folder")?.to_owned();
+        Ok(Workshop { root: repository.root.clone(), target, profile })
+    }
+
+    /// The program called `fio`, which behaves as fio.
+    pub(crate) fn iolab(&self) -> Result<PathBuf, String> {
+        self.build(&["--package", "iolab", "--bin", "fio"])?;
+        Ok(self.folder().join("fio"))
+    }
+
+    /// An example of one package.
+    pub(crate) fn example(&self, package: &str, name: &str) -> Result<PathBuf, String> {
+        self.build(&["--package", package, "--example", name])?;
+        Ok(self.folder().join("examples").join(name))
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.target.join(if self.profile == Profile::Release { "release" } else { "debug" })
+    }
+
+    fn build(&self, what: &[&str]) -> Result<(), String> {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(what).current_dir(&self.root);
+        if self.profile == Profile::Release {
+            cargo.arg("--release");
+        }
+        match cargo.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("cargo build {}: {status}", what.join(" "))),
+            Err(error) => Err(format!("cargo build: {error}")),
+        }
+    }
+}
+
+/// The installed fio's version, or why there is none.
+pub(crate) fn fio_version() -> Result<String, String> {
+    let answer = Command::new("fio").arg("--version").output().map_err(|error| format!("fio: {error}"))?;
+    Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
+}
+
+/// Whether a program can be started by this name.
+pub(crate) fn is_installed(program: impl AsRef<Path>) -> bool {
+    let mut command = Command::new(program.as_ref());
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
