@@ -36,8 +36,8 @@ impl Functions for Drive {
         let registers = registers.map_err(|error| format!("memory for registers: {error}"))?;
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let wiring = Wiring { registers: registers.clone(), interrupts, memory };
-        let (controller, dispatchers) = Controller::with_dispatchers(&self.subsystem, wiring, places.len())
-            .map_err(|error| error.to_string())?;
+        let (controller, dispatchers) =
+            Controller::with_dispatchers(&self.subsystem, wiring, places.len()).map_err(|error| error.to_string())?;
         let tie = Arc::new(Tie::default());
         let ended = |_| "the device is being shut down".to_owned();
         for (place, dispatcher) in places.iter().zip(dispatchers) {

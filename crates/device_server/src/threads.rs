@@ -1,8 +1,8 @@
 //! The threads that poll: each some dispatchers of every controller, the first also the controllers themselves.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use iolab_clock::Clock;

@@ -6,7 +6,7 @@
 //!   trtype=VIRT model=nand size=8G ns=1         a virtual SSD inside this run
 //! ```
 //!
-//! Pairs are separated by blanks or commas; `:` may stand for `=`, as in SPDK's own tools. In job files a colon
+//! Pairs are separated by blanks; `:` may stand for `=`, as in SPDK's own tools. In job files a colon
 //! separates file names, so there the bytes of a PCI address are separated by dots.
 
 use std::fmt;
@@ -89,7 +89,7 @@ impl DeviceName {
     /// Reads a name.
     pub fn parse(text: &str) -> Result<DeviceName, NameError> {
         let mut pairs: Vec<(String, String)> = Vec::new();
-        for word in text.split([' ', '\t', ',']).filter(|word| !word.is_empty()) {
+        for word in text.split_ascii_whitespace() {
             let no_pair = || NameError::NoPair { word: word.to_owned() };
             let (key, value) = word.split_once(['=', ':']).ok_or_else(no_pair)?;
             if key.is_empty() || value.is_empty() {
@@ -192,7 +192,7 @@ mod tests {
             ("trtype=PCIe traddr=0001.10.00.0 ns=1", pcie("0001:10:00.0"), 1),
             ("trtype:PCIe traddr:0000:06:00.0", pcie("0000:06:00.0"), 1),
             ("trtype:pcie traddr:06:1F.7 ns:3", pcie("0000:06:1f.7"), 3),
-            ("trtype=PCIe,adrfam=IPv4,traddr=0000.06.00.0", pcie("0000:06:00.0"), 1),
+            ("trtype=PCIe  adrfam=IPv4\ttraddr=0000.06.00.0", pcie("0000:06:00.0"), 1),
             ("trtype=VIRT traddr=fast-1", Place::Served("fast-1".into()), 1),
             ("trtype=VIRT traddr=/tmp/x.sock ns=2", Place::Served("/tmp/x.sock".into()), 2),
             ("trtype=VIRT", embedded(&[]), 1),

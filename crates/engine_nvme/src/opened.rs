@@ -109,10 +109,8 @@ pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
             Ok(opened)
         }),
         Place::Served(served) => {
-            let link = Link::connect(&socket_of(served)).map_err(|error| DeviceError::Link {
-                advice: advice(&error, served),
-                error,
-            })?;
+            let link = Link::connect(&socket_of(served))
+                .map_err(|error| DeviceError::Link { advice: advice(&error, served), error })?;
             Ok(Opened { controller: enable(Box::new(link))?, inline: None })
         }
         Place::Embedded(parameters) => {

@@ -98,7 +98,8 @@ pub(crate) struct Wishes {
 impl Wishes {
     pub(crate) fn of(request: &OpenRequest<'_>) -> Result<Wishes, String> {
         let settings = request.options;
-        let slots = u16::try_from(request.depth).map_err(|_| format!("iodepth={} is more than 65535", request.depth))?;
+        let slots =
+            u16::try_from(request.depth).map_err(|_| format!("iodepth={} is more than 65535", request.depth))?;
         let mut queue = QueueOptions::with_slots(slots);
         if let Some(entries) = settings.integer("queue_size") {
             queue.entries = entries as u32;

@@ -17,17 +17,21 @@ fn embedded(file: &Path, bytes: u64) -> String {
     format!("trtype=VIRT model=ideal media=file:{} size={bytes} lba=512", file.display())
 }
 
-iolab_engine::conformance_suite!(Nvme, Setup::default().device(super::embedded));
+iolab_engine::conformance_suite!(conformance, Nvme, Setup::default().device(embedded));
 iolab_engine::conformance_suite!(
     several_queue_pairs,
     Nvme,
-    Setup::default().device(super::embedded).option("queue_pairs", Value::Integer(3))
+    Setup::default().device(embedded).option("queue_pairs", Value::Integer(3))
 );
-iolab_engine::conformance_suite!(scatter_gather_lists, Nvme, Setup::default().device(super::embedded).flag("enable_sgl", true));
+iolab_engine::conformance_suite!(
+    scatter_gather_lists,
+    Nvme,
+    Setup::default().device(embedded).flag("enable_sgl", true)
+);
 iolab_engine::conformance_suite!(
     interrupts,
     Nvme,
-    Setup::default().device(super::embedded).option("wait", Value::Choice("adaptive".into()))
+    Setup::default().device(embedded).option("wait", Value::Choice("adaptive".into()))
 );
 
 fn drive(parameters: &str) -> Arc<Subsystem> {
@@ -42,6 +46,7 @@ fn service(folder: &Path, parameters: &str) -> (Service, String) {
 }
 
 /// A lane with slots of 64 KiB on these devices.
+#[derive(Debug)]
 struct Rig {
     lane: NvmeLane,
     pool: SlotPool,

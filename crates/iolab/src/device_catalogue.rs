@@ -29,7 +29,8 @@ impl Catalogue {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
         let folder = set("IOLAB_DEVICES").or_else(|| state().map(|state| state.join("iolab/devices")));
-        let folder = folder.context("no place for devices: neither IOLAB_DEVICES nor XDG_STATE_HOME nor HOME is set")?;
+        let folder =
+            folder.context("no place for devices: neither IOLAB_DEVICES nor XDG_STATE_HOME nor HOME is set")?;
         Ok(Catalogue { folder })
     }
 

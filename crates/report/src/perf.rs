@@ -62,7 +62,12 @@ fn line(plan: &WorkerPlan, worker: &WorkerRecording) -> Line {
     if devices.is_empty() {
         devices.push(plan.job.clone());
     }
-    let core = plan.process.cpus.as_ref().and_then(|cpus| cpus.first()).map_or(String::new(), |core| format!(" from core {core}"));
+    let core = plan
+        .process
+        .cpus
+        .as_ref()
+        .and_then(|cpus| cpus.first())
+        .map_or(String::new(), |core| format!(" from core {core}"));
     let mut line = Line {
         label: format!("{}{core}", devices.join(" + ")),
         iops: 0.0,

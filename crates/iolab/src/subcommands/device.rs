@@ -38,7 +38,8 @@ pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String
     let named = named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
     let mut pairs: Vec<(String, String)> = named.collect();
     for word in &parameters.more {
-        let mistake = || Failure::mistake(format!("iolab: {word:?} is no KEY=VALUE (iolab device parameters lists them)"));
+        let mistake =
+            || Failure::mistake(format!("iolab: {word:?} is no KEY=VALUE (iolab device parameters lists them)"));
         let (key, value) = word.split_once('=').ok_or_else(mistake)?;
         pairs.push((key.to_owned(), value.to_owned()));
     }
@@ -115,9 +116,9 @@ fn info(name: &str) -> Result<u8, Failure> {
 fn stats(name: &str, json: bool) -> Result<u8, Failure> {
     let question = if json { "stats json" } else { "stats" };
     let answer = ask(&socket(name), question).map_err(|error| match error {
-        LinkError::NotServed { .. } => {
-            Failure::mistake(format!("iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"))
-        }
+        LinkError::NotServed { .. } => Failure::mistake(format!(
+            "iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"
+        )),
         other => Failure::failed(format!("iolab: {name}: {other}")),
     })?;
     output::print(&answer)?;
@@ -128,7 +129,9 @@ fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
     let catalogue = Catalogue::of_user()?;
     let entry = catalogue.find(name)?;
     if is_served(&socket(name)) {
-        return Err(Failure::refused(format!("iolab: device {name} is being served: end `iolab device serve {name}` first")));
+        return Err(Failure::refused(format!(
+            "iolab: device {name} is being served: end `iolab device serve {name}` first"
+        )));
     }
     let file = config(&entry.parameters).ok().and_then(|config| config.media_file().map(Path::to_owned));
     catalogue.destroy(name)?;

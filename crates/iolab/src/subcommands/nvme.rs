@@ -253,7 +253,9 @@ fn bind(address: &str, restore: bool, force: bool) -> Result<String, Failure> {
     }
     let bound = sysfs.bind(parsed, in_use, force).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
     let before = bound.previous.as_deref().unwrap_or("no driver");
-    Ok(format!("{parsed} belongs to vfio-pci now (before: {before}). To give it back: iolab nvme bind {parsed} --restore\n"))
+    Ok(format!(
+        "{parsed} belongs to vfio-pci now (before: {before}). To give it back: iolab nvme bind {parsed} --restore\n"
+    ))
 }
 
 /// Why a disk of the kernel must not vanish.

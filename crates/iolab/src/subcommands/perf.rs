@@ -153,7 +153,9 @@ mod tests {
 
     #[test]
     fn core_masks_and_lists() {
-        for (text, expected) in [("0x1", vec![0]), ("F", vec![0, 1, 2, 3]), ("0xA", vec![1, 3]), ("[0,2-3]", vec![0, 2, 3])] {
+        for (text, expected) in
+            [("0x1", vec![0]), ("F", vec![0, 1, 2, 3]), ("0xA", vec![1, 3]), ("[0,2-3]", vec![0, 2, 3])]
+        {
             assert_eq!(cores(text), Some(expected), "{text}");
         }
         for text in ["", "0", "0xG", "[]", "[3-1]", "[0"] {
@@ -180,7 +182,8 @@ mod tests {
 
     #[test]
     fn several_devices_share_a_core_and_each_has_its_depth() {
-        let words = of("perf|-q|8|-P|2|-o|4k|-w|randrw|-M|70|-a|2|-d|100|-F|1.1|-r|trtype:VIRT a:1|-r|trtype:VIRT a:2").unwrap();
+        let words = of("perf|-q|8|-P|2|-o|4k|-w|randrw|-M|70|-a|2|-d|100|-F|1.1|-r|trtype:VIRT a:1|-r|trtype:VIRT a:2")
+            .unwrap();
         for expected in [
             "--iodepth=32",
             "--nrfiles=2",

@@ -86,7 +86,9 @@ fn file(
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path, transport } => tell(&format!("{} by {transport}; end with Ctrl-C", path.display())),
         Moment::Busy => eprintln!("iolab: the file is in use: served until it is unmounted, or interrupted once more"),
-        Moment::CannotUnmount(reason) => eprintln!("iolab: cannot unmount: {reason}; interrupt once more to end anyway"),
+        Moment::CannotUnmount(reason) => {
+            eprintln!("iolab: cannot unmount: {reason}; interrupt once more to end anyway")
+        }
     }));
     let (lane, mut pool) = open(name, options.pool_shape())?;
     let summary = serve(lane, &mut pool, size, &options).map_err(failed)?;

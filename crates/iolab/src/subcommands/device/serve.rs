@@ -23,7 +23,8 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
         return Err(Failure::refused(format!("iolab: device {} is being served already", arguments.name)));
     }
     make_socket_folder(&socket)?;
-    let drive = Subsystem::new(config).map_err(|error| Failure::failed(format!("iolab: {}: {error}", arguments.name)))?;
+    let drive =
+        Subsystem::new(config).map_err(|error| Failure::failed(format!("iolab: {}: {error}", arguments.name)))?;
     let options = ServeOptions { dispatchers: usize::from(arguments.dispatchers), cpus: arguments.cpus.clone() };
     iolab_process::count_signals();
     let (clock, _) = Clock::best();
