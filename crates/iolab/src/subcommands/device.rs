@@ -71,7 +71,7 @@ fn create(name: &str, parameters: &DeviceParameters) -> Result<u8, Failure> {
 
 /// A device in a few words.
 pub(super) fn summary(config: &Config) -> String {
-    let size = iolab_units::exact_bytes(config.size_bytes);
+    let size = iolab_units::format_bytes(config.size_bytes);
     let many = if config.namespaces > 1 { format!("{} namespaces of {size}", config.namespaces) } else { size };
     format!("{}, {many}, blocks of {} bytes", config.model_name(), config.lba_bytes)
 }
