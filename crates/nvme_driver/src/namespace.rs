@@ -227,23 +227,3 @@ fn command_set(shared: &Shared, nsid: u32) -> Result<CommandSet, DriverError> {
     }
     Ok(CommandSet::NVM)
 }
-
-impl Namespace {
-    /// A namespace without a controller, for tests of what is done with one.
-    #[cfg(test)]
-    pub(crate) fn fixture(id: u32, block_bytes: u32, max_blocks: u32) -> Namespace {
-        Namespace {
-            id,
-            transfer_bytes: block_bytes,
-            max_blocks,
-            max_append_blocks: max_blocks,
-            control: 0,
-            block_bytes,
-            blocks: 1 << 20,
-            metadata: MetadataPlace::Nowhere,
-            metadata_bytes: 0,
-            zones: None,
-            write_protected: false,
-        }
-    }
-}

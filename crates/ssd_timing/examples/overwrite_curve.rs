@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The first argument is a preset, the second the visible capacity; then `name=value` for parameters of the model and
-//! for `drive_writes`, `points`, `depth`, `bs` and `seed` of the load. Columns: drive writes, seconds, IOPS, write
+//! for `drive_writes`, `points`, `depth`, `bs`, `seed` and `fill_first` (yes or no) of the load. Columns: drive writes, seconds, IOPS, write
 //! amplification, free lines. Deliberately not here: drawing.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its user")]
 
@@ -20,7 +20,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let preset = Preset::named(&arguments.next().unwrap_or_else(|| "970pro".to_owned()))?;
     let capacity = parse_bytes(&arguments.next().unwrap_or_else(|| "4g".to_owned()), KbBase::K1024)?;
     let mut parameters = preset.parameters();
-    let mut how = Overwriting { depth: 32, write_bytes: 4096, drive_writes: 3, points_per_drive_write: 20, seed: 1 };
+    let mut how = Overwriting {
+        depth: 32,
+        write_bytes: 4096,
+        drive_writes: 3,
+        points_per_drive_write: 20,
+        seed: 1,
+        fill_first: true,
+    };
     for argument in arguments {
         let (name, value) = argument.split_once('=').ok_or_else(|| format!("`{argument}` is not name=value"))?;
         let number = || parse_bytes(value, KbBase::K1024);
@@ -30,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "depth" => how.depth = number()? as usize,
             "bs" => how.write_bytes = number()?.max(512),
             "seed" => how.seed = number()?,
+            "fill_first" => how.fill_first = value == "yes",
             _ => parameters.set(name, value)?,
         }
     }

@@ -105,6 +105,13 @@ impl Flash {
         &self.free_at_ns
     }
 
+    /// Everything under way is over, and time may start anew.
+    pub(crate) fn settle(&mut self) {
+        self.free_at_ns.fill(0);
+        self.channels.iter_mut().for_each(Link::clear);
+        self.link.clear();
+    }
+
     /// When the last die is free.
     pub(crate) fn idle_at_ns(&self) -> u64 {
         self.free_at_ns.iter().copied().max().unwrap_or(0)

@@ -31,6 +31,11 @@ impl Ideal {
         now_ns
     }
 
+    /// Counters are at zero.
+    pub fn settle(&mut self) {
+        self.counts = Statistics::default();
+    }
+
     /// What the host did.
     pub fn statistics(&self) -> Statistics {
         self.counts

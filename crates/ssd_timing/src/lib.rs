@@ -23,6 +23,7 @@
 
 mod flash;
 mod geometry;
+pub mod help;
 pub mod ideal;
 mod link;
 mod model;

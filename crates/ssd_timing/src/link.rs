@@ -98,6 +98,11 @@ impl Link {
         }
     }
 
+    /// Forgets all reservations.
+    pub(crate) fn clear(&mut self) {
+        self.slots = vec![UNUSED; FIRST_SLOTS];
+    }
+
     fn reserve_compatible(&mut self, now_ns: u64, at_ns: u64, bytes: u64, ns_per_unit: u64) -> u64 {
         let units = bytes.div_ceil(UNIT_BYTES);
         let (now_slot, first) = (now_ns / SLOT_NS, at_ns / SLOT_NS);

@@ -76,6 +76,17 @@ impl Model {
         }
     }
 
+    /// Everything under way is over, counters are at zero, and time may start anew: for a drive that was prepared in
+    /// virtual time ([`crate::study::age`]) and is to be used in another.
+    pub fn settle(&mut self) {
+        match self {
+            Self::Ideal(model) => model.settle(),
+            Self::Simple(model) => model.settle(),
+            Self::Nand(model) => model.settle(),
+            Self::Zoned(model) => model.settle(),
+        }
+    }
+
     /// What happened so far.
     pub fn statistics(&self) -> Statistics {
         match self {

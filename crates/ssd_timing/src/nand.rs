@@ -125,6 +125,15 @@ impl Nand {
         }
     }
 
+    /// Everything under way is over, counters are at zero, and time may start anew.
+    pub fn settle(&mut self) {
+        self.flash.settle();
+        self.partitions.iter_mut().for_each(Partition::settle);
+        self.buffer.settle(self.partitions.iter().map(Partition::buffered_bytes).sum());
+        (self.now_ns, self.programmed_ns, self.idle_at_ns) = (0, 0, u64::MAX);
+        self.counts = Statistics::default();
+    }
+
     /// What happened so far.
     pub fn statistics(&self) -> Statistics {
         let mut all = self.counts;
@@ -285,8 +294,11 @@ impl Nand {
         }
         let first = request.offset_bytes.div_ceil(PAGE_BYTES);
         let end = (request.offset_bytes + pages.bytes) / PAGE_BYTES;
-        for page in first..end {
-            self.partitions[(page % self.geometry.partitions) as usize].trim(page / self.geometry.partitions);
+        // Of the pages below n, partition p has those of the form p + k * partitions: this many.
+        let partitions = self.geometry.partitions;
+        let share = |n: u64, p: u64| (n + partitions - 1 - p) / partitions;
+        for (number, partition) in (0..).zip(&mut self.partitions) {
+            partition.trim(share(first, number)..share(end, number));
         }
         self.now_ns + self.parameters.firmware_trim_ns
     }

@@ -102,7 +102,7 @@ pub static OPTANE: Preset = Preset {
         read_trailing_ns: 3_650,
         write_delay_ns: 8_000,
         write_time_ns: 2_000,
-        write_trailing_ns: 6_400,
+        write_trailing_ns: 4_000,
         ..BLANK
     },
 };

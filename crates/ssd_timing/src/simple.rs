@@ -80,6 +80,12 @@ impl Simple {
         }
     }
 
+    /// All units are idle, counters are at zero, and time may start anew.
+    pub fn settle(&mut self) {
+        self.busy_ns.fill(0);
+        self.counts = Statistics::default();
+    }
+
     /// What the host did.
     pub fn statistics(&self) -> Statistics {
         self.counts

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::model::Model;
-use crate::request::{Request, Verdict};
+use crate::request::{Kind, Request, Verdict};
 
 /// A host that keeps so many commands outstanding, in one queue: a command that finds no room stalls those behind it.
 #[derive(Debug, Clone)]
@@ -85,12 +85,98 @@ impl Seeded {
     }
 }
 
+/// A load of one kind of command.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Reads or writes.
+    pub kind: Kind,
+    /// At random places, uniformly, or one after the other from the start.
+    pub random: bool,
+    /// Size of a command in bytes; places are multiples of it.
+    pub bytes: u64,
+    /// Commands outstanding.
+    pub depth: usize,
+    /// How many commands.
+    pub count: u64,
+    /// Of the random places.
+    pub seed: u64,
+}
+
+/// What came of a load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// When the last command completed.
+    pub end_ns: u64,
+    /// Commands per second.
+    pub iops: f64,
+    /// 10^6 bytes per second.
+    pub mb_per_second: f64,
+    /// Mean time from acceptance to completion.
+    pub mean_ns: f64,
+}
+
+/// Runs a load from `start_ns` on, in the closed loop of its depth.
+pub fn run(drive: &mut Model, start_ns: u64, load: &Load) -> Outcome {
+    let bytes = load.bytes.max(1);
+    let places = (drive.visible_bytes() / bytes).max(1);
+    let (mut host, mut random) = (ClosedLoop::new(load.depth, start_ns), Seeded::new(load.seed));
+    let mut total_ns = 0;
+    for number in 0..load.count {
+        let place = if load.random { random.below(places) } else { number % places };
+        let request = Request { kind: load.kind, offset_bytes: place * bytes, length_bytes: bytes, fua: false };
+        let (accepted_ns, target_ns) = host.issue(drive, &request);
+        total_ns += target_ns - accepted_ns;
+    }
+    let end_ns = host.drain();
+    let iops = load.count as f64 * 1e9 / (end_ns - start_ns).max(1) as f64;
+    let mean_ns = total_ns as f64 / load.count.max(1) as f64;
+    Outcome { end_ns, iops, mb_per_second: iops * bytes as f64 / 1e6, mean_ns }
+}
+
+/// What a drive has been through before it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Nothing: no page is mapped.
+    Fresh,
+    /// Written once in order.
+    Filled,
+    /// Filled, and then overwritten at random in pieces of 4 KiB, as often as this.
+    Overwritten {
+        /// In multiples of the visible capacity.
+        drive_writes: u64,
+        /// Of the places.
+        seed: u64,
+    },
+}
+
+/// Ages a drive in virtual time and settles it, so that it starts idle at time 0 with counters at zero. Zoned drives
+/// are filled at most: they take no random writes.
+pub fn age(drive: &mut Model, age: Age) {
+    let bytes = 128 << 10;
+    let fill =
+        Load { kind: Kind::Write, random: false, bytes, depth: 8, count: drive.visible_bytes() / bytes, seed: 0 };
+    match age {
+        Age::Fresh => {}
+        Age::Filled => {
+            run(drive, 0, &fill);
+        }
+        Age::Overwritten { drive_writes, seed } => {
+            let end_ns = run(drive, 0, &fill).end_ns;
+            let count = (drive.visible_bytes() / 4096).saturating_mul(drive_writes);
+            if !matches!(drive, Model::Zoned(_)) {
+                run(drive, end_ns, &Load { random: true, bytes: 4096, depth: 32, count, seed, ..fill });
+            }
+        }
+    }
+    drive.settle();
+}
+
 /// A stretch of a drive's life.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurvePoint {
-    /// Host bytes written since the drive was fresh, in multiples of its visible capacity.
+    /// Host bytes written since the curve began, in multiples of its visible capacity.
     pub drive_writes: f64,
-    /// Time since the drive was fresh, in seconds.
+    /// Time since the curve began, in seconds.
     pub seconds: f64,
     /// Writes per second in this stretch.
     pub iops: f64,
@@ -113,16 +199,23 @@ pub struct Overwriting {
     pub points_per_drive_write: u64,
     /// Of the places that are written.
     pub seed: u64,
+    /// Whether the drive is written once in order before the curve begins. Without it, a part of the capacity is
+    /// unmapped for long, which works like more spare.
+    pub fill_first: bool,
 }
 
-/// Writes a fresh drive at random, uniformly over all it shows, and gives the curve from fresh to steady.
+/// Writes a drive at random, uniformly over all it shows, and gives the curve from fresh to steady.
 pub fn overwrite_at_random(drive: &mut Model, how: &Overwriting, mut point: impl FnMut(CurvePoint)) {
     let visible = drive.visible_bytes();
     let places = (visible / how.write_bytes.max(1)).max(1);
     let per_point = (places / how.points_per_drive_write.max(1)).max(1);
-    let mut host = ClosedLoop::new(how.depth, 0);
-    let mut random = Seeded::new(how.seed);
-    let (mut before, mut started_ns) = (drive.statistics(), 0);
+    let fill_bytes = 128 << 10;
+    let count = if how.fill_first { visible.div_ceil(fill_bytes) } else { 0 };
+    let fill = Load { kind: Kind::Write, random: false, bytes: fill_bytes, depth: 8, count, seed: 0 };
+    let began_ns = run(drive, 0, &fill).end_ns;
+    let began = drive.statistics();
+    let (mut host, mut random) = (ClosedLoop::new(how.depth, began_ns), Seeded::new(how.seed));
+    let (mut before, mut started_ns) = (began, began_ns);
     let points = how.drive_writes.saturating_mul(places) / per_point;
     for _ in 0..points {
         for _ in 0..per_point {
@@ -131,8 +224,8 @@ pub fn overwrite_at_random(drive: &mut Model, how: &Overwriting, mut point: impl
         let (now, now_ns) = (drive.statistics(), host.now_ns());
         let stretch = now.since(&before);
         point(CurvePoint {
-            drive_writes: now.host_written_bytes as f64 / visible as f64,
-            seconds: now_ns as f64 / 1e9,
+            drive_writes: now.since(&began).host_written_bytes as f64 / visible as f64,
+            seconds: (now_ns - began_ns) as f64 / 1e9,
             iops: per_point as f64 * 1e9 / (now_ns - started_ns).max(1) as f64,
             write_amplification: stretch.write_amplification().unwrap_or(1.0),
             free_lines: now.free_lines,

@@ -54,6 +54,12 @@ impl WriteBuffer {
         }
     }
 
+    /// Everything that has a time of release is released; `kept_bytes` wait for more.
+    pub(crate) fn settle(&mut self, kept_bytes: u64) {
+        self.releases.clear();
+        self.used_bytes = kept_bytes;
+    }
+
     /// Bytes in it and its size.
     pub(crate) fn level(&self) -> (u64, u64) {
         (self.used_bytes, self.size_bytes)

@@ -14,6 +14,9 @@
 //! sees them, and the place of an append. The device keeps these, refuses what is out of order, and asks for the
 //! time of an append as of a write at the place that it got.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use crate::flash::Flash;
 use crate::geometry::{PAGE_BYTES, Spot, check_flash};
 use crate::parameters::error::impossible;
@@ -30,6 +33,8 @@ pub struct Zoned {
     dies: u64,
     /// One for each zone, or one for all.
     buffers: Vec<WriteBuffer>,
+    /// When something leaves a buffer, and which; earliest first.
+    releases: BinaryHeap<Reverse<(u64, usize)>>,
     /// For each zone, how far it has been written.
     written_bytes: Vec<u64>,
     now_ns: u64,
@@ -71,6 +76,7 @@ impl Zoned {
             flash: Flash::new(p, 1, p.channels, dies),
             dies,
             buffers: vec![WriteBuffer::new(size); count as usize],
+            releases: BinaryHeap::new(),
             written_bytes: vec![0; zones as usize],
             now_ns: 0,
             counts: Statistics { lines: zones, ..Statistics::default() },
@@ -108,15 +114,32 @@ impl Zoned {
 
     /// When something happens inside without a command.
     pub fn next_event_ns(&self) -> Option<u64> {
-        self.buffers.iter().filter_map(WriteBuffer::next_release_ns).min()
+        self.releases.peek().map(|Reverse((at_ns, _))| *at_ns)
     }
 
     /// Lets happen what happens inside up to `now_ns`.
     pub fn advance(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
-        if let [only] = &mut self.buffers[..] {
-            only.advance(self.now_ns);
+        while let Some(Reverse((at_ns, buffer))) = self.releases.peek().copied() {
+            if at_ns > self.now_ns {
+                break;
+            }
+            self.releases.pop();
+            self.buffers[buffer].advance(self.now_ns);
         }
+    }
+
+    /// Everything under way is over, counters are at zero, and time may start anew.
+    pub fn settle(&mut self) {
+        self.flash.settle();
+        self.releases.clear();
+        for buffer in 0..self.buffers.len() {
+            let zones = if self.buffers.len() == 1 { 0..self.written_bytes.len() } else { buffer..buffer + 1 };
+            let kept_bytes = zones.map(|zone| self.unfinished_bytes(self.written_bytes[zone])).sum();
+            self.buffers[buffer].settle(kept_bytes);
+        }
+        self.now_ns = 0;
+        self.counts = Statistics { lines: self.counts.lines, ..Statistics::default() };
     }
 
     /// What happened so far. Lines are zones.
@@ -128,6 +151,20 @@ impl Zoned {
             all.buffer_bytes += size;
         }
         all
+    }
+
+    /// What of a zone that is written so far waits in a buffer for its one-shot page to be full.
+    fn unfinished_bytes(&self, written: u64) -> u64 {
+        if written == self.parameters.zone_bytes { 0 } else { written % self.parameters.one_shot_page_bytes }
+    }
+
+    fn buffer_of(&self, zone: usize) -> usize {
+        if self.buffers.len() == 1 { 0 } else { zone }
+    }
+
+    fn release_at(&mut self, at_ns: u64, buffer: usize, bytes: u64) {
+        self.buffers[buffer].release_at(at_ns, bytes);
+        self.releases.push(Reverse((at_ns, buffer)));
     }
 
     fn spot(&self, zone: usize, offset: u64) -> Spot {
@@ -158,8 +195,7 @@ impl Zoned {
 
     fn write(&mut self, zone: usize, start: u64, end: u64, fua: bool) -> Result<u64, u64> {
         let bytes = end - start;
-        let buffer = if self.buffers.len() == 1 { 0 } else { zone };
-        self.buffers[buffer].advance(self.now_ns);
+        let buffer = self.buffer_of(zone);
         self.buffers[buffer].take(bytes)?;
         self.counts.host_written_bytes += bytes;
         let (one_shot, zone_bytes) = (self.parameters.one_shot_page_bytes, self.parameters.zone_bytes);
@@ -172,7 +208,7 @@ impl Zoned {
             let last = (first + one_shot).min(zone_bytes);
             if last <= end {
                 let end_ns = self.flash.program(self.now_ns, buffered_ns, self.spot(zone, first).die);
-                self.buffers[buffer].release_at(end_ns, last - first);
+                self.release_at(end_ns, buffer, last - first);
                 self.counts.flash_host_bytes += last - first;
                 latest_ns = latest_ns.max(end_ns);
             }
@@ -190,10 +226,7 @@ impl Zoned {
         if written == 0 {
             return target_ns;
         }
-        let buffer = if self.buffers.len() == 1 { 0 } else { zone };
-        let whole_zone = written == self.parameters.zone_bytes;
-        let unfinished = if whole_zone { 0 } else { written % self.parameters.one_shot_page_bytes };
-        self.buffers[buffer].release_at(self.now_ns, unfinished);
+        self.release_at(self.now_ns, self.buffer_of(zone), self.unfinished_bytes(written));
         for lun in 0..self.parameters.luns_per_zone {
             let spot = self.spot(zone, lun * self.parameters.one_shot_page_bytes);
             self.flash.erase(self.now_ns, spot.die);
@@ -203,3 +236,6 @@ impl Zoned {
         target_ns
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,9 +35,8 @@ impl Cold {
         if cc.en() && !csts.rdy() && !csts.cfs() {
             // It is still starting: EN must not be cleared before RDY is set. If it never is, clearing is all that is
             // left.
-            match self.wait_ready(true) {
-                Err(error @ DriverError::Gone { .. }) => return Err(error),
-                Ok(()) | Err(_) => {}
+            if let Err(error @ DriverError::Gone { .. }) = self.wait_ready(true) {
+                return Err(error);
             }
         }
         if cc.en() {

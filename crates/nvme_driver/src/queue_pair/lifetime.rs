@@ -1,6 +1,7 @@
 //! How a queue pair comes to be and ends.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use iolab_nvme_spec::completion::COMPLETION_ENTRY_BYTES;
 use iolab_nvme_spec::submission::SUBMISSION_ENTRY_BYTES;
@@ -14,8 +15,8 @@ use crate::error::DriverError;
 use crate::options::{DataPointer, QueueOptions};
 use crate::ring::{CompletionRing, SubmissionRing};
 
-/// Slots have identifiers below the reserved one.
-const MOST_SLOTS: u16 = 1 << 15;
+/// Leaves each slot several identifiers, so that late completions are told from new ones.
+const MOST_SLOTS: u16 = 1 << 14;
 
 impl QueuePair {
     /// Makes both queues, their memory and their slots.
@@ -25,7 +26,7 @@ impl QueuePair {
         let (queue, epoch) = {
             let mut cold = shared.lock();
             cold.alive()?;
-            let epoch = shared.epoch.load(std::sync::atomic::Ordering::Acquire);
+            let epoch = shared.epoch.load(Ordering::Acquire);
             (Allocation::make(&mut cold, &options, list_bytes)?, epoch)
         };
         if let Err(error) = shared.create_queues(&queue.addresses) {
@@ -178,12 +179,11 @@ impl Drop for QueuePair {
     /// Deletes the queues. If the device does not confirm that, their memory stays mapped until the controller has
     /// stopped, because the device may still write to it.
     fn drop(&mut self) {
-        let deleted = self.shared.delete_queues(self.qid);
+        let epoch = || self.current_epoch.load(Ordering::Acquire);
+        // A reset has deleted the queues, and this pair did not make them again.
+        let deleted = epoch() != self.epoch || self.shared.delete_queues(self.qid).is_ok();
         let mut cold = self.shared.lock();
-        // A reset deletes all queues too, and this one does not come back.
-        let stopped =
-            self.current_epoch.load(std::sync::atomic::Ordering::Acquire) != self.epoch && cold.dead.is_none();
-        if deleted.is_ok() || stopped {
+        if cold.dead.is_none() && (deleted || epoch() != self.epoch) {
             give_back(&self.cold.buffers, &mut *cold.device);
             cold.queues.free(self.qid);
         } else {

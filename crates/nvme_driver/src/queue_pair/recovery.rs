@@ -29,9 +29,7 @@ impl QueuePair {
     /// What a reap does now and then: notice resets, look at the clock.
     #[cold]
     pub(super) fn attend(&mut self) -> Result<(), DriverError> {
-        if self.current_epoch.load(Ordering::Acquire) != self.epoch {
-            self.rejoin();
-        }
+        self.rejoin_if_reset();
         if self.countdown == 0 {
             self.countdown = self.cold.options.reaps_per_check.max(1);
             self.check_time();
@@ -136,6 +134,13 @@ impl QueuePair {
         // Whether that worked is found in `rejoin`.
         let _ = self.shared.recover(self.epoch, fault);
         self.rejoin();
+    }
+
+    /// Follows the controller if it was reset.
+    pub(super) fn rejoin_if_reset(&mut self) {
+        if self.current_epoch.load(Ordering::Acquire) != self.epoch {
+            self.rejoin();
+        }
     }
 
     /// Follows the controller into its new life: makes the queues anew and sends again what was in flight; or, if the

@@ -145,7 +145,7 @@ impl QueuePair {
         let bytes: u64 = parts.iter().map(|part| u64::from(part.bytes)).sum();
         let block = u64::from(namespace.transfer_bytes);
         let blocks = bytes / block;
-        if blocks == 0 || bytes % block != 0 || blocks > u64::from(namespace.max_blocks) {
+        if blocks == 0 || !bytes.is_multiple_of(block) || blocks > u64::from(namespace.max_blocks) {
             return Submit::Refused(Refusal::Length);
         }
         if namespace.needs_metadata() {
@@ -210,18 +210,26 @@ impl QueuePair {
 
     /// What keeps the slot or the ring from taking a command.
     #[inline(always)]
-    fn cannot_take(&self, slot: u16) -> Option<Submit> {
+    fn cannot_take(&mut self, slot: u16) -> Option<Submit> {
         match self.slots.get(usize::from(slot)) {
             None => Some(Submit::Refused(Refusal::NoSlot)),
             Some(state) if !state.is_idle() => Some(Submit::Refused(Refusal::SlotTaken)),
-            Some(_) if !self.sq.has_room() => Some(self.no_room()),
+            Some(_) if !self.sq.has_room() => self.no_room(),
             Some(_) => None,
         }
     }
 
     #[cold]
-    fn no_room(&self) -> Submit {
-        if self.cold.dead { Submit::Refused(Refusal::Dead) } else { Submit::Full }
+    fn no_room(&mut self) -> Option<Submit> {
+        if self.cold.dead {
+            // Unless somebody has revived the controller meanwhile.
+            self.rejoin_if_reset();
+        }
+        match (self.cold.dead, self.sq.has_room()) {
+            (true, _) => Some(Submit::Refused(Refusal::Dead)),
+            (false, false) => Some(Submit::Full),
+            (false, true) => None,
+        }
     }
 
     /// Puts a command into the ring and remembers it.

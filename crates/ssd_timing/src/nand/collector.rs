@@ -8,7 +8,8 @@
 //!
 //! The host may write as many pages as a victim had invalid ones before the next victim is emptied. Compatible: the
 //! whole line at once, when few lines are free. Mended: a row for each share of those pages, so that commands of the
-//! host get in between; and what is programmed was read before. While idle: rows one after the other.
+//! host get in between; what is programmed was read before, and is programmed behind the reads of the next row, so
+//! that dies need not wait for each other. While idle: rows one after the other.
 //!
 //! Guarantees: ends, because a victim has an invalid page; loses nothing, because lines assert that what they erase
 //! is empty. Deliberately not here: when the device is idle.
@@ -28,7 +29,21 @@ pub(super) struct Job {
     read_ns: u64,
 }
 
+/// A one-shot page of moved data that is not programmed yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    row: u32,
+    die: u32,
+    /// When its data has been read.
+    read_ns: u64,
+}
+
 impl Job {
+    /// What was read has been read, and time may start anew.
+    pub(super) fn settle(&mut self) {
+        self.read_ns = 0;
+    }
+
     /// The share of the next row: all shares together are what was invalid, so that free pages never dwindle.
     fn credits_of_row(&self, rows: u32) -> i64 {
         let up_to = |row: u32| self.invalid * i64::from(row) / i64::from(rows);
@@ -104,12 +119,26 @@ impl Partition {
                 }
             }
         }
+        end_ns = end_ns.max(self.program_before(flash, now_ns, row, is_last));
         if is_last {
             self.lines.make_free(job.line);
             self.taken.collected += 1;
         }
         self.job = (!is_last).then_some(job);
         (end_ns, is_last)
+    }
+
+    /// Programs what was read in the rows before `row`, and in it too if it is the last.
+    fn program_before(&mut self, flash: &mut Flash, now_ns: u64, row: u32, is_last: bool) -> u64 {
+        let mut end_ns = now_ns;
+        self.waiting.retain(|waiting| {
+            let keep = waiting.row == row && !is_last;
+            if !keep {
+                end_ns = end_ns.max(flash.program(now_ns, waiting.read_ns.max(now_ns), waiting.die));
+            }
+            keep
+        });
+        end_ns
     }
 
     /// Reads what is valid of one flash page and writes it elsewhere. Returns when the last operation ends.
@@ -123,15 +152,19 @@ impl Partition {
         let on_device = Spot { die: self.device_die(spot.die), ..spot };
         let read_ns = flash.read_to_device(now_ns, now_ns, on_device, valid * PAGE_BYTES);
         job.read_ns = job.read_ns.max(read_ns);
-        // NVMeVirt programs without waiting for the read.
-        let start_ns = if self.mended { job.read_ns } else { now_ns };
         let mut end_ns = read_ns;
         for page in pages {
             let Some(logical) = self.valid_owner(page) else { continue };
             let new = self.relocate(page, logical);
-            if self.ends_one_shot(new) {
-                let die = self.spot(new).die;
-                end_ns = end_ns.max(flash.program(now_ns, start_ns, die));
+            if !self.ends_one_shot(new) {
+                continue;
+            }
+            let die = self.spot(new).die;
+            if self.mended {
+                self.waiting.push(Waiting { row: spot.flash, die, read_ns: job.read_ns });
+            } else {
+                // NVMeVirt programs at once, without waiting for what it programs.
+                end_ns = end_ns.max(flash.program(now_ns, now_ns, die));
             }
         }
         end_ns

@@ -12,11 +12,16 @@
 //! Guarantees: each mapped logical page has exactly one valid physical page; collection moves valid pages before
 //! their line is erased. Deliberately not here: the write buffer, and splitting commands into pages.
 
-use super::collector::Job;
+use std::ops::Range;
+
+use super::collector::{Job, Waiting};
 use super::lines::Lines;
 use crate::flash::Flash;
 use crate::geometry::{Geometry, PAGE_BYTES, Spot};
 use crate::parameters::Parameters;
+
+/// Logical pages that are counted together, so that deallocating an empty drive costs next to nothing.
+const STRETCH_PAGES: u64 = 4096;
 
 /// Where pages are written next: one for the host and one for collection.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +55,8 @@ pub(super) struct Partition {
     pub(super) geometry: Geometry,
     first_die: u32,
     map: Vec<u32>,
+    /// How many pages of each stretch are mapped.
+    mapped: Vec<u32>,
     back: Vec<u32>,
     pub(super) lines: Lines,
     host: Pen,
@@ -61,7 +68,10 @@ pub(super) struct Partition {
     /// What the compatible fidelity refills them with: the invalid pages of the last victim.
     pub(super) refill: i64,
     pub(super) job: Option<Job>,
+    pub(super) waiting: Vec<Waiting>,
     pub(super) taken: Taken,
+    /// All pages ever written, for the host and by collection: the clock of cost-benefit.
+    written: u64,
     pub(super) collect_below: u64,
     pub(super) paced: bool,
     pub(super) mended: bool,
@@ -77,6 +87,7 @@ impl Partition {
             geometry,
             first_die: number * geometry.dies,
             map: vec![0; geometry.visible_pages as usize],
+            mapped: vec![0; geometry.visible_pages.div_ceil(STRETCH_PAGES) as usize],
             back: vec![0; pages],
             lines,
             host,
@@ -85,7 +96,9 @@ impl Partition {
             credits: i64::from(geometry.pages_per_line),
             refill: i64::from(geometry.pages_per_line),
             job: None,
+            waiting: Vec::new(),
             taken: Taken::default(),
+            written: 0,
             collect_below: parameters.collect_below_lines,
             paced: parameters.paced_collection && parameters.is_mended(),
             mended: parameters.is_mended(),
@@ -114,14 +127,25 @@ impl Partition {
         self.first_die + die
     }
 
-    /// All pages written so far, the clock of cost-benefit.
+    /// All pages written so far.
     pub(super) fn written(&self) -> u64 {
-        self.taken.host + self.taken.moved
+        self.written
+    }
+
+    /// Nothing waits to be programmed by collection, and counters start anew.
+    pub(super) fn settle(&mut self) {
+        self.waiting.clear();
+        self.taken = Taken::default();
+        if let Some(job) = &mut self.job {
+            job.settle();
+        }
     }
 
     /// Writes one logical page, whose data is in the buffer at `start_ns`.
     pub(super) fn write(&mut self, flash: &mut Flash, now_ns: u64, start_ns: u64, logical: u64) -> Option<Programmed> {
-        self.forget(logical);
+        if !self.forget(logical) {
+            self.mapped[(logical / STRETCH_PAGES) as usize] += 1;
+        }
         self.taken.host += 1;
         let page = self.place(true, logical);
         self.buffered += 1;
@@ -148,11 +172,23 @@ impl Partition {
         }
     }
 
-    /// The host needs a logical page no longer.
-    pub(super) fn trim(&mut self, logical: u64) {
-        if self.forget(logical) {
-            self.map[logical as usize] = 0;
-            self.taken.trimmed += 1;
+    /// The host needs logical pages no longer. Stretches of nothing mapped are passed over.
+    pub(super) fn trim(&mut self, logical: Range<u64>) {
+        let mut at = logical.start;
+        while at < logical.end {
+            let stretch = at / STRETCH_PAGES;
+            let end = ((stretch + 1) * STRETCH_PAGES).min(logical.end);
+            for page in at..end {
+                if self.mapped[stretch as usize] == 0 {
+                    break;
+                }
+                if self.forget(page) {
+                    self.map[page as usize] = 0;
+                    self.mapped[stretch as usize] -= 1;
+                    self.taken.trimmed += 1;
+                }
+            }
+            at = end;
         }
     }
 
@@ -196,8 +232,8 @@ impl Partition {
         let page = self.page_of(pen);
         self.map[logical as usize] = page + 1;
         self.back[page as usize] = logical as u32 + 1;
-        let written = self.written();
-        self.lines.add_valid(pen.line, written);
+        self.written += 1;
+        self.lines.add_valid(pen.line, self.written);
         self.advance(for_host);
         page
     }

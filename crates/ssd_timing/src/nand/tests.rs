@@ -174,6 +174,24 @@ fn overwriting_amplifies_and_trimming_relieves() {
 }
 
 #[test]
+fn trimming_unmaps_what_it_covers_and_nothing_else() {
+    let (mut drive, mut now_ns) = steady(|_| {});
+    for (offset, length) in [(4096, 8192), (512, 4096), (40_000, 41_000), (1 << 20, 3 << 20), (9 << 20, 4096)] {
+        let mapped = |drive: &Nand, page: u64| {
+            let partitions = drive.geometry.partitions;
+            drive.partitions[(page % partitions) as usize].lookup(page / partitions).is_some()
+        };
+        let before: Vec<bool> = (0..2304).map(|page| mapped(&drive, page)).collect();
+        give(&mut drive, &mut now_ns, &Request::trim(offset, length));
+        for page in 0..2304 {
+            let covered = page * 4096 >= offset && (page + 1) * 4096 <= offset + length;
+            assert_eq!(mapped(&drive, page), before[page as usize] && !covered, "{offset} {length}: page {page}");
+        }
+    }
+    assert_one_to_one(&drive);
+}
+
+#[test]
 fn a_host_that_writes_hot_and_cold_data_is_served_better_by_cost_benefit() {
     let amplification = |policy| {
         let mut drive = small(|parameters| parameters.victim_policy = policy);
