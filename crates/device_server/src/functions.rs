@@ -3,8 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use iolab_clock::Clock;
 use iolab_device_link::{Function, Functions};
 use iolab_memory::SharedBytes;
 use iolab_pci_device::{DmaTable, InterruptTable};
@@ -15,18 +16,19 @@ use crate::threads::{Newcomer, Tie};
 /// Vectors of each function: one for the admin queue, one for each of the most queue pairs.
 const VECTORS: u16 = 65;
 /// How long a reset may take: it is done between two rounds of polling.
-const RESET: Duration = Duration::from_secs(5);
+const RESET_NS: u64 = 5_000_000_000;
 
 /// The drive as drivers connect to it.
 pub(crate) struct Drive {
     name: String,
     subsystem: Arc<Subsystem>,
     places: Mutex<Vec<Sender<Newcomer>>>,
+    clock: Clock,
 }
 
 impl Drive {
-    pub(crate) fn new(name: &str, subsystem: &Arc<Subsystem>, places: Vec<Sender<Newcomer>>) -> Drive {
-        Drive { name: name.to_owned(), subsystem: Arc::clone(subsystem), places: Mutex::new(places) }
+    pub(crate) fn new(name: &str, subsystem: &Arc<Subsystem>, places: Vec<Sender<Newcomer>>, clock: Clock) -> Drive {
+        Drive { name: name.to_owned(), subsystem: Arc::clone(subsystem), places: Mutex::new(places), clock }
     }
 }
 
@@ -45,7 +47,7 @@ impl Functions for Drive {
         }
         let first = places.first().ok_or("the device has no dispatcher")?;
         first.send(Newcomer::Controller(Arc::clone(&tie), Box::new(controller))).map_err(ended)?;
-        Ok(Box::new(ServedFunction { registers, tie }))
+        Ok(Box::new(ServedFunction { registers, tie, clock: self.clock.clone() }))
     }
 
     fn answer(&self, question: &str) -> Result<String, String> {
@@ -66,6 +68,7 @@ impl Functions for Drive {
 struct ServedFunction {
     registers: SharedBytes,
     tie: Arc<Tie>,
+    clock: Clock,
 }
 
 impl Function for ServedFunction {
@@ -75,8 +78,8 @@ impl Function for ServedFunction {
 
     fn reset(&mut self) {
         let wanted = self.tie.resets_wanted.fetch_add(1, Ordering::Release).wrapping_add(1);
-        let begun = Instant::now();
-        while self.tie.resets_done.load(Ordering::Acquire) != wanted && begun.elapsed() < RESET {
+        let give_up_ns = self.clock.now_ns().saturating_add(RESET_NS);
+        while self.tie.resets_done.load(Ordering::Acquire) != wanted && self.clock.now_ns() < give_up_ns {
             std::thread::sleep(Duration::from_micros(50));
         }
     }

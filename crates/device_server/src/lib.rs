@@ -71,7 +71,7 @@ pub fn serve(
     options: &ServeOptions,
 ) -> Result<Service, ServeError> {
     let threads = Threads::start(clock, options)?;
-    let drive = Drive::new(name, subsystem, threads.places());
+    let drive = Drive::new(name, subsystem, threads.places(), clock.clone());
     let server = Server::start(path, Arc::new(drive))
         .map_err(|source| ServeError::Socket { path: path.display().to_string(), source })?;
     Ok(Service { _server: server, _threads: threads })

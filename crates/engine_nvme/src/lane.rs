@@ -2,9 +2,10 @@
 //!
 //! A slot's number is the command's slot in the driver, so that a completion finds its operation without a search. A
 //! transfer that is longer than one command may be is cut short; the loop sends the rest again.
+//!
+//! Unsafe because it lends the pool of slots, which outlives the lane, to a device.
 
-use std::time::{Duration, Instant};
-
+use iolab_clock::Clock;
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, Wait};
 use iolab_nvme_driver::{DmaSlice, DriverError, Namespace, Outcome, QueuePair, Submit, WaitPolicy};
 
@@ -30,6 +31,8 @@ pub struct NvmeLane {
     /// How to wait when nothing has completed.
     sleeps: bool,
     devices: Box<[Device]>,
+    /// For time-outs only.
+    clock: Clock,
     notes: Vec<String>,
 }
 
@@ -85,6 +88,7 @@ impl NvmeLane {
             pairs_per_file: usize::from(wishes.queue_pairs),
             sleeps: wishes.queue.wait != WaitPolicy::Poll,
             devices: Box::new([]),
+            clock: Clock::monotonic(),
             notes: Vec::new(),
         };
         let (mut queues, mut files, mut devices) = (Vec::new(), Vec::new(), Vec::new());
@@ -173,11 +177,10 @@ impl NvmeLane {
 
     /// Sleeps until a queue may have something, where the options ask for that.
     #[cold]
-    fn sleep(&mut self, at_most: Duration) -> Result<(), LaneError> {
-        let one = self.queues.len() == 1;
+    fn sleep(&mut self, at_most_ns: u64) -> Result<(), LaneError> {
         // Several queues have an interrupt each: they are looked at in turn, with short sleeps.
-        let longest = if one { at_most } else { at_most.min(Duration::from_micros(50)) };
-        let timeout_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        const SHORT_NS: u64 = 50_000;
+        let timeout_ns = if self.queues.len() == 1 { at_most_ns } else { at_most_ns.min(SHORT_NS) };
         for queue in &mut self.queues {
             if let Some(pair) = queue.pair.as_mut().filter(|pair| pair.in_flight() > 0) {
                 pair.wait(timeout_ns).map_err(|error| broken(&error))?;
@@ -227,14 +230,13 @@ impl Lane for NvmeLane {
             found += self.collect(out)?;
             rounds += 1;
             if rounds.is_multiple_of(ROUNDS_PER_LOOK) && found < wanted {
-                let now = Instant::now();
-                let end = *deadline.get_or_insert_with(|| now.checked_add(Duration::from_nanos(wait.timeout_ns)));
-                let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(now));
-                if left.is_zero() {
+                let now_ns = self.clock.now_ns();
+                let end_ns = *deadline.get_or_insert(now_ns.saturating_add(wait.timeout_ns));
+                if now_ns >= end_ns {
                     break;
                 }
                 if self.sleeps {
-                    self.sleep(left)?;
+                    self.sleep(end_ns - now_ns)?;
                 }
             }
             std::hint::spin_loop();

@@ -1,8 +1,8 @@
 //! `iolab nvme`: what NVMe devices say of themselves, and whose they are.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
 
+use iolab_clock::Clock;
 use iolab_engine_nvme::{DeviceName, Opened, Place, open};
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{Controller, DmaSlice, Namespace, QueueOptions, QueuePair, Submit};
@@ -169,7 +169,7 @@ struct Greeting<'a> {
     address: u64,
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE_NS: u64 = 60_000_000_000;
 
 impl<'a> Greeting<'a> {
     fn new(opened: &'a Opened, namespace: Namespace) -> Result<Greeting<'a>, Failure> {
@@ -220,12 +220,13 @@ impl<'a> Greeting<'a> {
             Submit::Full => return Err(failed("the queue has no room for one command")),
             Submit::Refused(refusal) => return Err(failed(refusal)),
         }
-        let begun = Instant::now();
+        let clock = Clock::monotonic();
+        let give_up_ns = clock.now_ns().saturating_add(PATIENCE_NS);
         let mut outcome = None;
         while outcome.is_none() {
             self.opened.poll();
             self.pair.reap(1, |ended| outcome = Some(ended.outcome)).map_err(failed)?;
-            if begun.elapsed() > PATIENCE {
+            if clock.now_ns() > give_up_ns {
                 return Err(failed("the device does not answer"));
             }
         }
