@@ -25,6 +25,8 @@ mod dispatcher;
 mod embedded;
 mod fault;
 mod health;
+#[doc(hidden)]
+pub mod hostile;
 mod io;
 mod mailbox;
 mod media;
