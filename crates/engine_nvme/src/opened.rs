@@ -114,11 +114,16 @@ pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
             Ok(Opened { controller: enable(Box::new(link))?, inline: None })
         }
         Place::Embedded(parameters) => {
-            let drive = drive(&name.place, parameters)?;
-            let inline = InlineDevice::new(Embedded::new(&drive, clock())?);
-            Ok(Opened { controller: enable(Box::new(inline.clone()))?, inline: Some(inline) })
+            open_inline(&drive(&name.place, parameters)?, &clock())
         }
     }
+}
+
+/// A new controller of `drive` inside this thread, whose time is `clock`; it works when it is asked to ([`Opened::poll`]).
+pub fn open_inline(drive: &Arc<Subsystem>, clock: &Clock) -> Result<Opened, DeviceError> {
+    let inline = InlineDevice::new(Embedded::new(drive, clock.clone())?);
+    let controller = Controller::open(Box::new(inline.clone()), clock.clone(), ControllerOptions::default())?;
+    Ok(Opened { controller, inline: Some(inline) })
 }
 
 fn advice(error: &LinkError, served: &str) -> String {
