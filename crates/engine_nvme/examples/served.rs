@@ -1,7 +1,7 @@
 //! A virtual SSD served by one processor to a driver on another, over shared memory: reads per second, the time of one,
 //! and how late completions are.
 //!
-//! `served [cpus=0,1] [ms=N] [reads=N] [size=BYTES]`: the first processor is the driver's, the second the device's.
+//! `served [cpus=DRIVER,DEVICE] [ms=N] [reads=N] [size=BYTES]`: on the first two processors that it may use, unless told.
 //! A line is shape, unit and value with tabs between.
 //!
 //! Lateness is that of a drive of the simple model, against the same model asked at the time of submission. So it counts
@@ -16,7 +16,7 @@ use iolab_clock::Clock;
 use iolab_device_server::{ServeOptions, Service, serve};
 use iolab_ssd_timing::{Capacity, Model, Request, Verdict};
 use iolab_virtual_ssd::{Config, Subsystem};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use load::{End, Load, quantile};
 
@@ -32,8 +32,12 @@ struct Wanted {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut wanted =
-        Wanted { driver_cpu: 0, device_cpu: 1, for_ns: 300_000_000, reads: 200_000, size: "256M".to_owned() };
+    let allowed = sched_getaffinity(None)?;
+    let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    let (Some(driver_cpu), Some(device_cpu)) = (cpus.next(), cpus.next()) else {
+        return Err("driver and device need a processor each, and there is only one".into());
+    };
+    let mut wanted = Wanted { driver_cpu, device_cpu, for_ns: 200_000_000, reads: 200_000, size: "256M".to_owned() };
     for word in std::env::args().skip(1) {
         let (name, value) = word.split_once('=').ok_or("words are name=value, see the head of the source")?;
         match name {

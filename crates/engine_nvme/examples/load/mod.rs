@@ -3,6 +3,8 @@
 //! What the driver does is in two functions that are never inlined, so that callgrind can count them apart
 //! (`--toggle-collect=*driver_submit*`). Deliberately not here: what is printed, and how devices are served.
 
+#![allow(dead_code)] // each example uses a part of it
+
 use std::error::Error;
 use std::sync::Arc;
 
