@@ -110,6 +110,27 @@ impl CommandRing {
         Ok(())
     }
 
+    /// One round of a server: shows the kernel what was queued, and sleeps until something happens unless `busy`.
+    /// Before sleeping it looks `looks` times without a system call.
+    #[inline]
+    pub fn round(&mut self, busy: bool, looks: u32) -> io::Result<()> {
+        if busy {
+            return if self.has_work() { self.enter(0) } else { Ok(()) };
+        }
+        if looks > 0 {
+            if self.has_work() {
+                self.enter(0)?;
+            }
+            for _ in 0..looks {
+                if self.has_work() {
+                    return self.enter(0);
+                }
+                std::hint::spin_loop();
+            }
+        }
+        self.enter(1)
+    }
+
     /// Whether [`CommandRing::enter`] would do anything without waiting: commands are queued, or the kernel has work
     /// or events.
     #[inline]

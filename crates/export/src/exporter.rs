@@ -40,6 +40,20 @@ pub fn payload_bytes(slot_bytes: usize) -> usize {
     slot_bytes.saturating_sub(2 * PAGE) / PAGE * PAGE
 }
 
+/// The slots that an export needs: what to make the pool of, and how deep to open the lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolShape {
+    /// Number of slots, which is the lane's depth.
+    pub slots: usize,
+    /// Bytes of each.
+    pub slot_bytes: usize,
+}
+
+/// So many looks at a lane that has nothing yet, and the server begins to sleep in it for moments instead.
+const PATIENCE_ROUNDS: u32 = 20_000;
+/// Such a moment: what a new request may have to wait while a slow operation is in flight.
+const MOMENT: Wait = Wait { at_least: 1, timeout_ns: 50_000 };
+
 /// What a lane can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
@@ -106,6 +120,8 @@ pub struct Exporter<'a, L: Lane> {
     finished: VecDeque<Finished>,
     completions: Completions,
     tally: Tally,
+    /// Rounds in which neither the lane nor the kernel had anything.
+    fruitless: u32,
 }
 
 impl<'a, L: Lane> Exporter<'a, L> {
@@ -133,6 +149,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
             finished: VecDeque::with_capacity(slots),
             completions: Completions::with_room(slots),
             tally: Tally::default(),
+            fruitless: 0,
         })
     }
 
@@ -219,6 +236,32 @@ impl<'a, L: Lane> Exporter<'a, L> {
             self.completed(completion.slot as u16, completion.result);
         }
         self.completions.clear();
+        Ok(())
+    }
+
+    /// One round of a server: lets the lane work if it has to, without waiting unless it has had nothing for long.
+    /// `arrived` says whether the kernel had something in this round.
+    #[inline]
+    pub fn work(&mut self, arrived: bool) -> Result<(), LaneError> {
+        if !self.is_busy() {
+            self.fruitless = 0;
+            return Ok(());
+        }
+        self.fruitless = if arrived { 0 } else { self.fruitless.saturating_add(1) };
+        let wait = if self.fruitless > PATIENCE_ROUNDS { MOMENT } else { Wait::POLL };
+        self.advance(wait)?;
+        if !self.finished.is_empty() {
+            self.fruitless = 0;
+        }
+        Ok(())
+    }
+
+    /// Waits until the lane has finished all it was given, so that its buffers are nobody's, and forgets the answers.
+    pub fn drain(&mut self) -> Result<(), LaneError> {
+        while self.is_busy() {
+            self.advance(Wait { at_least: 1, timeout_ns: u64::MAX })?;
+        }
+        self.finished.clear();
         Ok(())
     }
 

@@ -21,7 +21,7 @@ mod stop;
 
 pub use blocks::{Size, SizeError};
 pub use command_ring::{Command, CommandRing, Event};
-pub use exporter::{Exporter, Limits, PoolMismatch, Tally, payload_bytes, slot_bytes};
+pub use exporter::{Exporter, Limits, PoolMismatch, PoolShape, Tally, payload_bytes, slot_bytes};
 pub use ram_lane::RamLane;
 pub use request::{Finished, Request, RequestKind};
 pub use stop::Stop;

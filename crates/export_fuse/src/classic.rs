@@ -44,7 +44,7 @@ pub(crate) fn serve<L: Lane>(
             }
         }
         batch = if taken == batch { batch * 2 } else { taken.max(1) }.min(session.exporter.slots());
-        session.advance(taken > 0)?;
+        session.exporter.work(taken > 0)?;
         while let Some(reply) = session.next_reply() {
             send(channel, session, &reply)?;
             free.push(reply.slot);

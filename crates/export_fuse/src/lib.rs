@@ -30,6 +30,6 @@ mod uring;
 mod uring_switch;
 
 pub use error::ExportError;
-pub use iolab_export::{Limits, Size, SizeError, Stop, Tally};
-pub use options::{Moment, Observer, Options, PoolShape, Transport};
+pub use iolab_export::{Limits, PoolShape, Size, SizeError, Stop, Tally};
+pub use options::{Moment, Observer, Options, Transport};
 pub use serve::{Summary, serve};

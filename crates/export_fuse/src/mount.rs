@@ -7,6 +7,7 @@ use std::ffi::CString;
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -24,6 +25,8 @@ const HELPER: &str = "fusermount3";
 pub(crate) struct Mount {
     path: PathBuf,
     by_helper: bool,
+    /// Which file system it is, as the kernel's list of mounts says.
+    superblock: Option<Vec<u8>>,
 }
 
 /// Whether the mount is gone, still in use, or something else went wrong.
@@ -45,7 +48,8 @@ pub(crate) fn mount(path: &Path, payload_bytes: usize) -> Result<(OwnedFd, Mount
     } else {
         (mount_by_helper(&path, payload_bytes)?, true)
     };
-    Ok((fd, Mount { path, by_helper }))
+    let superblock = superblock(&mount_list(), &path);
+    Ok((fd, Mount { path, by_helper, superblock }))
 }
 
 fn unusable(path: &Path, reason: &str) -> ExportError {
@@ -128,18 +132,57 @@ impl Mount {
         }
     }
 
-    /// Takes the mount away from under its users, if it is there and nobody serves it any more.
-    fn detach_if_dead(&self) {
-        // A folder that answers is not ours, or not any more.
-        if !matches!(rustix::fs::statfs(&self.path), Err(Errno::NOTCONN | Errno::CONNABORTED)) {
+    /// Takes the mount away from under its users, if it is still there. Nobody serves it any more, so nothing is asked of
+    /// it: it is looked for in the kernel's list.
+    fn detach_if_left(&self) {
+        let is_left = self.superblock.is_some() && superblock(&mount_list(), &self.path) == self.superblock;
+        if !is_left {
             return;
         }
         if self.by_helper {
             let _ = Command::new(HELPER).args(["-u", "-z", "--"]).arg(&self.path).stderr(Stdio::null()).status();
         } else {
-            let _ = rustix::mount::unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
+            let flags = UnmountFlags::DETACH | UnmountFlags::FORCE | UnmountFlags::NOFOLLOW;
+            let _ = rustix::mount::unmount(&self.path, flags);
         }
     }
+}
+
+fn mount_list() -> Vec<u8> {
+    std::fs::read("/proc/self/mountinfo").unwrap_or_default()
+}
+
+/// The device number of what is mounted on `path`, in a list as proc_pid_mountinfo(5) describes it; the topmost is the last.
+fn superblock(list: &[u8], path: &Path) -> Option<Vec<u8>> {
+    let mut found = None;
+    for line in list.split(|&byte| byte == b'\n') {
+        let mut words = line.split(|&byte| byte == b' ').skip(2);
+        let (device, mount_point) = (words.next(), words.nth(1));
+        if mount_point.map(unescaped).as_deref() == Some(path.as_os_str().as_bytes()) {
+            found = device.map(<[u8]>::to_vec);
+        }
+    }
+    found
+}
+
+/// Blanks and backslashes are written as three octal digits behind a backslash.
+fn unescaped(word: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    bytes
 }
 
 /// Detaches when the server ends; the connection has to be closed first.
@@ -148,7 +191,7 @@ pub(crate) struct Mounted(pub(crate) Mount);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        self.0.detach_if_dead();
+        self.0.detach_if_left();
     }
 }
 
@@ -162,6 +205,20 @@ mod tests {
         assert!(missing.contains("make the folder first"), "{missing}");
         let file = mount(Path::new("/proc/self/exe"), 8192).unwrap_err().to_string();
         assert!(file.contains("name a folder"), "{file}");
+    }
+
+    #[test]
+    fn a_mount_is_found_in_the_list() {
+        let list = b"21 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
+            30 21 0:40 / /mnt/a rw - fuse.iolab iolab rw\n\
+            31 21 0:41 / /mnt/with\\040blank rw shared:1 - fuse.iolab iolab rw\n\
+            32 30 0:42 / /mnt/a rw - tmpfs tmpfs rw\n";
+        let table = [("/", Some("8:1")), ("/mnt/a", Some("0:42")), ("/mnt/with blank", Some("0:41")), ("/mnt", None)];
+        for (path, device) in table {
+            assert_eq!(superblock(list, Path::new(path)).as_deref(), device.map(str::as_bytes), "{path}");
+        }
+        assert_eq!(unescaped(b"a\\134040\\"), b"a\\040\\");
+        assert!(superblock(&mount_list(), Path::new("/proc")).is_some());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use iolab_export::{Limits, Stop};
+use iolab_export::{Limits, PoolShape, Stop};
 
 use crate::possible_cpus::possible_cpus;
 
@@ -88,15 +88,6 @@ impl fmt::Debug for Options {
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
-}
-
-/// The slots that an export needs: what to make the pool of, and how deep to open the lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolShape {
-    /// Number of slots, which is the lane's depth.
-    pub slots: usize,
-    /// Bytes of each.
-    pub slot_bytes: usize,
 }
 
 impl Options {

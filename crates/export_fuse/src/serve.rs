@@ -98,7 +98,7 @@ fn connect<L: Lane>(
             classic::serve(&channel, &mut session, options, unmounter)
         }
     };
-    let drained = session.drain();
+    let drained = session.exporter.drain().map_err(ExportError::from);
     let tally = session.exporter.tally();
     served.and(drained).map(|()| Summary { transport: agreement.transport, tally })
 }

@@ -3,10 +3,9 @@
 //! Remembers for every slot whose answer it will carry. Does not know how answers are sent.
 
 use iolab_clock::Clock;
-use iolab_engine::{Lane, Wait};
+use iolab_engine::Lane;
 use iolab_export::{Exporter, Finished, RequestKind};
 
-use crate::ExportError;
 use crate::abi::Body;
 use crate::channel::Message;
 use crate::dispatch::{Action, dispatch};
@@ -40,19 +39,12 @@ pub(crate) struct Session<'a, L: Lane> {
     tree: Tree,
     uniques: Box<[u64]>,
     clock: Clock,
-    /// Rounds in which neither side had anything.
-    fruitless: u32,
 }
-
-/// So many looks at a lane that has nothing yet, and the server begins to sleep in it for moments instead.
-const PATIENCE_ROUNDS: u32 = 20_000;
-/// Such a moment: what a new request may have to wait while a slow operation is in flight.
-const MOMENT: Wait = Wait { at_least: 1, timeout_ns: 50_000 };
 
 impl<'a, L: Lane> Session<'a, L> {
     pub(crate) fn new(exporter: Exporter<'a, L>, tree: Tree) -> Session<'a, L> {
         let uniques = vec![0; exporter.slots()].into();
-        Session { exporter, tree, uniques, clock: Clock::monotonic(), fruitless: 0 }
+        Session { exporter, tree, uniques, clock: Clock::monotonic() }
     }
 
     /// Takes a message whose payload is in `slot`.
@@ -90,26 +82,5 @@ impl<'a, L: Lane> Session<'a, L> {
             _ => 0,
         };
         Some(Reply { slot, unique, error: 0, body_bytes })
-    }
-
-    /// Lets the lane work. `arrived` says whether the kernel had something in this round.
-    #[inline]
-    pub(crate) fn advance(&mut self, arrived: bool) -> Result<(), ExportError> {
-        if !self.exporter.is_busy() {
-            self.fruitless = 0;
-            return Ok(());
-        }
-        self.fruitless = if arrived { 0 } else { self.fruitless.saturating_add(1) };
-        let wait = if self.fruitless > PATIENCE_ROUNDS { MOMENT } else { Wait::POLL };
-        Ok(self.exporter.advance(wait)?)
-    }
-
-    /// Waits until the lane has finished all it was given, so that its buffers are nobody's.
-    pub(crate) fn drain(&mut self) -> Result<(), ExportError> {
-        while self.exporter.is_busy() {
-            self.exporter.advance(Wait { at_least: 1, timeout_ns: u64::MAX })?;
-        }
-        while self.exporter.next_finished().is_some() {}
-        Ok(())
     }
 }

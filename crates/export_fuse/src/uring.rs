@@ -184,7 +184,7 @@ pub(crate) fn serve<L: Lane>(
             }
             watch_stop(&mut entries, options)?;
         }
-        session.advance(round.arrived)?;
+        session.exporter.work(round.arrived)?;
         while let Some(reply) = session.next_reply() {
             if reply.slot == entries.rest_slot() {
                 reply_by_write(session, channel, &reply)?;
@@ -197,28 +197,8 @@ pub(crate) fn serve<L: Lane>(
         if (ended || entries.alive == 0) && !session.exporter.is_busy() {
             return Ok(());
         }
-        wait(&mut entries.ring, session.exporter.is_busy(), options)?;
+        entries.ring.round(session.exporter.is_busy(), options.idle_looks).map_err(ring_failed)?;
     }
-}
-
-/// Enters the ring: without waiting while the lane is busy, and only if there is something to do there.
-#[inline]
-fn wait(ring: &mut CommandRing, busy: bool, options: &Options) -> Result<(), ExportError> {
-    if busy {
-        return if ring.has_work() { ring.enter(0).map_err(ring_failed) } else { Ok(()) };
-    }
-    if options.idle_looks > 0 {
-        if ring.has_work() {
-            ring.enter(0).map_err(ring_failed)?;
-        }
-        for _ in 0..options.idle_looks {
-            if ring.has_work() {
-                return ring.enter(0).map_err(ring_failed);
-            }
-            std::hint::spin_loop();
-        }
-    }
-    ring.enter(1).map_err(ring_failed)
 }
 
 fn watch_stop(entries: &mut Entries, options: &Options) -> Result<(), ExportError> {

@@ -56,6 +56,7 @@ fn every_kind_of_loop_can_be_calibrated() {
         "rw=randread\nmax_latency=10s",
         "rw=randrw\nbssplit=512/50:64k/50\nnrfiles=3",
         "rw=randread\nrandom_distribution=zipf:1.1\nclocksource=clock_gettime",
+        "rw=randread\nclocksource=gettimeofday",
         "rw=randread\niodepth=32\niodepth_batch=8\niodepth_batch_complete_min=4\niodepth_low=12",
         "rw=read\nloops=3\nio_size=64k",
         "rw=randread\nioengine=psync\nthread=1",

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iolab_clock::Clock;
-use iolab_pci_device::PciDevice;
+use iolab_pci_device::{PciDevice, SharedBytes};
 
 pub(crate) use admin::{AdminCommand, Payload};
 pub(crate) use cold::Cold;
@@ -104,6 +104,17 @@ impl Controller {
     /// Makes a pair of queues. It may be moved to the thread that uses it.
     pub fn queue_pair(&self, options: QueueOptions) -> Result<QueuePair, DriverError> {
         QueuePair::create(Arc::clone(&self.shared), options)
+    }
+
+    /// Makes memory of the caller reachable for the device, and returns its bus address. It stays mapped, and has to stay
+    /// alive, until it is unmapped or the controller is gone.
+    pub fn map(&self, memory: &SharedBytes) -> Result<u64, DriverError> {
+        Ok(self.shared.lock().device.map(memory)?)
+    }
+
+    /// Takes back what [`Controller::map`] gave; no command that names it is in flight any more.
+    pub fn unmap(&self, address: u64) -> Result<(), DriverError> {
+        Ok(self.shared.lock().device.unmap(address)?)
     }
 
     /// Resets the controller, also one that was given up. Commands in flight are sent again by their queue pairs.

@@ -54,9 +54,23 @@ pub unsafe fn fork() -> io::Result<Fork> {
 
 /// Looks whether the child has ended; does not wait.
 pub fn reap_child(pid: i32) -> ChildEnd {
+    end_of(pid, libc::WNOHANG)
+}
+
+/// Waits until the child has ended, whatever signals come meanwhile.
+pub fn wait_for_child(pid: i32) -> ChildEnd {
+    end_of(pid, 0)
+}
+
+fn end_of(pid: i32, options: i32) -> ChildEnd {
     let mut status = 0;
-    // SAFETY: `status` is a valid place for the result.
-    let answer = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
+    let answer = loop {
+        // SAFETY: `status` is a valid place for the result.
+        let answer = unsafe { libc::waitpid(pid, &raw mut status, options) };
+        if answer != -1 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            break answer;
+        }
+    };
     if answer == 0 {
         ChildEnd::Running
     } else if answer == pid && libc::WIFSIGNALED(status) {
@@ -85,15 +99,6 @@ pub fn kill(pid: i32, signal: i32) {
 mod tests {
     use super::*;
 
-    fn end_of(pid: i32) -> ChildEnd {
-        loop {
-            match reap_child(pid) {
-                ChildEnd::Running => std::thread::sleep(std::time::Duration::from_millis(1)),
-                end => return end,
-            }
-        }
-    }
-
     fn forked(body: fn() -> i32) -> i32 {
         // SAFETY: the child runs a body that takes no lock and leaves by _exit.
         match unsafe { fork() }.unwrap() {
@@ -105,17 +110,19 @@ mod tests {
     #[test]
     fn children_lead_sessions() {
         // SAFETY: both only read attributes of this process.
-        assert_eq!(end_of(forked(|| i32::from(unsafe { libc::getsid(0) != libc::getpid() }))), ChildEnd::Exited(0));
+        let leads_none = || i32::from(unsafe { libc::getsid(0) != libc::getpid() });
+        assert_eq!(wait_for_child(forked(leads_none)), ChildEnd::Exited(0));
     }
 
     #[test]
     fn children_end_by_status_or_signal() {
-        assert_eq!(end_of(forked(|| 7)), ChildEnd::Exited(7));
+        assert_eq!(wait_for_child(forked(|| 7)), ChildEnd::Exited(7));
         let sleeper = forked(|| {
             std::thread::sleep(std::time::Duration::from_secs(60));
             0
         });
+        assert_eq!(reap_child(sleeper), ChildEnd::Running);
         kill(sleeper, libc::SIGKILL);
-        assert_eq!(end_of(sleeper), ChildEnd::Killed(libc::SIGKILL));
+        assert_eq!(wait_for_child(sleeper), ChildEnd::Killed(libc::SIGKILL));
     }
 }

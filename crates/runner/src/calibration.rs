@@ -1,9 +1,10 @@
 //! What the tool itself costs on this machine now: the loops of the run's workers on a lane that does nothing, clock
 //! stamps, and timers.
 //!
-//! It is measured before any worker exists, so that it disturbs none, once for each kind of loop, and for a bounded
-//! time whatever the number of workers. Kinds for which the time does not suffice, and those that cannot be imitated
-//! (see [`trial`]), have no figure. A lower bound: caches are warm and the processor is the main thread's.
+//! It is measured before any worker exists, so that it disturbs none; in a process or thread of its own, as workers
+//! have; once for each kind of loop, and for a bounded time whatever the number of workers. Kinds for which the time
+//! does not suffice, and those that cannot be imitated (see [`trial`]), have no figure. A lower bound: caches are warm,
+//! and nothing comes between two operations.
 
 mod nothing;
 mod trial;
@@ -11,6 +12,7 @@ mod trial;
 use std::fs::File;
 use std::hint::black_box;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use iolab_clock::Clock;
 use iolab_engine::Lane;
@@ -68,14 +70,32 @@ impl LaneKind {
 /// Calibrates the run of a plan. `None` if no worker asks for it, or if the clock is simulated: on such a clock
 /// nothing takes time but what is told to.
 pub(crate) fn calibrate(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks) -> Option<Calibration> {
-    let trials = trial::of_plan(plan, engines);
-    if trials.is_empty() || clocks.best.is_simulated() {
+    if clocks.best.is_simulated() || !plan.workers.iter().any(trial::is_wanted) {
         return None;
     }
+    if plan.workers.iter().all(|worker| worker.process.thread) {
+        // Its timers are to be as sharp as a worker's, and nobody else's.
+        return std::thread::scope(|scope| scope.spawn(|| try_all(plan, engines, clocks)).join().ok().flatten());
+    }
+    let letter = File::from(rustix::fs::memfd_create("iolab-calibration", rustix::fs::MemfdFlags::CLOEXEC).ok()?);
+    let arrived = crate::launch::in_child(|| {
+        // What cannot be written cannot be read either, and that is noticed.
+        let text = serde_json::to_vec(&try_all(plan, engines, clocks)).unwrap_or_default();
+        let _ = letter.write_all_at(&text, 0);
+    });
+    let mut text = vec![0; letter.metadata().ok()?.len() as usize];
+    letter.read_exact_at(&mut text, 0).ok()?;
+    if arrived { serde_json::from_slice(&text).ok().flatten() } else { None }
+}
+
+/// Calibrates on the calling thread.
+fn try_all(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks) -> Option<Calibration> {
+    iolab_process::sharpen_timers();
+    let trials = trial::of_plan(plan, engines);
     let bench = Bench::new().ok()?;
     let clock = Clock::monotonic();
     let (mut loops, begun_ns) = (Vec::new(), clock.now_ns());
-    let stretch_ns = TRIALS_NS / trials.len() as u64 / (STRETCHES + 1);
+    let stretch_ns = TRIALS_NS / trials.len().max(1) as u64 / (STRETCHES + 1);
     for mut trial in trials {
         if !loops.is_empty() && clock.now_ns() - begun_ns >= TRIALS_NS {
             break;

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
 use iolab_plan::{ClockChoice, Plan};
-use iolab_process::{ChildEnd, Fork, exit_now, reap_child};
+use iolab_process::{ChildEnd, Fork, exit_now, reap_child, wait_for_child};
 use iolab_recording::{Outcome, WorkerRecording};
 
 use crate::control::{Control, State};
@@ -117,6 +117,18 @@ impl Ground {
             }
         }
         Ok(pids)
+    }
+}
+
+/// Does `work` in a process of its own and waits for it. Whether it came to its end. For what touches much memory before
+/// the workers are forked: each of them would have to copy all of it, page by page.
+pub(crate) fn in_child(work: impl FnOnce()) -> bool {
+    // SAFETY: no thread has been started yet (`run` forks before it spawns), so the child inherits no lock held by
+    // another thread.
+    match unsafe { iolab_process::fork() } {
+        Ok(Fork::Parent(pid)) => wait_for_child(pid) == ChildEnd::Exited(0),
+        Ok(Fork::Child) => exit_now(i32::from(catch_unwind(AssertUnwindSafe(work)).is_err())),
+        Err(_) => false,
     }
 }
 

@@ -23,6 +23,7 @@ const ISLANDS: &[(&str, &str)] = &[
     ("export/src/ram_lane.rs", "copies between memory and slot pointers"),
     ("export/src/stop.rs", "makes a signalfd and blocks signals"),
     ("export_fuse/src/uring.rs", "tells the kernel where headers and payloads are"),
+    ("export_ublk", "speaks the ublk driver's interface"),
     ("runner/src/control.rs", "promises that the shared cells are made of atomics"),
     ("runner/src/launch.rs", "promises that no thread exists when workers are forked"),
     ("testkit/tests/no_allocation.rs", "counts the calls of the allocator"),

@@ -37,12 +37,17 @@ pub(super) struct Trial {
     filled: bool,
 }
 
+/// Whether the worker is to be calibrated: reports do not show those without statistics.
+pub(super) fn is_wanted(worker: &WorkerPlan) -> bool {
+    worker.measurement.calibrate && worker.measurement.stats
+}
+
 /// The trials of a run: as few as tell its loops apart.
 pub(super) fn of_plan(plan: &Plan, engines: &[EngineEntry]) -> Vec<Trial> {
     let mut trials: Vec<Trial> = Vec::new();
     // Of the section before: its number and its trial. Clones differ in paths, seeds and processors only.
     let mut last: Option<(u32, Option<usize>)> = None;
-    for worker in plan.workers.iter().filter(|worker| worker.measurement.calibrate && worker.measurement.stats) {
+    for worker in plan.workers.iter().filter(|worker| is_wanted(worker)) {
         let known = last.filter(|(section, _)| *section == worker.section);
         let place = known.map_or_else(|| place(&mut trials, worker, engines), |(_, place)| place);
         last = Some((worker.section, place));
