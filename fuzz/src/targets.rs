@@ -70,6 +70,17 @@ pub const TARGETS: &[Target] = &[
         words: &["\u{1}", "\u{2}", "\u{4}"],
         run: log_entry,
     },
+    Target {
+        name: "nvme_host",
+        seeds: &[
+            // The configuration, then steps: a kind, a place, and what the kind needs.
+            &[0, 0, 4, 1, 0, 2, 5, 0, 7, 9, 0, 0, 0, 0, 0, 0, 0, 1, 2, 9, 3, 14, 50],
+            &[2, 2, 0, 0, 0x7d, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 4, 13, 0, 13, 1],
+            &[3; 64],
+        ],
+        words: &["\u{2}\u{0}\u{1}\u{1}\u{2}", "\u{9}\u{2}", "\u{a}\u{3}", "\u{b}\u{3}", "\u{d}\u{0}\u{d}\u{1}", "\u{e}\u{7f}"],
+        run: iolab_virtual_ssd::hostile::run,
+    },
 ];
 
 /// A target with a bug: the fuzzer's own test.

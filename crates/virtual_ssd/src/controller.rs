@@ -36,6 +36,9 @@ use crate::transfer::Piece;
 use admin_queue::AdminQueue;
 use life_cycle::State;
 
+/// Polls that busy dispatchers may take for themselves.
+const MOST_SKIPPED: u32 = 16;
+
 /// What connects a controller to its host.
 #[derive(Debug)]
 pub struct Wiring<M> {
@@ -79,6 +82,9 @@ pub struct Controller<M> {
     orders: Vec<Arc<Mailbox<Order>>>,
     inline: Vec<Dispatcher<M>>,
     tokens: u32,
+    /// Polls since the last look at the registers.
+    skipped: u32,
+    posted: u64,
     keep_alive_ns: u64,
 }
 
@@ -133,6 +139,8 @@ impl<M: HostMemory + Clone> Controller<M> {
             orders,
             inline: Vec::new(),
             tokens: 0,
+            skipped: 0,
+            posted: 0,
             keep_alive_ns: 0,
             subsystem: Arc::clone(subsystem),
             shared,
@@ -143,19 +151,33 @@ impl<M: HostMemory + Clone> Controller<M> {
 }
 
 impl<M: HostMemory> Controller<M> {
-    /// Does what can be done now; whether there was anything.
+    /// Does what can be done now; whether there was anything. While its own dispatchers are busy, the registers and the
+    /// admin queue get their turn after a few polls at the latest.
     #[inline]
     pub fn poll(&mut self, now_ns: u64) -> bool {
         self.now_ns = now_ns;
-        let mut worked = self.poll_control();
+        let mut worked = false;
         for dispatcher in &mut self.inline {
             worked |= dispatcher.poll(now_ns);
         }
-        // What a dispatcher has reported is acted upon at once, so that one poll can finish an admin command.
-        if self.shared.inbox.has_mail() {
-            self.hear_all();
+        self.skipped += 1;
+        if worked && self.skipped < MOST_SKIPPED && !self.shared.inbox.has_mail() {
+            return true;
         }
-        worked
+        self.skipped = 0;
+        worked | self.poll_control()
+    }
+
+    /// Posts what is due by now, and nothing else.
+    #[inline]
+    pub(crate) fn poll_due(&mut self, now_ns: u64) {
+        self.inline.iter_mut().for_each(|dispatcher| dispatcher.poll_due(now_ns));
+    }
+
+    /// Answers posted so far by this controller and its own dispatchers: what a host that waits is waiting for.
+    #[inline]
+    pub fn posted(&self) -> u64 {
+        self.posted + self.inline.iter().map(Dispatcher::posted).sum::<u64>()
     }
 
     fn poll_control(&mut self) -> bool {
@@ -179,13 +201,23 @@ impl<M: HostMemory> Controller<M> {
             self.hear_all();
             worked = true;
         }
-        worked | self.poll_admin()
+        worked |= self.poll_admin();
+        // Orders to dispatchers of this thread are obeyed and reported at once, so that one poll finishes a command.
+        let now_ns = self.now_ns;
+        for dispatcher in &mut self.inline {
+            worked |= dispatcher.take_orders(now_ns);
+        }
+        if self.shared.inbox.has_mail() {
+            self.hear_all();
+        }
+        worked
     }
 
     /// The next time at which [`Controller::poll`] has something to do by itself, without the host.
     pub fn next_event_ns(&self) -> Option<u64> {
-        let dispatchers = self.inline.iter().filter_map(Dispatcher::next_event_ns);
-        dispatchers.chain(self.keep_alive_deadline_ns()).min()
+        let keep_alive = self.keep_alive_deadline_ns();
+        let earlier = |first: Option<u64>, next: Option<u64>| first.into_iter().chain(next).min();
+        self.inline.iter().fold(keep_alive, |first, dispatcher| earlier(first, dispatcher.next_event_ns()))
     }
 
     /// The registers, for transports that carry accesses as messages.

@@ -59,7 +59,10 @@ pub struct Dispatcher<M> {
     coalescing: Coalescing,
     /// Whether a completion queue may have an interrupt outstanding.
     has_unsignalled: bool,
+    /// Whether a submission queue may wait for the medium.
+    has_stalled: bool,
     is_armed: bool,
+    posted: u64,
 }
 
 impl<M: HostMemory> Dispatcher<M> {
@@ -82,14 +85,16 @@ impl<M: HostMemory> Dispatcher<M> {
             shadow: None,
             coalescing: Coalescing::default(),
             has_unsignalled: false,
+            has_stalled: false,
             is_armed: false,
+            posted: 0,
         }
     }
 
     /// Does what can be done now; whether there was anything.
     #[inline]
     pub fn poll(&mut self, now_ns: u64) -> bool {
-        let mut worked = self.orders.has_mail() && self.obey(now_ns);
+        let mut worked = self.take_orders(now_ns);
         if self.shared.is_fatal() {
             return worked;
         }
@@ -98,6 +103,7 @@ impl<M: HostMemory> Dispatcher<M> {
             self.look_up_again(generation);
         }
         worked |= self.answer_due(now_ns);
+        self.has_stalled = false;
         for place in 0..self.submissions.len() {
             worked |= self.serve(place, now_ns);
         }
@@ -107,12 +113,40 @@ impl<M: HostMemory> Dispatcher<M> {
         worked
     }
 
+    /// Obeys what the controller has ordered.
+    #[inline]
+    pub(crate) fn take_orders(&mut self, now_ns: u64) -> bool {
+        self.orders.has_mail() && self.obey(now_ns)
+    }
+
+    /// Completions posted so far.
+    #[inline]
+    pub(crate) fn posted(&self) -> u64 {
+        self.posted
+    }
+
+    /// Posts what is due and signals it, without looking for new commands.
+    #[inline]
+    pub(crate) fn poll_due(&mut self, now_ns: u64) {
+        if !self.shared.is_fatal() && self.generation == self.bench.memory.generation() {
+            self.answer_due(now_ns);
+            if self.has_unsignalled {
+                self.signal(now_ns);
+            }
+        }
+    }
+
     /// The next time at which [`Dispatcher::poll`] has something to do by itself, without the host.
+    #[inline]
     pub fn next_event_ns(&self) -> Option<u64> {
+        let parked = self.parked.next_ns();
+        if !self.has_stalled && !self.has_unsignalled {
+            return parked;
+        }
         let stalls = self.submissions.iter().flatten().filter(|queue| queue.waiting() > 0);
         let stalls = stalls.map(|queue| queue.stalled_until_ns).filter(|until| *until > 0);
         let signals = self.coalescing.next_event_ns(&self.completions);
-        stalls.chain(self.parked.next_ns()).chain(signals).min()
+        stalls.chain(parked).chain(signals).min()
     }
 
     /// Asks hosts with shadow doorbells to ring the real ones from now on, or no longer to. A thread that wants to wait
@@ -151,13 +185,15 @@ impl<M: HostMemory> Dispatcher<M> {
             take_tail(queue, tail, &self.shared, self.shadow.as_ref().map(|shadow| (shadow, self.is_armed)));
         }
         let waiting = queue.waiting();
-        if waiting == 0 || now_ns < queue.stalled_until_ns {
+        if waiting == 0 {
             return false;
         }
-        let (completion, head) = (queue.completion_index, queue.stalled_until_ns);
-        if head != 0 {
-            queue.stalled_until_ns = 0;
+        if now_ns < queue.stalled_until_ns {
+            self.has_stalled = true;
+            return false;
         }
+        let completion = queue.completion_index;
+        queue.stalled_until_ns = 0;
         let room = self.room(completion, waiting.min(BURST));
         let batch = waiting.min(BURST).min(room);
         for _ in 0..batch {
@@ -214,15 +250,16 @@ impl<M: HostMemory> Dispatcher<M> {
             Ok(Step::Done { at_ns, result }) => (at_ns, Answer::success(result)),
             Ok(Step::Stall { not_before_ns }) => {
                 queue.stalled_until_ns = not_before_ns.max(now_ns + 1);
+                self.has_stalled = true;
                 return false;
             }
             Err(refusal) => (now_ns, self.shared.log_failure(queue_id, &command, refusal)),
         };
         queue.advance();
-        if at_ns <= now_ns && fate.at_complete.is_none() {
-            self.answer(place, command.cid(), answer, now_ns);
-        } else {
-            self.park(place, command.cid(), answer, at_ns, fate.at_complete);
+        match fate.at_complete {
+            None if at_ns <= now_ns => self.answer(place, command.cid(), answer, now_ns),
+            Some(fault) if at_ns <= now_ns => self.answer_with(fault, place, (command.cid(), answer), now_ns),
+            fault => self.park(place, command.cid(), answer, at_ns, fault),
         }
         true
     }

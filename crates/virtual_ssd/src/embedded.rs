@@ -1,8 +1,8 @@
 //! A virtual SSD as a PCI device of this process: what a driver opens.
 //!
 //! Its controller lives in the thread that calls: it works whenever the driver reads a register or pauses, so that a
-//! run with a simulated clock is exact and needs no second core. When nothing is left to do before the next event of
-//! the device, a pause moves a simulated clock there.
+//! run with a simulated clock is exact and needs no second core. When there is no answer to give before the next event
+//! of the device, a pause moves a simulated clock there.
 //!
 //! Deliberately not here: other threads, see [`Controller::with_dispatchers`].
 
@@ -30,6 +30,7 @@ pub struct Embedded {
     table: DmaTable,
     interrupts: InterruptTable,
     clock: Clock,
+    is_simulated: bool,
 }
 
 impl Embedded {
@@ -42,7 +43,9 @@ impl Embedded {
         let controller = Controller::inline(subsystem, wiring)?;
         let registers = controller.registers().clone();
         let subsystem = Arc::clone(subsystem);
-        Ok(Embedded { controller: RefCell::new(controller), registers, subsystem, table, interrupts, clock })
+        let is_simulated = clock.name() == "simulated";
+        let controller = RefCell::new(controller);
+        Ok(Embedded { controller, registers, subsystem, table, interrupts, clock, is_simulated })
     }
 
     /// The drive behind it.
@@ -104,13 +107,19 @@ impl PciFunction for Embedded {
     fn pause(&self, at_most: Duration) {
         let mut controller = self.controller.borrow_mut();
         let now_ns = self.clock.now_ns();
-        if controller.poll(now_ns) || self.clock.name() != "simulated" {
+        if !self.is_simulated {
+            controller.poll(now_ns);
+            return;
+        }
+        let before = controller.posted();
+        controller.poll(now_ns);
+        if controller.posted() != before {
             return;
         }
         let longest_ns = u64::try_from(at_most.as_nanos()).unwrap_or(u64::MAX);
         let until_ns = controller.next_event_ns().map_or(longest_ns, |next_ns| next_ns.saturating_sub(now_ns));
         self.clock.advance(until_ns.min(longest_ns));
-        controller.poll(self.clock.now_ns());
+        controller.poll_due(self.clock.now_ns());
     }
 }
 

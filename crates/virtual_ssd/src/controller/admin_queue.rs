@@ -203,8 +203,9 @@ impl<M: HostMemory> Controller<M> {
 
     fn signal_admin(&mut self) {
         if let Some(admin) = &mut self.admin
-            && std::mem::take(&mut admin.completions.unsignalled) > 0
+            && admin.completions.unsignalled > 0
         {
+            self.posted += u64::from(std::mem::take(&mut admin.completions.unsignalled));
             self.shared.interrupt(0);
         }
     }

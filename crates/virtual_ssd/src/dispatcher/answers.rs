@@ -13,7 +13,7 @@ impl<M: HostMemory> Dispatcher<M> {
         if let Some(completions) = self.completions_of(queue) {
             completions.reserve();
         }
-        self.parked.park(at_ns, Parked { queue, cid, answer, fault });
+        self.parked.park(at_ns, Parked { queue: queue as u32, cid, answer, fault });
     }
 
     fn completions_of(&mut self, queue: usize) -> Option<&mut crate::queue::CompletionQueue> {
@@ -33,12 +33,14 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 
     pub(super) fn answer_parked(&mut self, parked: Parked, now_ns: u64) {
-        if let Some(completions) = self.completions_of(parked.queue) {
+        if let Some(completions) = self.completions_of(parked.queue as usize) {
             completions.release();
         }
         match parked.fault {
-            None => self.answer(parked.queue, parked.cid, parked.answer, now_ns),
-            Some(fault) => self.answer_with(fault, parked, now_ns),
+            None => self.answer(parked.queue as usize, parked.cid, parked.answer, now_ns),
+            Some(fault) => {
+                self.answer_with(fault, parked.queue as usize, (parked.cid, parked.answer), now_ns);
+            }
         }
     }
 
@@ -49,8 +51,7 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 
     #[cold]
-    fn answer_with(&mut self, fault: FaultKind, parked: Parked, now_ns: u64) {
-        let Parked { queue, cid, answer, .. } = parked;
+    pub(super) fn answer_with(&mut self, fault: FaultKind, queue: usize, (cid, answer): (u16, Answer), now_ns: u64) {
         match fault {
             FaultKind::DropCompletion => {}
             FaultKind::DoubleCompletion => {
@@ -78,6 +79,7 @@ impl<M: HostMemory> Dispatcher<M> {
             self.shared.fail();
             return;
         }
+        self.posted += 1;
         if completions.spec.vector.is_some() {
             if completions.unsignalled == 0 {
                 completions.unsignalled_since_ns = now_ns;

@@ -119,7 +119,7 @@ impl<M: HostMemory> Dispatcher<M> {
     /// Commands of the queue that have been fetched are answered as aborted (Base, section 5.6).
     fn delete_submissions(&mut self, id: u16, now_ns: u64) -> bool {
         let Some(place) = self.submission_place(id) else { return false };
-        while let Some(mut parked) = self.parked.take_if(|parked| parked.queue == place) {
+        while let Some(mut parked) = self.parked.take_if(|parked| parked.queue as usize == place) {
             parked.answer = Answer::failure(Status::ABORTED_SQ_DELETION);
             parked.fault = None;
             self.answer_parked(parked, now_ns);
@@ -130,7 +130,7 @@ impl<M: HostMemory> Dispatcher<M> {
 
     fn abort(&mut self, queue: u16, cid: u16, now_ns: u64) -> bool {
         let Some(place) = self.submission_place(queue) else { return false };
-        let Some(mut parked) = self.parked.take_if(|parked| parked.queue == place && parked.cid == cid) else {
+        let Some(mut parked) = self.parked.take_if(|parked| parked.queue as usize == place && parked.cid == cid) else {
             return false;
         };
         parked.answer = Answer::failure(Status::ABORT_REQUESTED);

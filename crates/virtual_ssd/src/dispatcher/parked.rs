@@ -33,17 +33,32 @@ impl Answer {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parked {
     /// Place of its submission queue.
-    pub(super) queue: usize,
+    pub(super) queue: u32,
     pub(super) cid: u16,
     pub(super) answer: Answer,
     pub(super) fault: Option<FaultKind>,
 }
 
+/// Bits of the place of a command; what is above them, up to the time, counts arrivals.
+const PLACE_BITS: u32 = 24;
+
+/// Time above all, then the order of arrival: one comparison of one number.
+#[inline]
+fn key(at_ns: u64, arrival: u64, place: u32) -> u128 {
+    u128::from(at_ns) << 64 | u128::from(arrival << PLACE_BITS) | u128::from(place)
+}
+
+/// Time and place of a key.
+#[inline]
+fn parts(key: u128) -> (u64, usize) {
+    ((key >> 64) as u64, key as usize & ((1 << PLACE_BITS) - 1))
+}
+
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct ParkingLot {
-    /// Time, order of arrival, place in `slots`.
-    due: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// Time, order of arrival and place in `slots`, see [`key`].
+    due: BinaryHeap<Reverse<u128>>,
     slots: Vec<Option<Parked>>,
     free: Vec<u32>,
     arrivals: u64,
@@ -63,26 +78,27 @@ impl ParkingLot {
             }
         };
         self.arrivals += 1;
-        self.due.push(Reverse((at_ns, self.arrivals, slot)));
+        self.due.push(Reverse(key(at_ns, self.arrivals, slot)));
     }
 
     /// When the next one is due.
     #[inline]
     pub(super) fn next_ns(&self) -> Option<u64> {
-        self.due.peek().map(|Reverse((at_ns, _, _))| *at_ns).filter(|at_ns| *at_ns != u64::MAX)
+        self.due.peek().map(|Reverse(key)| parts(*key).0).filter(|at_ns| *at_ns != u64::MAX)
     }
 
     /// Takes one that is due.
     #[inline]
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<Parked> {
-        while let Some(Reverse((at_ns, _, slot))) = self.due.peek().copied() {
+        while let Some(Reverse(key)) = self.due.peek() {
+            let (at_ns, slot) = parts(*key);
             if at_ns > now_ns || at_ns == u64::MAX {
                 return None;
             }
             self.due.pop();
-            self.free.push(slot);
+            self.free.push(slot as u32);
             // Empty where the command was aborted.
-            if let Some(parked) = self.slots[slot as usize].take() {
+            if let Some(parked) = self.slots[slot].take() {
                 return Some(parked);
             }
         }
