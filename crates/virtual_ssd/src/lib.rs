@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A controller reads its host's memory through `HostMemory` of `iolab-pci-device` and is read by the host through
-//! registers in memory. [`Embedded`] is the device for a driver in the same process. It follows NVM Express 1.4 with what
+//! registers in memory. [`Embedded`] is the device for a driver in the same thread,
+//! [`Threaded`] one with threads of its own. It follows NVM Express 1.4 with what
 //! hosts of 2.0 ask for: command sets, Copy, zoned namespaces.
 //!
 //! Guarantees: nothing that a host writes, maps or takes away makes the device panic or touch memory that is not
@@ -35,6 +36,7 @@ mod queue;
 mod refusal;
 mod registers;
 mod subsystem;
+mod threaded;
 mod timing;
 mod transfer;
 mod zones;
@@ -48,4 +50,5 @@ pub use health::Totals;
 pub use media::MediaKind;
 pub use registers::{REGISTER_BYTES, Registers};
 pub use subsystem::Subsystem;
+pub use threaded::Threaded;
 pub use zones::ZoneLayout;
