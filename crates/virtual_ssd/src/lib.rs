@@ -39,6 +39,7 @@ mod subsystem;
 mod threaded;
 mod timing;
 mod transfer;
+mod worker;
 mod zones;
 
 pub use config::{Config, ConfigError, KEYS, Key};
@@ -50,5 +51,6 @@ pub use health::Totals;
 pub use media::MediaKind;
 pub use registers::{REGISTER_BYTES, Registers};
 pub use subsystem::Subsystem;
-pub use threaded::Threaded;
+pub use threaded::{Threaded, Threads};
+pub use worker::Worker;
 pub use zones::ZoneLayout;

@@ -1,8 +1,9 @@
 //! A virtual SSD as a PCI device of this process, with threads of its own: one for the controller, one for each
-//! dispatcher.
+//! dispatcher, and workers if wanted.
 //!
 //! ```text
 //! driver threads ─ doorbells ─▶ dispatcher threads (I/O queues)
+//!                                  └─ data ─▶ worker threads
 //!                ─ registers ─▶ controller thread (CC, admin queue)
 //! ```
 //!
@@ -25,8 +26,17 @@ use crate::embedded::{EmbeddedError, VECTORS};
 use crate::registers::{REGISTER_BYTES, Registers};
 use crate::subsystem::Subsystem;
 
-/// Polls without work before a thread lets others run.
-const SPINS: u32 = 20_000;
+/// Polls without work before a thread lets others run, where each has a processor to itself, and where not.
+const PATIENCE: (u32, u32) = (20_000, 20);
+
+/// How many threads a device has beside the one of its controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threads {
+    /// Dispatchers: one or more.
+    pub dispatchers: usize,
+    /// Workers of each dispatcher that copy data; without them it copies itself.
+    pub workers: usize,
+}
 
 /// A device with threads.
 #[derive(Debug)]
@@ -36,23 +46,30 @@ pub struct Threaded {
     interrupts: InterruptTable,
     queue_pairs: u16,
     stop: Arc<AtomicBool>,
+    patience: u32,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Threaded {
-    /// A new controller of `subsystem` with so many dispatchers, each in a thread.
-    pub fn new(subsystem: &Arc<Subsystem>, clock: &Clock, dispatchers: usize) -> Result<Threaded, EmbeddedError> {
+    /// A new controller of `subsystem` with so many threads.
+    pub fn new(subsystem: &Arc<Subsystem>, clock: &Clock, threads: Threads) -> Result<Threaded, EmbeddedError> {
         let registers = SharedBytes::anonymous(REGISTER_BYTES).map_err(EmbeddedError::Memory)?;
         let table = DmaTable::new();
         let interrupts = InterruptTable::with_vectors(VECTORS);
         let wiring = Wiring { registers, interrupts: interrupts.clone(), memory: table.clone() };
-        let (mut controller, dispatchers) = Controller::with_dispatchers(subsystem, wiring, dispatchers)?;
+        let (mut controller, dispatchers) = Controller::with_dispatchers(subsystem, wiring, threads.dispatchers)?;
         let registers = controller.registers().clone();
         let queue_pairs = subsystem.config.queue_pairs;
-        let mut device =
-            Threaded { registers, table, interrupts, queue_pairs, stop: Arc::default(), threads: Vec::new() };
+        let wanted = 2 + threads.dispatchers * (1 + threads.workers);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let patience = if wanted <= processors { PATIENCE.0 } else { PATIENCE.1 };
+        let stop = Arc::default();
+        let mut device = Threaded { registers, table, interrupts, queue_pairs, stop, patience, threads: Vec::new() };
         device.spawn(clock, "nvme-control", move |now_ns| controller.poll(now_ns))?;
         for mut dispatcher in dispatchers {
+            for mut worker in dispatcher.add_workers(threads.workers) {
+                device.spawn(clock, "nvme-copies", move |_| worker.poll())?;
+            }
             device.spawn(clock, "nvme-queues", move |now_ns| dispatcher.poll(now_ns))?;
         }
         Ok(device)
@@ -64,12 +81,12 @@ impl Threaded {
         name: &str,
         mut poll: impl FnMut(u64) -> bool + Send + 'static,
     ) -> Result<(), EmbeddedError> {
-        let (clock, stop) = (clock.clone(), Arc::clone(&self.stop));
+        let (clock, stop, patience) = (clock.clone(), Arc::clone(&self.stop), self.patience);
         let work = move || {
-            let mut idle = 0;
+            let mut idle = 0u32;
             while !stop.load(Ordering::Relaxed) {
-                idle = if poll(clock.now_ns()) { 0 } else { idle + 1 };
-                if idle < SPINS {
+                idle = if poll(clock.now_ns()) { 0 } else { idle.saturating_add(1) };
+                if idle < patience {
                     std::hint::spin_loop();
                 } else {
                     std::thread::yield_now();
