@@ -26,7 +26,7 @@ use sheet::Sheet;
 const PAGE: &str = "docs/benchmarks.md";
 
 const USAGE: &str = "\
-usage: cargo xtask bench [SUITE ...] [--size=small|real] [--rounds=5] [--runtime-ms=300] [--folder=target]
+usage: cargo xtask bench [SUITE ...] [--size=small|real] [--rounds=5] [--runtime-ms=200] [--folder=target]
                          [--t-io-uring=PATH] [--json=FILE] [--write]
 suites: null, engines, psync, scale, intervals, logs; all of them unless some are named";
 
@@ -123,7 +123,7 @@ impl Bench {
         Ok(Bench {
             size: wanted.size,
             rounds: or(wanted.rounds.map(|rounds| rounds as u64), 1, 5) as usize,
-            runtime_ms: or(wanted.runtime_ms, 30, 300),
+            runtime_ms: or(wanted.runtime_ms, 30, 200),
             bytes: or(None, 4 << 20, 256 << 20),
             logged_operations: or(None, 1000, 1_000_000),
             folder,

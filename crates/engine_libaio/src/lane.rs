@@ -1,4 +1,5 @@
-//! The hot half: one prebuilt `iocb` per slot, one `io_submit` per flush, one `io_getevents` per reap.
+//! The hot half: one prebuilt `iocb` per slot, one `io_submit` per flush, and one `io_getevents` per reap that
+//! finds nothing in the completion ring.
 //!
 //! Guarantees: no allocation between open and drop; what the kernel has no room for stays queued and goes
 //! with a later flush or reap; an operation the kernel refuses completes with its errno and the rest goes on.
@@ -53,7 +54,8 @@ pub struct LibaioLane {
 /// What the options ask for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wishes {
-    pub(crate) userspace_reap: bool,
+    /// `None` is automatic.
+    pub(crate) userspace_reap: Option<bool>,
     pub(crate) nowait: bool,
     pub(crate) vectored: bool,
 }
@@ -65,7 +67,7 @@ impl LibaioLane {
         let has_memory = pool.slots() >= depth;
         let vectors = if wishes.vectored { depth } else { 0 };
         let mut notes = Vec::new();
-        if wishes.userspace_reap && !context.has_known_ring() {
+        if wishes.userspace_reap == Some(true) && !context.has_known_ring() {
             notes.push("userspace_reap=1 has no effect: this kernel's completion ring has another layout".to_owned());
         }
         LibaioLane {
@@ -84,12 +86,17 @@ impl LibaioLane {
             stride_bytes: if has_memory { pool.stride_bytes() as u64 } else { 0 },
             slot_bytes: if has_memory { pool.slot_bytes() as u64 } else { 0 },
             rw_flags: if wishes.nowait { abi::RWF_NOWAIT } else { 0 },
-            userspace_reap: wishes.userspace_reap && context.has_known_ring(),
+            userspace_reap: wishes.userspace_reap != Some(false) && context.has_known_ring(),
             is_vectored: wishes.vectored,
             syncs_in_kernel: true,
             notes,
             context,
         }
+    }
+
+    /// Whether completions are taken from the kernel's ring without a system call.
+    pub fn takes_events_in_user_space(&self) -> bool {
+        self.userspace_reap
     }
 
     /// A sync or a trim: everything that is not a transfer.

@@ -29,7 +29,7 @@ impl Engine for Libaio {
         summary: "Linux native asynchronous I/O: io_submit and io_getevents",
         details: "Reads and writes become IOCB_CMD_PREAD and PWRITE (PREADV and PWRITEV with libaio_vectored), fsync \
                   and fdatasync IOCB_CMD_FSYNC and FDSYNC, or plain calls where the kernel refuses those. A batch is \
-                  submitted by one io_submit and awaited by one io_getevents. Only direct I/O is truly asynchronous: \
+                  submitted by one io_submit and awaited by at most one io_getevents. Only direct I/O is truly asynchronous: \
                   buffered operations are done inside io_submit. Trims (a punched hole in files, BLKDISCARD on \
                   block devices) and sync_file_range have no asynchronous form and are done in place.",
         options: &options::OPTIONS,
@@ -47,7 +47,7 @@ impl Engine for Libaio {
     fn open(request: &OpenRequest<'_>) -> Result<LibaioLane, OpenError> {
         let on = |name| request.options.flag(name).unwrap_or(false);
         let wishes = lane::Wishes {
-            userspace_reap: on("userspace_reap"),
+            userspace_reap: request.options.flag("userspace_reap"),
             nowait: on("nowait"),
             vectored: on("libaio_vectored"),
         };

@@ -1,6 +1,6 @@
 //! The engine's own options, which are fio's.
 
-use iolab_options::{Category, Kind, OptionEntry, Status};
+use iolab_options::{AUTOMATIC, Category, Kind, OptionEntry, Status};
 
 const fn switch(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
     OptionEntry {
@@ -21,12 +21,15 @@ const fn priority(name: &'static str, kind: Kind, summary: &'static str) -> Opti
 
 /// The table.
 pub(crate) static OPTIONS: [OptionEntry; 7] = [
-    switch(
-        "userspace_reap",
-        "Take completions from the kernel's ring in user memory, without a system call",
-        "Used where the ring has the layout known here (magic 0xa10a10a1); a wait for more than the ring holds still \
-         calls io_getevents.",
-    ),
+    OptionEntry {
+        default: AUTOMATIC,
+        ..switch(
+            "userspace_reap",
+            "Take completions from the kernel's ring in user memory, without a system call",
+            "Automatic: on where the ring has the layout known here (magic 0xa10a10a1). A wait for more than the ring \
+             holds still calls io_getevents. fio leaves it off unless asked.",
+        )
+    },
     switch("nowait", "Fail with EAGAIN rather than wait for resources", "RWF_NOWAIT on every read and write."),
     switch("libaio_vectored", "Use vectored reads and writes", "IOCB_CMD_PREADV and PWRITEV of one element."),
     priority(

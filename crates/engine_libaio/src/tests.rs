@@ -12,9 +12,9 @@ use crate::{Libaio, LibaioLane, explain};
 iolab_engine::conformance_suite!(Libaio);
 iolab_engine::conformance_suite!(direct, Libaio, Setup::default().direct().depths(&[1, 32, 256]));
 iolab_engine::conformance_suite!(
-    userspace_reap,
+    kernel_reap,
     Libaio,
-    Setup::default().direct().flag("userspace_reap", true).depths(&[1, 32])
+    Setup::default().direct().flag("userspace_reap", false).depths(&[1, 32])
 );
 iolab_engine::conformance_suite!(vectored, Libaio, Setup::default().direct().flag("libaio_vectored", true));
 
@@ -59,10 +59,12 @@ fn a_sync_the_kernel_queue_refuses_is_done_in_place() {
     }
 }
 
+/// Unless switched off, completions are taken from the ring that the kernel shows.
 #[test]
 fn the_completion_ring_is_known_and_leaves_no_note() {
     let (file, pool) = (File::open("/dev/zero").unwrap(), SlotPool::new(1, 4096, 0, &Backing::Anonymous).unwrap());
-    let mut lane = lane_on(&file, &Setup::default().flag("userspace_reap", true), &pool, 1);
+    let mut lane = lane_on(&file, &Setup::default(), &pool, 1);
+    assert!(lane.takes_events_in_user_space());
     assert!(lane.notes().is_empty(), "{:?}", lane.notes());
     let mut out = Completions::with_room(1);
     assert_eq!(lane.submit(&read(0)), Submission::Accepted);
@@ -70,6 +72,12 @@ fn the_completion_ring_is_known_and_leaves_no_note() {
     // The read of /dev/zero was done inside io_submit: its event is in the ring, and polling takes it there.
     assert_eq!(lane.reap(Wait::POLL, &mut out), Ok(1));
     assert_eq!(out.as_slice()[0].result, 16);
+}
+
+#[test]
+fn the_completion_ring_can_be_left_alone() {
+    let (file, pool) = (File::open("/dev/zero").unwrap(), SlotPool::new(1, 4096, 0, &Backing::Anonymous).unwrap());
+    assert!(!lane_on(&file, &Setup::default().flag("userspace_reap", false), &pool, 1).takes_events_in_user_space());
 }
 
 #[test]

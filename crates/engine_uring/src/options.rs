@@ -1,13 +1,14 @@
 //! The engine's own options: fio's, and switches for what fio leaves to chance.
 //!
-//! A switch without default is automatic: on where the kernel and the limits of the process allow it.
+//! A switch whose default is automatic is on where the kernel and the limits of the process allow it.
 
-use iolab_options::{Category, Kind, OptionEntry, Settings, Status};
+use iolab_options::{AUTOMATIC, Category, Kind, OptionEntry, Settings, Status};
 
 const fn automatic(name: &'static str, summary: &'static str, details: &'static str) -> OptionEntry {
     OptionEntry {
         name,
         kind: Kind::Switch,
+        default: AUTOMATIC,
         summary,
         details,
         accepts: &[("", "1"), ("0", "0"), ("1", "1")],

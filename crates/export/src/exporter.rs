@@ -103,6 +103,17 @@ pub struct Tally {
     pub failures: u64,
 }
 
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tally { reads, read_bytes, writes, written_bytes, unaligned, trims, flushes, failures } = self;
+        write!(
+            f,
+            "{reads} reads of {read_bytes} bytes, {writes} writes of {written_bytes} bytes ({unaligned} unaligned), "
+        )?;
+        write!(f, "{trims} trims, {flushes} flushes, {failures} failures")
+    }
+}
+
 /// Serves requests through one lane.
 #[derive(Debug)]
 pub struct Exporter<'a, L: Lane> {

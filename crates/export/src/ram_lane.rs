@@ -1,7 +1,7 @@
 //! A lane whose device is memory: something to export when there is nothing else.
 //!
 //! Operations are finished inside `submit`; a trim leaves zeroes. It refuses what is not of whole blocks, as a disk
-//! would. Nothing outlives the process.
+//! would. It can keep completions back, like a device that has to be polled. Nothing outlives the process.
 //!
 //! Unsafe: copies from and to slot pointers.
 #![allow(unsafe_code)] // island: copies from and to slot pointers
@@ -18,13 +18,22 @@ pub struct RamLane {
     size: Size,
     buffers: PoolView,
     done: Finished,
+    /// Looks until completions are handed out, and how many were made in vain.
+    looks_wanted: u32,
+    looks: u32,
 }
 
 impl RamLane {
     /// A device of zeroes, for one operation per slot of `buffers`, which have to outlive the lane.
     pub fn new(size: Size, buffers: PoolView) -> Result<RamLane, PoolError> {
         let disk = SlotPool::new(1, size.bytes() as usize, 0, &Backing::Anonymous)?;
-        Ok(RamLane { disk, size, buffers, done: Finished::with_depth(buffers.slots()) })
+        Ok(RamLane { disk, size, buffers, done: Finished::with_depth(buffers.slots()), looks_wanted: 0, looks: 0 })
+    }
+
+    /// The same, with completions that show only at the last of so many looks, or when somebody waits for them.
+    pub fn shown_after(mut self, looks: u32) -> RamLane {
+        self.looks_wanted = looks;
+        self
     }
 
     /// What the device holds.
@@ -82,7 +91,12 @@ impl Lane for RamLane {
     }
 
     #[inline]
-    fn reap(&mut self, _wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        if wait.at_least == 0 && self.looks < self.looks_wanted {
+            self.looks += 1;
+            return Ok(0);
+        }
+        self.looks = 0;
         Ok(self.done.drain_into(out))
     }
 }

@@ -1,7 +1,8 @@
 //! Exports memory as a file, for trying out: `serve_file FOLDER [--size 1G] [--transport auto|classic|io_uring] …`.
 //!
 //! SIGINT or SIGTERM unmounts; a second one ends it although the file is in use. Prints the file's path when it is there,
-//! and what was served when it ends. The bytes are gone then.
+//! and what was served when it ends. The bytes are gone then. `--lane-looks N` makes the memory a device that has to be
+//! polled: its completions show at the last of N looks.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // an example talks to whoever runs it
 
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use iolab_export_fuse::{Moment, Options, Size, Stop, Transport, serve};
 use iolab_memory::{Backing, SlotPool};
 
 const USAGE: &str = "serve_file FOLDER [--name NAME] [--size BYTES] [--block BYTES] [--transport auto|classic|io_uring]
-           [--depth N] [--transfer BYTES] [--cpu N] [--idle-looks N] [--write-zeroes]";
+           [--depth N] [--transfer BYTES] [--cpu N] [--idle-looks N] [--lane-looks N] [--write-zeroes]";
 
 fn main() -> ExitCode {
     match run() {
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let (mut options, size) = parse(std::env::args().skip(1))?;
+    let (mut options, size, lane_looks) = parse(std::env::args().skip(1))?;
     options.stop = Some(Arc::new(Stop::by_signals().map_err(|error| error.to_string())?));
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path, transport } => println!("serving {} by {transport}", path.display()),
@@ -35,17 +36,17 @@ fn run() -> Result<(), String> {
     let shape = options.pool_shape();
     let memory = |error: iolab_memory::PoolError| format!("{}: {}", error.message, error.source);
     let mut pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Anonymous).map_err(memory)?;
-    let lane = RamLane::new(size, pool.view()).map_err(memory)?;
+    let lane = RamLane::new(size, pool.view()).map_err(memory)?.shown_after(lane_looks);
     let summary = serve(lane, &mut pool, size, &options).map_err(|error| error.to_string())?;
     println!("served by {}: {:?}", summary.transport, summary.tally);
     Ok(())
 }
 
-fn parse(mut words: impl Iterator<Item = String>) -> Result<(Options, Size), String> {
+fn parse(mut words: impl Iterator<Item = String>) -> Result<(Options, Size, u32), String> {
     let folder = words.next().filter(|word| !word.starts_with('-')).ok_or(USAGE)?;
     let mut options = Options::new(folder, "disk");
     options.limits.trim_zeroes = true;
-    let (mut bytes, mut block) = (1 << 30, 512);
+    let (mut bytes, mut block, mut lane_looks) = (1 << 30, 512, 0);
     while let Some(word) = words.next() {
         if word == "--write-zeroes" {
             options.limits.trim_zeroes = false;
@@ -61,10 +62,11 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<(Options, Size), Str
             "--transfer" => options.transfer_bytes = number(&value)? as usize,
             "--cpu" => options.cpu = Some(number(&value)? as usize),
             "--idle-looks" => options.idle_looks = number(&value)? as u32,
+            "--lane-looks" => lane_looks = number(&value)? as u32,
             _ => return Err(USAGE.to_owned()),
         }
     }
-    Ok((options, Size::new(bytes, block).map_err(|error| error.to_string())?))
+    Ok((options, Size::new(bytes, block).map_err(|error| error.to_string())?, lane_looks))
 }
 
 fn transport(word: &str) -> Result<Transport, String> {

@@ -15,6 +15,30 @@ use crate::{ExportError, Options};
 /// So many rounds without sleeping, and a stop is looked for.
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
 
+/// How many messages are taken in one round.
+struct Batch {
+    size: usize,
+    most: usize,
+    /// Rounds with a single message, one after the other.
+    singles: u32,
+}
+
+/// After so many single messages a second one is asked for, in case there is always one waiting.
+const SINGLES_BEFORE_TRYING: u32 = 8;
+
+impl Batch {
+    /// Learns from a round.
+    fn took(&mut self, taken: usize) {
+        let is_single = taken == 1 && self.size == 1;
+        self.singles = if is_single { self.singles + 1 } else { 0 };
+        self.size = match taken {
+            1 if is_single && self.singles < SINGLES_BEFORE_TRYING => 1,
+            _ if taken == self.size => (taken * 2).min(self.most),
+            _ => taken.max(1),
+        };
+    }
+}
+
 /// Serves until the connection ends or the user wants no more.
 pub(crate) fn serve<L: Lane>(
     channel: &Channel,
@@ -24,10 +48,11 @@ pub(crate) fn serve<L: Lane>(
 ) -> Result<(), ExportError> {
     let mut free: Vec<u16> = (0..session.exporter.slots()).rev().map(|slot| slot as u16).collect();
     let mut message = Message::EMPTY;
-    let (mut batch, mut rounds, mut idle) = (1, 0u32, 0);
+    let mut batch = Batch { size: 1, most: session.exporter.slots(), singles: 0 };
+    let (mut rounds, mut idle) = (0u32, 0);
     loop {
         let mut taken = 0;
-        while taken < batch
+        while taken < batch.size
             && let Some(&slot) = free.last()
         {
             match channel.receive(&mut message, session.exporter.payload(slot))? {
@@ -43,29 +68,46 @@ pub(crate) fn serve<L: Lane>(
                 Taken::Silence => {}
             }
         }
-        batch = if taken == batch { batch * 2 } else { taken.max(1) }.min(session.exporter.slots());
+        batch.took(taken);
         session.exporter.work(taken > 0)?;
         while let Some(reply) = session.next_reply() {
             send(channel, session, &reply)?;
             free.push(reply.slot);
         }
-        rounds += 1;
+        rounds = rounds.wrapping_add(1);
         let busy = session.exporter.is_busy();
         idle = if busy || taken > 0 { 0 } else { idle + 1 };
         // One message that was answered at once is likely to be followed by the next only after its sender has run.
         let sleeps = !busy && (idle > options.idle_looks || (taken == 1 && options.idle_looks == 0));
+        let mut look = rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS);
         if sleeps {
-            sleep(channel, options)?;
-        }
-        if sleeps || rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS) {
-            if stop_raised(options) && unmounter.stop()? {
-                return Ok(());
-            }
+            look |= sleep(channel, options)?;
             idle = 0;
+        }
+        if look && stop_raised(options) && unmounter.stop()? {
+            return Ok(());
         }
     }
 }
 
 fn send<L: Lane>(channel: &Channel, session: &mut Session<'_, L>, reply: &Reply) -> Result<(), ExportError> {
     channel.reply(reply.unique, reply.error, &session.exporter.payload(reply.slot)[..reply.body_bytes])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_follows_what_there_is() {
+        let mut batch = Batch { size: 1, most: 5, singles: 0 };
+        let mut sizes = Vec::new();
+        // Single messages, then more than can be taken, then few, then none.
+        for taken in [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 5, 3, 0] {
+            assert!(taken <= batch.size);
+            batch.took(taken);
+            sizes.push(batch.size);
+        }
+        assert_eq!(sizes, [1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 5, 5, 3, 1]);
+    }
 }

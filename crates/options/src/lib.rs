@@ -10,7 +10,7 @@ mod entry;
 mod settings;
 mod value;
 
-pub use entry::{Category, Choice, Kind, OptionEntry, Status, TimeUnit};
+pub use entry::{AUTOMATIC, Category, Choice, Kind, OptionEntry, Status, TimeUnit};
 pub use settings::{Setting, Settings};
 pub use value::{
     BlockSplit, Direction, Distribution, PerDirection, RateProcess, SizeSpec, SplitShare, Value, ZoneShare,

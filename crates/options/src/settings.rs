@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PerDirection, Value};
+use crate::{AUTOMATIC, PerDirection, Value};
 
 /// One option as set by the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,15 @@ impl Settings {
 }
 
 impl Settings {
+    /// A [`Value::Flag`]; `None` as well where it is left to the engine ([`AUTOMATIC`]).
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match &self.map.get(name)?.value {
+            Value::Flag(on) => Some(*on),
+            Value::Text(word) if word == AUTOMATIC => None,
+            other => panic!("option {name} is read as flag but holds {other:?}"),
+        }
+    }
+
     /// A [`Value::Times`], nanoseconds; a single [`Value::Time`] holds for every direction.
     pub fn times_ns(&self, name: &str) -> Option<PerDirection<Option<u64>>> {
         match &self.map.get(name)?.value {
@@ -100,8 +109,6 @@ macro_rules! getters {
 }
 
 getters! {
-    /// A [`Value::Flag`].
-    flag -> bool: Value::Flag(on) => *on;
     /// A [`Value::Integer`].
     integer -> i64: Value::Integer(number) => *number;
     /// A [`Value::Integers`].

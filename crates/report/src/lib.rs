@@ -1,7 +1,7 @@
 //! Reports: pure functions from a [`iolab_recording::Recording`] to text.
 //!
-//! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`], [`intervals`], [`status`]
-//! and [`mod@summary`]. All of them read the same figures from [`aggregate`], so formats cannot drift apart. fio's formats are reproduced
+//! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`], [`intervals`], [`status`],
+//! [`mod@summary`] and [`mod@perf`]. All of them read the same figures from [`aggregate`], so formats cannot drift apart. fio's formats are reproduced
 //! in layout, keys, order and units; where fio's own figures are known to mislead (extremes of groups,
 //! percentiles above the maximum, shares that add to more than 100 %) the layout stays and the figure is right.
 //! Nothing here does I/O, reads a clock, the locale or the environment: what depends on them is passed in.
@@ -15,6 +15,7 @@ pub mod json;
 pub mod logs;
 pub mod normal;
 mod number;
+pub mod perf;
 pub mod status;
 pub mod summary;
 pub mod terse;
@@ -24,6 +25,7 @@ pub use intervals::{intervals_json_lines, intervals_table};
 pub use json::{JsonStyle, json};
 pub use logs::{aggregate_bandwidth_log, histogram_log_line, log_file_names, log_line, write_log_line};
 pub use normal::{Style, normal, normal_body, normal_header};
+pub use perf::{PerfDetail, perf};
 pub use status::{Snapshot, status_line};
 pub use summary::summary;
 pub use terse::{TerseVersion, terse};

@@ -6,7 +6,7 @@ mod fixture;
 
 use std::path::Path;
 
-use iolab_report::{JsonStyle, Style, TerseVersion, json, normal, summary, terse};
+use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion, json, normal, perf, summary, terse};
 
 fn check(name: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
@@ -38,6 +38,17 @@ fn terse_reports() {
     let cases = ["single", "survived"].map(fixture::case);
     let text: String = cases.iter().flat_map(|case| versions.map(|version| terse(case, version))).collect();
     check("terse.txt", &text);
+}
+
+#[test]
+fn tables_of_spdk_perf() {
+    let text = [
+        perf(&fixture::case("clones"), PerfDetail::Table),
+        perf(&fixture::case("mixed_rw_sync"), PerfDetail::Percentiles),
+        perf(&fixture::case("single"), PerfDetail::Histograms),
+        perf(&fixture::case("empty"), PerfDetail::Histograms),
+    ];
+    check("perf.txt", &text.concat());
 }
 
 #[test]

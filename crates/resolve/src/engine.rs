@@ -2,7 +2,7 @@
 
 use iolab_engine::EngineDescription;
 use iolab_jobfile::{JobSection, NumberRules, Severity, parse_value};
-use iolab_options::{Direction, OptionEntry, Setting, Settings, Value};
+use iolab_options::{AUTOMATIC, Direction, OptionEntry, Setting, Settings, Value};
 use iolab_plan::EnginePlan;
 
 use crate::findings::Findings;
@@ -51,6 +51,9 @@ pub(crate) fn resolve(job: &Job<'_>) -> EnginePlan {
 /// The value that an entry's default text stands for; `None` where it has none.
 fn default_value(entry: &OptionEntry) -> Option<Value> {
     let text = Some(entry.default).filter(|text| !text.is_empty())?;
+    if text == AUTOMATIC {
+        return Some(Value::Text(text.to_owned()));
+    }
     parse_value(&entry.kind, Some(text), NumberRules::default()).ok()
 }
 

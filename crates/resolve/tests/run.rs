@@ -208,7 +208,10 @@ fn errors() {
 fn engines() {
     let options = worker("size=1m ioengine=io_uring hipri").engine.options;
     assert_eq!(options.flag("hipri"), Some(true));
-    assert_eq!(worker("size=1m ioengine=io_uring").engine.options.flag("hipri"), Some(false));
+    let options = worker("size=1m ioengine=io_uring").engine.options;
+    assert_eq!(options.flag("hipri"), Some(false));
+    // What the engine decides for itself is said by the plan, and is neither on nor off.
+    assert_eq!((options.flag("fixedbufs"), options.get("fixedbufs").unwrap().text.as_str()), (None, "automatic"));
     let cases = [
         ("size=1m ioengine=mmap direct=1", "cannot do direct"),
         ("size=1m ioengine=mmap rw=trim", "cannot trim"),

@@ -20,6 +20,9 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 /// Lines that a mended geometry has at least.
 const LEAST_LINES: u64 = 32;
 
+/// Lines below which blocks shrink, because a few lines make spare flash coarse.
+const GOOD_LINES: u64 = 128;
+
 /// Lines that must be left when the visible capacity is stored: two that are written, those that collection keeps
 /// free, and one and a half for what these are short of being full.
 const LINES_BEYOND_THRESHOLD: u64 = 4;
@@ -44,6 +47,8 @@ pub(crate) struct Geometry {
     pub(crate) visible_pages: u64,
     /// What the host sees of the device.
     pub(crate) visible_bytes: u64,
+    /// Size of a block, and what it would be on a larger device.
+    shrunk: (u64, u64),
 }
 
 /// Where a page is.
@@ -119,8 +124,7 @@ impl Geometry {
         let wanted = (parameters.block_bytes / parameters.one_shot_page_bytes).max(1);
         // A cycle of word lines in which every kind of flash page occurs as often as every other.
         let cycle = cycle(parameters);
-        let fitting = share / (word_line * LEAST_LINES) / cycle * cycle;
-        if fitting == 0 {
+        if share < word_line * LEAST_LINES * cycle {
             let least = word_line * LEAST_LINES * cycle * partitions;
             let least_bytes = match capacity {
                 Capacity::Flash(_) => least,
@@ -129,18 +133,23 @@ impl Geometry {
             let hint = "lower channels, luns_per_channel or one_shot_page for a smaller device";
             return Err(ParameterError::TooSmall { asked_bytes: asked, least_bytes, hint });
         }
+        let fitting = (share / (word_line * GOOD_LINES) / cycle * cycle).max(cycle);
         let one_shots = wanted.div_ceil(cycle).saturating_mul(cycle).min(fitting);
         let line = word_line * one_shots;
         let reserve = parameters.collect_below_lines + LINES_BEYOND_THRESHOLD;
+        // Lines that are kept free, and what the two being written have not got yet, are no spare: on a small device
+        // they would be most of it, and a small device shall amplify writes as a large one does.
+        let working = parameters.collect_below_lines + 1;
         let (lines, visible) = match capacity {
             Capacity::Visible(bytes) => {
                 let least = bytes.div_ceil(partitions).div_ceil(line) + reserve;
-                (share.div_ceil(line).max(least), bytes / PAGE_BYTES * PAGE_BYTES)
+                ((share.div_ceil(line) + working).max(least), bytes / PAGE_BYTES * PAGE_BYTES)
             }
-            Capacity::Flash(bytes) => {
+            Capacity::Flash(_) => {
                 let lines = share / line;
                 let most = lines.saturating_sub(reserve) * line * partitions;
-                let nominal = bytes / scale * 100 + bytes % scale * 100 / scale;
+                let usable = lines.saturating_sub(working) * line * partitions;
+                let nominal = usable / scale * 100 + usable % scale * 100 / scale;
                 (lines, nominal.min(most) / PAGE_BYTES * PAGE_BYTES)
             }
         };
@@ -148,7 +157,14 @@ impl Geometry {
             let least_bytes = line * (reserve + 1) * partitions;
             return Err(ParameterError::TooSmall { asked_bytes: asked, least_bytes, hint: "lower collect_below" });
         }
-        Self::cut(parameters, one_shots, lines, visible, asked)
+        let made = Self::cut(parameters, one_shots, lines, visible, asked)?;
+        Ok(Self { shrunk: (one_shots.min(wanted), wanted), ..made })
+    }
+
+    /// The time of an erase: blocks that were shrunk for a small device cost their share, so that its speed is that of a
+    /// large one.
+    pub(crate) fn erase_ns(&self, block_erase_ns: u64) -> u64 {
+        block_erase_ns * self.shrunk.0 / self.shrunk.1
     }
 
     fn cut(
@@ -180,6 +196,7 @@ impl Geometry {
             lines: lines as u32,
             visible_pages: (visible_bytes / PAGE_BYTES).div_ceil(parameters.partitions),
             visible_bytes,
+            shrunk: (1, 1),
         })
     }
 
@@ -280,6 +297,18 @@ mod tests {
         assert_eq!(make(8 << 30).flash_per_block, make(1 << 40).flash_per_block);
         // Where a device is too small for that, its pages are still of all kinds.
         assert!(make(64 << 20).flash_per_block.is_multiple_of(2));
+    }
+
+    #[test]
+    fn flash_that_is_given_is_not_exceeded() {
+        let parameters = crate::presets::SAMSUNG_970_PRO.parameters();
+        for mib in [80, 500, 4096, 100_000] {
+            let flash = mib << 20;
+            let made = Geometry::new(&parameters, Capacity::Flash(flash)).unwrap();
+            let cut = made.partitions * u64::from(made.lines) * u64::from(made.pages_per_line) * PAGE_BYTES;
+            assert!(cut <= flash && made.visible_bytes * 107 / 100 < cut, "{mib}: {made:?}");
+            assert!(made.visible_bytes > flash * 8 / 10, "{mib}: {made:?}");
+        }
     }
 
     #[test]

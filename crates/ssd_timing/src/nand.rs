@@ -12,8 +12,10 @@
 //! fidelity computes the same times to the nanosecond; the mended one differs where its model surprises:
 //!
 //! - Reads of what was never written take firmware and link time, not none.
-//! - Blocks have the same size on small and on large devices; links of any bandwidth are exact; blocks take time to
-//!   erase; collection proceeds in rows between commands, and programs what it has read.
+//! - Blocks have the same size on small and on large devices, and where a device is too small for them, it still reads
+//!   and ages as a large one does.
+//! - Links of any bandwidth are exact; blocks take time to erase; collection proceeds in rows between commands, and
+//!   programs what it has read.
 //! - Flush and FUA put data on flash where the buffer is volatile. Partial pages are read before they are written.
 //! - Deallocation and idle-time collection exist.
 //!
@@ -66,8 +68,9 @@ impl Nand {
     pub fn new(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
         let geometry = Geometry::new(parameters, capacity)?;
         let make = |number| Partition::new(parameters, geometry, number);
+        let timed = Parameters { erase_ns: geometry.erase_ns(parameters.erase_ns), ..parameters.clone() };
         Ok(Self {
-            flash: Flash::new(parameters, geometry.partitions, geometry.channels.into(), geometry.dies.into()),
+            flash: Flash::new(&timed, geometry.partitions, geometry.channels.into(), geometry.dies.into()),
             buffer: WriteBuffer::new(parameters.write_buffer_bytes),
             partitions: (0..geometry.partitions as u32).map(make).collect(),
             mended: parameters.is_mended(),

@@ -76,6 +76,24 @@ fn the_compatible_drive_of_32_gib_reads_as_nvmevirts() {
     assert_eq!(pages.mean_ns, (57_276.0 + 69_276.0) / 2.0);
 }
 
+/// In NVMeVirt the size of blocks follows from the capacity, and with it everything about collection.
+#[test]
+fn small_drives_age_as_large_ones_do() {
+    let steady = |bytes: u64| {
+        let mut parameters = Preset::named("970pro").unwrap().parameters();
+        for (name, value) in [("partitions", "1"), ("channels", "2"), ("luns_per_channel", "1")] {
+            parameters.set(name, value).unwrap();
+        }
+        let mut drive = Model::build(&parameters, Capacity::Visible(bytes)).unwrap();
+        age(&mut drive, Age::Overwritten { drive_writes: 1, seed: 1 });
+        let writes = run(&mut drive, 0, &Load { count: bytes / 4096, ..WRITES });
+        (writes.iops, drive.statistics().write_amplification().unwrap())
+    };
+    let (small, large) = (steady(32 << 20), steady(192 << 20));
+    assert!((small.0 / large.0 - 1.0).abs() < 0.15, "{small:?} {large:?}");
+    assert!((small.1 / large.1 - 1.0).abs() < 0.15, "{small:?} {large:?}");
+}
+
 #[test]
 fn an_aged_drive_is_idle_and_old() {
     for preset in PRESETS {

@@ -7,8 +7,11 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
+use crate::group::{group_file, is, open_device_file};
 use crate::sysfs::link_name;
 use crate::{PciAddress, Sysfs, VfioError};
 
@@ -34,6 +37,14 @@ pub enum BindError {
         address: PciAddress,
         /// A sentence for each use.
         reasons: Vec<String>,
+    },
+    /// A process drives it: taking it away would wait for that process to end.
+    #[error("{address} is driven by a process: end it first (fuser -v {} names it)", group.display())]
+    Driven {
+        /// The function.
+        address: PciAddress,
+        /// The group's file, which the process has open.
+        group: PathBuf,
     },
     /// Only root may do it.
     #[error("changing the driver of {address} needs root; these are the commands:\n{commands}")]
@@ -140,7 +151,13 @@ impl Change<'_> {
     }
 
     fn restore(&self) -> Result<Option<String>, BindError> {
-        self.sysfs.function(self.address)?;
+        let facts = self.sysfs.function(self.address)?;
+        if facts.driver.as_deref() == Some(VFIO_DRIVER)
+            && let Some(group) = facts.group.map(group_file)
+            && is_open(&group)
+        {
+            return Err(BindError::Driven { address: self.address, group });
+        }
         self.move_to(None)?;
         Ok(self.driver())
     }
@@ -172,6 +189,11 @@ impl Change<'_> {
             _ => BindError::System { what: format!("writing {}", attribute.display()), source },
         }
     }
+}
+
+/// Whether a process has a group open. The kernel lets only one.
+fn is_open(group: &Path) -> bool {
+    matches!(open_device_file(group), Err(VfioError::System { source, .. }) if is(&source, Errno::BUSY))
 }
 
 #[cfg(test)]

@@ -105,7 +105,8 @@ impl DmaMapper for Container {
 
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, MapError> {
         let bytes = bytes.max(1).next_multiple_of(self.facts.page_bytes as usize);
-        let memory = SharedBytes::anonymous(bytes)
+        // Shared, so that it is the same memory for the device and for a process that was forked after this.
+        let memory = SharedBytes::memfd("iolab-dma", bytes)
             .map_err(|source| MapError::System { what: format!("{bytes} bytes of memory for a device"), source })?;
         let address = self.map(&memory)?;
         Ok(DmaBuffer { memory, address })

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
@@ -26,7 +26,7 @@ impl Group {
             return Err(VfioError::NotBound { address, driver: facts.driver });
         }
         let number = facts.group.ok_or(VfioError::NoIommu(address))?;
-        let file = open_device_file(Path::new(&format!("/dev/vfio/{number}"))).map_err(|error| match error {
+        let file = open_device_file(&group_file(number)).map_err(|error| match error {
             VfioError::System { source, .. } if is(&source, Errno::BUSY) => VfioError::Busy { address, group: number },
             other => other,
         })?;
@@ -57,6 +57,11 @@ impl AsFd for Group {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
+
+/// The file of a group.
+pub(crate) fn group_file(number: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/vfio/{number}"))
 }
 
 /// Opens one of VFIO's files, with advice where it is absent or not permitted.

@@ -7,12 +7,14 @@
 //! Guarantees: every word is understood or refused with its key, the reason and a suggestion; what is accepted can be
 //! built, as far as that can be known without touching the world. Deliberately not here: opening anything.
 
+mod describe;
 mod parse;
 
 use std::io;
 
 use iolab_ssd_timing::{ParameterError, Parameters};
 
+pub use describe::{Parameter, parameters};
 pub use parse::{KEYS, Key};
 
 use crate::fault::{Fault, FaultError};

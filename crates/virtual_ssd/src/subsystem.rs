@@ -60,6 +60,11 @@ impl Subsystem {
         &self.config
     }
 
+    /// Makes what was written permanent, as far as the media can.
+    pub fn flush(&self) -> std::io::Result<()> {
+        self.media.flush().map_err(|_| std::io::Error::other("the file that keeps the data cannot be written"))
+    }
+
     /// Sums over all commands.
     pub fn totals(&self) -> Totals {
         self.health.totals()

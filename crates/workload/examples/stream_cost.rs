@@ -109,6 +109,7 @@ fn streams(ops: u64) {
         &one,
         ops,
     );
+    filling(&WorkloadPlan { block_sizes: [split(), split(), split()], ..mapped.clone() });
     let filled = [ops * 12_000];
     cost(
         "random, bitmap, split, filling up",
@@ -118,6 +119,27 @@ fn streams(ops: u64) {
     );
     skewed(&random, ops);
     rarer(&random, ops);
+}
+
+/// A tebibyte at random, every block once, in sizes that vary: what an operation costs in each tenth of the pass.
+fn filling(plan: &WorkloadPlan) {
+    let extents = [Extent { start_bytes: 0, length_bytes: TEBIBYTE }];
+    let limits = PassLimits { io_bytes: u64::MAX, io_count: None };
+    let Ok(mut stream) = OpStream::new(plan, &extents, limits) else { return };
+    let mut batch = OpBatch::new();
+    let mut costs = Vec::new();
+    let mut moved_bytes = 0;
+    for tenth in 1..=10 {
+        let clock = Clock::monotonic();
+        let begun_ns = clock.now_ns();
+        let mut made = 0_u64;
+        while moved_bytes < TEBIBYTE / 10 * tenth && stream.fill(&mut batch) > 0 {
+            made += batch.len() as u64;
+            moved_bytes += batch.by_ref().map(|op| u64::from(op.length)).sum::<u64>();
+        }
+        costs.push(format!("{:.0}", (clock.now_ns() - begun_ns) as f64 / made.max(1) as f64));
+    }
+    println!("random, bitmap, split, by tenths of the pass: {} ns/op", costs.join(" "));
 }
 
 fn skewed(random: &WorkloadPlan, ops: u64) {

@@ -49,6 +49,12 @@ impl Bitmap {
         self.count
     }
 
+    /// The word that has the bit of `block`, as it lies in memory.
+    #[inline]
+    pub(crate) fn word_of(&self, block: u64) -> u64 {
+        self.levels[0].get((block / 64) as usize).copied().unwrap_or_default()
+    }
+
     /// The first free block from `block` on.
     #[inline]
     pub(crate) fn next_free(&self, block: u64) -> Option<u64> {

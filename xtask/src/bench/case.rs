@@ -27,9 +27,27 @@ pub(super) struct Case<'a> {
     pub(super) settings: &'static [&'static str],
 }
 
+/// What part a program has in a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// iolab as it comes.
+    Iolab,
+    /// fio as it comes.
+    Fio,
+    /// fio with the settings that make it cheapest.
+    FioAtBest,
+    /// iolab with the same settings.
+    IolabAlike,
+    /// A loop around our engine, or around the system call.
+    Bare,
+    /// fio's t/io_uring.
+    Minimal,
+}
+
 /// What one program did.
 #[derive(Debug)]
 pub(super) struct Outcome {
+    pub(super) role: Role,
     pub(super) name: String,
     /// By round: IOPS, IOPS per second of processor time, user nanoseconds of an operation.
     pub(super) figures: Figures,
@@ -39,6 +57,7 @@ pub(super) struct Outcome {
 
 /// A program and how to run it.
 struct Program<'a> {
+    role: Role,
     name: String,
     kind: Kind<'a>,
     start: Start,
@@ -67,7 +86,8 @@ impl Case<'_> {
         format!("{ground}, {}, depth {}", self.engine, self.depth)
     }
 
-    fn is_device(&self) -> bool {
+    /// Whether the ground is a block device, which then is ours alone.
+    pub(super) fn is_device(&self) -> bool {
         self.ground.target.starts_with("/dev")
     }
 
@@ -80,43 +100,45 @@ impl Case<'_> {
         (self.depth / 4).clamp(1, 16)
     }
 
-    /// Lets all programs take turns, then counts; iolab, fio, fio's best where there are settings, the bare loop,
-    /// and t/io_uring where it is known and what it does can be counted.
+    /// Lets all programs take turns, then counts.
     pub(super) fn measure(&self) -> Result<Vec<Outcome>, String> {
         println!("{}", self.name());
         let programs = self.programs()?;
         let entrants: Vec<Entrant<'_>> =
             programs.iter().map(|program| Entrant::new(program.name.clone(), || self.turn(program))).collect();
         let found = turns::take(&entrants, self.bench.rounds)?;
-        let result = |(program, figures): (&Program<'_>, Figures)| {
+        let outcome = |(program, figures): (&Program<'_>, Figures)| {
             let (calls, instructions) = (self.system_calls(program)?, self.instructions(program)?);
-            Ok(Outcome { name: program.name.clone(), figures, calls, instructions })
+            Ok(Outcome { role: program.role, name: program.name.clone(), figures, calls, instructions })
         };
-        programs.iter().zip(found).map(result).collect()
+        programs.iter().zip(found).map(outcome).collect()
     }
 
     fn programs(&self) -> Result<Vec<Program<'_>>, String> {
         let (iolab, fio) = (self.bench.iolab.as_path(), Path::new("fio"));
         let first = self.job().run(iolab, End::AfterMs(self.bench.runtime_ms))?;
         let mut programs = vec![
-            self.program("iolab", Kind::Fio(iolab, self.job()))?,
-            self.program("fio", Kind::Fio(fio, self.job()))?,
+            self.program(Role::Iolab, "iolab", Kind::Fio(iolab, self.job()))?,
+            self.program(Role::Fio, "fio", Kind::Fio(fio, self.job()))?,
         ];
         if let Some((words, job)) = self.best_of_fio(fio)? {
-            programs.push(self.program(&format!("fio `{words}`"), Kind::Fio(fio, job))?);
+            programs.push(self.program(Role::FioAtBest, &format!("fio `{words}`"), Kind::Fio(fio, job.clone()))?);
+            if words.contains("batch") {
+                programs.push(self.program(Role::IolabAlike, "iolab, as fio above", Kind::Fio(iolab, job))?);
+            }
         }
-        programs.push(self.program("bare loop", Kind::Bare(self.bare, first.operations as u64))?);
+        programs.push(self.program(Role::Bare, "bare loop", Kind::Bare(self.bare, first.operations as u64))?);
         if let Some(path) = &self.bench.t_io_uring
             && self.engine == "io_uring"
             && self.is_device()
         {
-            programs.push(self.program("t/io_uring", Kind::Minimal(path))?);
+            programs.push(self.program(Role::Minimal, "t/io_uring", Kind::Minimal(path))?);
         }
         Ok(programs)
     }
 
-    fn program<'a>(&self, name: &str, kind: Kind<'a>) -> Result<Program<'a>, String> {
-        let mut program = Program { name: name.to_owned(), kind, start: Start::default() };
+    fn program<'a>(&self, role: Role, name: &str, kind: Kind<'a>) -> Result<Program<'a>, String> {
+        let mut program = Program { role, name: name.to_owned(), kind, start: Start::default() };
         // The other programs have next to no start.
         if let Kind::Fio(path, job) = &program.kind {
             let runs: Result<Vec<Spent>, String> =

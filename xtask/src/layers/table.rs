@@ -14,13 +14,14 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-device-link", 2),
     ("iolab-engine", 2),
     ("iolab-plan", 2),
-    ("iolab-virtual-ssd", 3),
     ("iolab-recording", 3),
     ("iolab-jobfile", 3),
     ("iolab-file-calls", 3),
     ("iolab-vfio", 3),
+    ("iolab-virtual-ssd", 3),
     ("iolab-nvme-driver", 3),
     ("iolab-workload", 4),
+    ("iolab-device-server", 4),
     ("iolab-measure", 4),
     ("iolab-observe", 4),
     ("iolab-resolve", 5),
@@ -32,6 +33,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-engine-cpuio", 5),
     ("iolab-engine-libaio", 5),
     ("iolab-engine-uring", 5),
+    ("iolab-engine-nvme", 5),
     ("iolab-export", 5),
     ("iolab-export-fuse", 6),
     ("iolab-export-ublk", 6),
@@ -41,11 +43,27 @@ const LAYERS: &[(&str, u32)] = &[
 ];
 
 /// Crates (by the start of their name) that may use only these crates of the workspace, and why.
-pub(super) const NARROW: [(&str, &[&str], &str); 4] = [
+pub(super) const NARROW: [(&str, &[&str], &str); 5] = [
     (
         "iolab-engine-cpuio",
         &["iolab-engine", "iolab-options", "iolab-clock"],
         "it knows its contract and, since it burns time, the clock",
+    ),
+    (
+        "iolab-engine-nvme",
+        &[
+            "iolab-engine",
+            "iolab-options",
+            "iolab-memory",
+            "iolab-clock",
+            "iolab-nvme-spec",
+            "iolab-nvme-driver",
+            "iolab-pci-device",
+            "iolab-vfio",
+            "iolab-virtual-ssd",
+            "iolab-device-link",
+        ],
+        "it brings a driver together with the transports it knows, and knows nothing of jobs",
     ),
     (
         "iolab-engine-",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iolab_options::{Kind, OptionEntry};
+use iolab_options::{AUTOMATIC, Kind, OptionEntry};
 
 use super::Setup;
 use crate::{Engine, FileUse, Lane};
@@ -53,7 +53,9 @@ fn assert_default_fits(entry: &OptionEntry) {
         return;
     }
     match entry.kind {
-        Kind::Switch | Kind::Bool => assert!(matches!(*default, "0" | "1"), "{name}: default {default:?}"),
+        Kind::Switch | Kind::Bool => {
+            assert!(matches!(*default, "0" | "1" | AUTOMATIC), "{name}: default {default:?}");
+        }
         Kind::Integer { min, max } => {
             let number: i64 = default.parse().unwrap_or_else(|_| panic!("{name}: default {default:?} is no number"));
             assert!((min..=max).contains(&number), "{name}: default {number} is outside {min}..={max}");

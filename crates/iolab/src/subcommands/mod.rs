@@ -2,10 +2,13 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod device;
 pub(crate) mod engines;
 pub(crate) mod explain;
 pub(crate) mod internal_docs;
 pub(crate) mod man;
+pub(crate) mod nvme;
+pub(crate) mod perf;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -40,6 +40,16 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
 
 /// Plan to report: the measured part and everything that must be kept of it.
 pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
+    execute_as(plan, run, mode, None)
+}
+
+/// The same, in another format than the options of the run say.
+pub(crate) fn execute_as(
+    plan: &Plan,
+    run: &RunOptions,
+    mode: Mode,
+    format: Option<Format>,
+) -> Result<Recording, Failure> {
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
     let overwritten = pipeline::check_safety(plan, mode, &allowed)?;
     // Scripts take anything on fio's standard error for a failed run, and fio overwrites files without a word.
@@ -47,8 +57,8 @@ pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recor
         overwritten.iter().for_each(|warning| eprintln!("iolab: warning: {warning}"));
     }
     // Beyond this point the plan cannot change.
-    let output =
-        RefCell::new(Output::open(formats(run, mode)?, run.output.as_deref(), run.status_interval_ns.is_some())?);
+    let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
+    let output = RefCell::new(Output::open(formats, run.output.as_deref(), run.status_interval_ns.is_some())?);
     output.borrow_mut().begin(plan)?;
     let keeping = begin_keeping(plan, run, mode)?;
     let display = display(run, mode, &output.borrow());
@@ -193,7 +203,7 @@ pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
     }
 }
 
-fn exit_code(recording: &Recording) -> u8 {
+pub(crate) fn exit_code(recording: &Recording) -> u8 {
     let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. });
     if recording.interrupted {
         INTERRUPTED
@@ -241,7 +251,7 @@ fn in_fios_order(formats: &mut Vec<Format>) {
     formats.sort_by_key(|format| match format {
         Format::Terse(_) => 0,
         Format::Json | Format::JsonPlus => 1,
-        Format::Normal => 2,
+        Format::Normal | Format::Perf(_) => 2,
     });
     formats.dedup();
 }

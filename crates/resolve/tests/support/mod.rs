@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileUse};
 use iolab_jobfile::{Diagnostic, JobSet, Severity};
-use iolab_options::{Category, Kind, OptionEntry, Status};
+use iolab_options::{AUTOMATIC, Category, Kind, OptionEntry, Status};
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_resolve::{Machine, Mode, Overrides, PathKind, Request, Resolved, resolve};
 
@@ -78,7 +78,8 @@ const SYNCHRONOUS: Capabilities = Capabilities {
     extends_files: true,
 };
 
-static RING_OPTIONS: [OptionEntry; 3] = [
+static RING_OPTIONS: [OptionEntry; 4] = [
+    OptionEntry { name: "fixedbufs", kind: Kind::Switch, default: AUTOMATIC, ..OptionEntry::BLANK },
     OptionEntry { name: "hipri", kind: Kind::Switch, default: "0", category: Category::Engine, ..OptionEntry::BLANK },
     OptionEntry { name: "sqthread_poll_cpu", kind: Kind::Integer { min: 0, max: 1024 }, ..OptionEntry::BLANK },
     OptionEntry { name: "uncached", kind: Kind::Bool, default: "0", status: Status::NotYet, ..OptionEntry::BLANK },

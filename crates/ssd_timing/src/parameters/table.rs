@@ -236,7 +236,7 @@ pub const TABLE: &[Entry] = &[
         "block",
         Bytes,
         "nand",
-        "What a die erases at once. It shrinks on devices too small for 32 lines of this size."
+        "What a die erases at once. It shrinks on devices too small for 128 lines of this size."
     ),
     entry!(
         Number,

@@ -1,0 +1,186 @@
+//! Devices by name: opened when they are first named, shared by the threads of the process.
+//!
+//! A real controller is one for all: jobs get queue pairs of it. Of a virtual device every opening gets a controller of
+//! its own on the same drive. A drive inside the process lives until the process ends, so that jobs which follow each
+//! other find the same data.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use iolab_clock::Clock;
+use iolab_device_link::{Link, LinkError};
+use iolab_engine::DeviceFacts;
+use iolab_nvme_driver::{Controller, ControllerOptions, DriverError};
+use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
+use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
+
+use crate::errno;
+use crate::inline_device::InlineDevice;
+use crate::name::{DeviceName, NameError, Place};
+
+/// An enabled controller.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The driver's handle.
+    pub controller: Controller,
+    /// The device itself, where it works only when it is asked to.
+    pub(crate) inline: Option<InlineDevice>,
+}
+
+impl Opened {
+    /// Lets a device inside this thread work; others work by themselves.
+    #[inline]
+    pub fn poll(&self) {
+        if let Some(device) = &self.inline {
+            device.poll();
+        }
+    }
+}
+
+/// Why a device cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// Its name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Its address on the bus.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// VFIO.
+    #[error(transparent)]
+    Vfio(#[from] VfioError),
+    /// The parameters of an embedded device.
+    #[error("{0} (iolab device parameters lists them all)")]
+    Config(#[from] ConfigError),
+    /// An embedded device.
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    /// A served device.
+    #[error("{error}{advice}")]
+    Link {
+        /// What went wrong.
+        error: LinkError,
+        /// What a user can do.
+        advice: String,
+    },
+    /// The controller.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+}
+
+impl DeviceError {
+    /// The errno that comes closest, where there is one.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            DeviceError::Name(_) | DeviceError::Address(_) | DeviceError::Config(_) => Some(libc::EINVAL),
+            DeviceError::Driver(error) => Some(errno::of_error(error)),
+            DeviceError::Link { .. } => Some(libc::ENODEV),
+            DeviceError::Vfio(_) | DeviceError::Embedded(_) => None,
+        }
+    }
+}
+
+/// What stays open as long as the process lives.
+#[derive(Debug, Default)]
+struct Shelf {
+    drives: HashMap<Place, Arc<Subsystem>>,
+    controllers: HashMap<Place, Opened>,
+}
+
+static SHELF: Mutex<Option<Shelf>> = Mutex::new(None);
+
+/// Works on what is open. Nothing is left half done by a thread that panics here: entries are whole or not there.
+fn with_shelf<T>(work: impl FnOnce(&mut Shelf) -> T) -> T {
+    let mut shelf = SHELF.lock().unwrap_or_else(PoisonError::into_inner);
+    work(shelf.get_or_insert_default())
+}
+
+/// Opens a device, or finds it open.
+pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
+    match &name.place {
+        Place::Pcie(address) => with_shelf(|shelf| {
+            if let Some(opened) = shelf.controllers.get(&name.place) {
+                return Ok(opened.clone());
+            }
+            let device = VfioDevice::open(address.parse::<PciAddress>()?)?;
+            let opened = Opened { controller: enable(Box::new(device))?, inline: None };
+            shelf.controllers.insert(name.place.clone(), opened.clone());
+            Ok(opened)
+        }),
+        Place::Served(served) => {
+            let link = Link::connect(&socket_of(served))
+                .map_err(|error| DeviceError::Link { advice: advice(&error, served), error })?;
+            Ok(Opened { controller: enable(Box::new(link))?, inline: None })
+        }
+        Place::Embedded(parameters) => {
+            let drive = drive(&name.place, parameters)?;
+            let inline = InlineDevice::new(Embedded::new(&drive, clock())?);
+            Ok(Opened { controller: enable(Box::new(inline.clone()))?, inline: Some(inline) })
+        }
+    }
+}
+
+fn advice(error: &LinkError, served: &str) -> String {
+    match error {
+        LinkError::NotServed { .. } if !served.contains('/') => format!(" (iolab device serve {served} serves it)"),
+        _ => String::new(),
+    }
+}
+
+fn enable(device: Box<dyn iolab_pci_device::PciDevice>) -> Result<Controller, DriverError> {
+    Controller::open(device, clock(), ControllerOptions::default())
+}
+
+fn clock() -> Clock {
+    Clock::best().0
+}
+
+/// The drive with these parameters inside this process.
+fn drive(place: &Place, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, ConfigError> {
+    with_shelf(|shelf| {
+        if let Some(drive) = shelf.drives.get(place) {
+            return Ok(Arc::clone(drive));
+        }
+        let drive = Subsystem::new(config(parameters)?)?;
+        shelf.drives.insert(place.clone(), Arc::clone(&drive));
+        Ok(drive)
+    })
+}
+
+fn config(parameters: &[(String, String)]) -> Result<Config, ConfigError> {
+    Config::of_pairs(parameters.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+}
+
+/// What a plan needs to know. A drive inside the process need not exist for that.
+pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, DeviceError> {
+    if let Place::Embedded(parameters) = &name.place {
+        let config = config(parameters)?;
+        if name.namespace > config.namespaces {
+            let what = format!("it has {} namespaces, and ns={} is none of them", config.namespaces, name.namespace);
+            return Err(DriverError::BadRequest(what).into());
+        }
+        return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });
+    }
+    let namespace = open(name)?.controller.namespace(name.namespace)?;
+    let block_bytes = namespace.block_bytes();
+    Ok(DeviceFacts { size_bytes: namespace.blocks().saturating_mul(u64::from(block_bytes)), block_bytes })
+}
+
+/// Where the server of a device listens: the path itself, or a socket of that name in a folder that is the user's own
+/// and gone after a reboot.
+pub fn socket_of(name: &str) -> PathBuf {
+    if name.contains('/') {
+        return PathBuf::from(name);
+    }
+    let user = rustix::process::geteuid();
+    let runtime = PathBuf::from(format!("/run/user/{}", user.as_raw()));
+    let folder = if runtime.is_dir() {
+        runtime.join("iolab")
+    } else if user.is_root() && Path::new("/run").is_dir() {
+        PathBuf::from("/run/iolab")
+    } else {
+        std::env::temp_dir().join(format!("iolab-{}", user.as_raw()))
+    };
+    folder.join(format!("{name}.sock"))
+}

@@ -1,0 +1,161 @@
+//! `iolab device`: virtual SSDs that a user creates, serves, looks at and throws away.
+
+mod attach;
+mod serve;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use iolab_device_link::{LinkError, ask};
+use iolab_virtual_ssd::Config;
+
+use crate::arguments::{DeviceAction, DeviceParameters};
+use crate::device_catalogue::{Catalogue, Entry, socket};
+use crate::exit::Failure;
+use crate::output;
+
+pub(crate) fn main(action: &DeviceAction) -> Result<u8, Failure> {
+    match action {
+        DeviceAction::Create { name, parameters } => create(name, parameters),
+        DeviceAction::List => list(),
+        DeviceAction::Info { name } => info(name),
+        DeviceAction::Stats { name, json } => stats(name, *json),
+        DeviceAction::Destroy { name, data } => destroy(name, *data),
+        DeviceAction::Serve(arguments) => serve::main(arguments),
+        DeviceAction::Attach(arguments) => attach::main(arguments),
+        DeviceAction::Parameters => output::print(&parameters_table()).map(|()| 0).map_err(Failure::from),
+    }
+}
+
+/// The parameters as pairs, in the order in which they count.
+pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String)>, Failure> {
+    let named = [
+        ("preset", &parameters.preset),
+        ("model", &parameters.model),
+        ("size", &parameters.size),
+        ("media", &parameters.media),
+    ];
+    let named = named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
+    let mut pairs: Vec<(String, String)> = named.collect();
+    for word in &parameters.more {
+        let mistake =
+            || Failure::mistake(format!("iolab: {word:?} is no KEY=VALUE (iolab device parameters lists them)"));
+        let (key, value) = word.split_once('=').ok_or_else(mistake)?;
+        pairs.push((key.to_owned(), value.to_owned()));
+    }
+    pairs.extend(parameters.fault.iter().map(|fault| ("fault".to_owned(), fault.clone())));
+    Ok(pairs)
+}
+
+/// What the parameters describe, or what is wrong with them.
+pub(super) fn config(pairs: &[(String, String)]) -> Result<Config, Failure> {
+    let mistake = |error| Failure::mistake(format!("iolab: {error} (iolab device parameters lists them)"));
+    let pairs = pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    Config::of_pairs(pairs).map_err(mistake)
+}
+
+fn create(name: &str, parameters: &DeviceParameters) -> Result<u8, Failure> {
+    let pairs = pairs(parameters)?;
+    let config = config(&pairs)?;
+    let entry = Entry { name: name.to_owned(), parameters: pairs };
+    let path = Catalogue::of_user()?.create(&entry)?;
+    let text = format!(
+        "device {name}: {}\nkept in {}\nServe it with `iolab device serve {name}`, then drive it with \
+         --ioengine=nvme --filename='trtype=VIRT traddr={name}'.\n",
+        summary(&config),
+        path.display()
+    );
+    output::print(&text)?;
+    Ok(0)
+}
+
+/// A device in a few words.
+pub(super) fn summary(config: &Config) -> String {
+    let size = iolab_units::format_bytes(config.size_bytes);
+    let many = if config.namespaces > 1 { format!("{} namespaces of {size}", config.namespaces) } else { size };
+    format!("{}, {many}, blocks of {} bytes", config.model_name(), config.lba_bytes)
+}
+
+fn list() -> Result<u8, Failure> {
+    let entries = Catalogue::of_user()?.list()?;
+    if entries.is_empty() {
+        output::print("no devices; `iolab device create NAME --model nand --size 8G` makes one\n")?;
+        return Ok(0);
+    }
+    let mut text = String::new();
+    for entry in entries {
+        let described = config(&entry.parameters).map_or_else(|failure| failure.message, |config| summary(&config));
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{:<16} {:<12} {described}", entry.name, state(&entry.name));
+    }
+    output::print(&text)?;
+    Ok(0)
+}
+
+fn state(name: &str) -> &'static str {
+    if is_served(&socket(name)) { "served" } else { "not served" }
+}
+
+/// Whether somebody answers at the socket.
+pub(super) fn is_served(socket: &Path) -> bool {
+    !matches!(ask(socket, "name"), Err(LinkError::NotServed { .. }))
+}
+
+fn info(name: &str) -> Result<u8, Failure> {
+    let entry = Catalogue::of_user()?.find(name)?;
+    let config = config(&entry.parameters)?;
+    let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name));
+    let _ = writeln!(text, "socket: {}\n\nEvery parameter:", socket(name).display());
+    for (key, value, unit) in config.described() {
+        let _ = writeln!(text, "  {key:<28} {value} {unit}");
+    }
+    output::print(&text)?;
+    Ok(0)
+}
+
+fn stats(name: &str, json: bool) -> Result<u8, Failure> {
+    let question = if json { "stats json" } else { "stats" };
+    let answer = ask(&socket(name), question).map_err(|error| match error {
+        LinkError::NotServed { .. } => Failure::mistake(format!(
+            "iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"
+        )),
+        other => Failure::failed(format!("iolab: {name}: {other}")),
+    })?;
+    output::print(&answer)?;
+    Ok(0)
+}
+
+fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
+    let catalogue = Catalogue::of_user()?;
+    let entry = catalogue.find(name)?;
+    if is_served(&socket(name)) {
+        return Err(Failure::refused(format!(
+            "iolab: device {name} is being served: end `iolab device serve {name}` first"
+        )));
+    }
+    let file = config(&entry.parameters).ok().and_then(|config| config.media_file().map(Path::to_owned));
+    catalogue.destroy(name)?;
+    let mut text = format!("device {name} is gone\n");
+    match file {
+        Some(file) if data => {
+            std::fs::remove_file(&file)
+                .map_err(|error| Failure::failed(format!("iolab: removing {}: {error}", file.display())))?;
+            let _ = writeln!(text, "and its data in {}", file.display());
+        }
+        Some(file) => {
+            let _ = writeln!(text, "its data is still in {} (--data removes it, too)", file.display());
+        }
+        None => {}
+    }
+    output::print(&text)?;
+    Ok(0)
+}
+
+/// Every parameter that a device can be given.
+fn parameters_table() -> String {
+    let mut text = String::from("Parameters of a virtual SSD, as KEY=VALUE:\n\n");
+    for parameter in iolab_virtual_ssd::parameters() {
+        let _ = writeln!(text, "  {:<28} {:<22} {}", parameter.name, parameter.values, parameter.help);
+    }
+    text
+}

@@ -1,0 +1,42 @@
+//! `iolab device serve`: brings a device to life until it is interrupted.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use iolab_clock::Clock;
+use iolab_device_server::{ServeError, ServeOptions};
+use iolab_virtual_ssd::Subsystem;
+
+use crate::arguments::ServeArguments;
+use crate::device_catalogue::{Catalogue, make_socket_folder, socket};
+use crate::exit::Failure;
+use crate::output;
+
+pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let entry = Catalogue::of_user()?.find(&arguments.name)?;
+    let mut pairs = entry.parameters;
+    pairs.extend(arguments.fault.iter().map(|fault| ("fault".to_owned(), fault.clone())));
+    let config = super::config(&pairs)?;
+    let described = super::summary(&config);
+    let socket = socket(&arguments.name);
+    if super::is_served(&socket) {
+        return Err(Failure::refused(format!("iolab: device {} is being served already", arguments.name)));
+    }
+    make_socket_folder(&socket)?;
+    let drive =
+        Subsystem::new(config).map_err(|error| Failure::failed(format!("iolab: {}: {error}", arguments.name)))?;
+    let options = ServeOptions { dispatchers: usize::from(arguments.dispatchers), cpus: arguments.cpus.clone() };
+    iolab_process::count_signals();
+    let (clock, _) = Clock::best();
+    let service = iolab_device_server::serve(&socket, &arguments.name, &drive, &clock, &options);
+    let service = service.map_err(|error: ServeError| Failure::failed(format!("iolab: {error}")))?;
+    output::print(&format!("serving {}: {described}\nat {}; end with Ctrl-C\n", arguments.name, socket.display()))?;
+    while iolab_process::INTERRUPTS.load(Ordering::Relaxed) == 0 {
+        // A signal ends the sleep at once.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    drop(service);
+    drive.flush().map_err(|error| Failure::failed(format!("iolab: {}: writing its data: {error}", arguments.name)))?;
+    output::print(&drive.statistics().text())?;
+    Ok(0)
+}
