@@ -114,9 +114,7 @@ pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
             let controller = Controller::open(Box::new(link), clock(), virtual_options())?;
             Ok(Opened { controller, inline: None })
         }
-        Place::Embedded(parameters) => {
-            open_inline(&drive(&name.place, parameters)?, &clock())
-        }
+        Place::Embedded(parameters) => open_inline(&drive(&name.place, parameters)?, &clock()),
     }
 }
 

@@ -30,13 +30,7 @@ pub(crate) const SHAPES: [Shape; 7] = [
     Shape { name: "driver, depth 32", words: &["depth=32"], within: DRIVER, target: 280, budget: 240 },
     Shape { name: "driver and ideal device, depth 1", words: &["depth=1"], within: &[], target: 700, budget: 900 },
     Shape { name: "driver and ideal device, depth 32", words: &["depth=32"], within: &[], target: 700, budget: 580 },
-    Shape {
-        name: "driver and ideal device, depth 128",
-        words: &["depth=128"],
-        within: &[],
-        target: 700,
-        budget: 580,
-    },
+    Shape { name: "driver and ideal device, depth 128", words: &["depth=128"], within: &[], target: 700, budget: 580 },
     Shape {
         name: "driver and device with flash, depth 32",
         words: &["model=nand", "depth=32"],

@@ -9,6 +9,7 @@ use crate::fault::FaultKind;
 
 impl<M: HostMemory> Dispatcher<M> {
     /// Keeps an answer until its time, and an entry of the completion queue for it.
+    #[inline(always)]
     pub(super) fn park(&mut self, queue: usize, cid: u16, answer: Answer, at_ns: u64, fault: Option<FaultKind>) {
         if let Some(completions) = self.completions_of(queue) {
             completions.reserve();
