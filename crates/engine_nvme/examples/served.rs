@@ -18,7 +18,7 @@ use iolab_ssd_timing::{Capacity, Model, Request, Verdict};
 use iolab_virtual_ssd::{Config, Subsystem};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use load::{End, Load, quantile};
+use load::{BYTES, End, Load, quantile};
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("served media={media} model=ideal depth={depth}\tIOPS\t{iops:.0}");
         }
         let mut times = Vec::new();
-        Load::on(&name, 1)?.one_by_one(wanted.reads, |start_ns, end_ns| times.push(end_ns - start_ns))?;
+        Load::on(&name, 1)?.one_by_one(wanted.reads, |_, start_ns, end_ns| times.push(end_ns - start_ns))?;
         print_times(&format!("served media={media} model=ideal depth=1"), "ns", &mut times);
     }
     lateness(&wanted)
@@ -88,8 +88,8 @@ fn lateness(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
     for place in ["inline", "served"] {
         let mut model = Model::build(&config.timing, Capacity::Visible(config.size_bytes))?;
         let mut late = Vec::new();
-        let mut each = |start_ns: u64, end_ns: u64| {
-            if let Verdict::At(target_ns) = model.schedule(start_ns, &Request::read(0, load::BYTES.into())) {
+        let mut each = |offset_bytes: u64, start_ns: u64, end_ns: u64| {
+            if let Verdict::At(target_ns) = model.schedule(start_ns, &Request::read(offset_bytes, BYTES.into())) {
                 late.push(end_ns.saturating_sub(target_ns));
             }
         };

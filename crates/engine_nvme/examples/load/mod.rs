@@ -20,8 +20,9 @@ pub(crate) const BYTES: u32 = 4096;
 const LONG_BYTES: u32 = 128 << 10;
 /// Rounds from one look at the clock to the next.
 const ROUNDS_PER_LOOK: u32 = 64;
-/// How far a simulated clock moves in a round: about as far as the drives of the presets take for a few reads.
-const STEP_NS: u64 = 5_000;
+/// How far a simulated clock moves in a round: a fraction of what a read of flash takes, so that a look at the device
+/// finds a few reads that have ended, and hardly ever none.
+const STEP_NS: u64 = 20_000;
 
 /// When a loop ends.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +44,8 @@ pub(crate) struct Load {
     depth: u16,
     idle: Vec<u16>,
     random: u64,
+    /// Where the last read was.
+    offset_bytes: u64,
 }
 
 impl Load {
@@ -64,7 +67,17 @@ impl Load {
         let namespace = opened.controller.namespace(1)?;
         let pair = opened.controller.queue_pair(QueueOptions::with_slots(depth))?;
         let idle = (0..depth).collect();
-        Ok(Load { pair, opened, namespace, clock, address, depth, idle, random: 0x9e37_79b9_7f4a_7c15 })
+        Ok(Load {
+            pair,
+            opened,
+            namespace,
+            clock,
+            address,
+            depth,
+            idle,
+            random: 0x9e37_79b9_7f4a_7c15,
+            offset_bytes: 0,
+        })
     }
 
     /// Writes the whole device, so that its memory is there and its map is full.
@@ -118,8 +131,8 @@ impl Load {
         }
     }
 
-    /// One read after the other; calls `each` with the time before its submission and after its completion.
-    pub(crate) fn one_by_one(&mut self, reads: u64, mut each: impl FnMut(u64, u64)) -> Result<(), Box<dyn Error>> {
+    /// One read after the other; calls `each` with its place, the time before its submission and after its completion.
+    pub(crate) fn one_by_one(&mut self, reads: u64, mut each: impl FnMut(u64, u64, u64)) -> Result<(), Box<dyn Error>> {
         self.idle.truncate(1);
         let mut start_ns = self.clock.now_ns();
         for _ in 0..reads {
@@ -128,7 +141,7 @@ impl Load {
                 self.opened.poll();
             }
             let end_ns = self.clock.now_ns();
-            each(start_ns, end_ns);
+            each(self.offset_bytes, start_ns, end_ns);
             start_ns = self.clock.now_ns();
         }
         Ok(())
@@ -145,6 +158,7 @@ impl Load {
             self.random ^= self.random << 17;
             // The upper half of the product is uniform below `places`, without a division.
             let place = ((u128::from(self.random) * u128::from(places)) >> 64) as u64;
+            self.offset_bytes = place * u64::from(BYTES);
             let data = self.data(slot, BYTES);
             expect(self.pair.read(slot, &self.namespace, place * u64::from(blocks), blocks, data))?;
         }
