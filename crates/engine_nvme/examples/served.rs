@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn served(parameters: &str, cpu: usize) -> Result<(Service, String), Box<dyn Error>> {
     let socket = std::env::temp_dir().join(format!("iolab-served-{}.sock", std::process::id()));
     let drive = Subsystem::new(Config::parse(parameters)?)?;
-    let options = ServeOptions { dispatchers: 1, cpus: vec![cpu] };
+    let options = ServeOptions { dispatchers: 1, cpus: vec![cpu], ..ServeOptions::default() };
     let service = serve(&socket, "cost", &drive, &Clock::best().0, &options)?;
     Ok((service, format!("trtype=VIRT traddr={}", socket.display())))
 }
