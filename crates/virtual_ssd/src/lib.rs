@@ -40,7 +40,7 @@ mod timing;
 mod transfer;
 mod zones;
 
-pub use config::{Config, ConfigError, KEYS, Key, Parameter, parameters};
+pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, parameters};
 pub use controller::{Controller, ControllerError, Wiring};
 pub use dispatcher::Dispatcher;
 pub use embedded::{Embedded, EmbeddedError};
