@@ -2,6 +2,7 @@
 
 mod admin;
 mod age;
+mod copiers;
 mod faults;
 mod host;
 mod io;
