@@ -115,13 +115,16 @@ fn info(name: &str) -> Result<u8, Failure> {
 
 fn stats(name: &str, json: bool) -> Result<u8, Failure> {
     let question = if json { "stats json" } else { "stats" };
-    let answer = ask(&socket(name), question).map_err(|error| match error {
-        LinkError::NotServed { .. } => Failure::mistake(format!(
-            "iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"
-        )),
-        other => Failure::failed(format!("iolab: {name}: {other}")),
-    })?;
-    output::print(&answer)?;
+    match ask(&socket(name), question) {
+        Ok(answer) => output::print(&answer)?,
+        Err(LinkError::NotServed { .. }) => {
+            Catalogue::of_user()?.find(name)?;
+            return Err(Failure::mistake(format!(
+                "iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"
+            )));
+        }
+        Err(other) => return Err(Failure::failed(format!("iolab: {name}: {other}"))),
+    }
     Ok(0)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use iolab_clock::Clock;
-use iolab_engine_nvme::{DeviceName, Opened, Place, open};
+use iolab_engine_nvme::{DeviceError, DeviceName, Opened, Place, open};
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{Controller, DmaSlice, Namespace, QueueOptions, QueuePair, Submit};
 use iolab_nvme_spec::FromBytes;
@@ -49,7 +49,10 @@ fn named(device: &str) -> Result<DeviceName, Failure> {
 
 fn opened(device: &str) -> Result<(DeviceName, Opened), Failure> {
     let name = named(device)?;
-    let opened = open(&name).map_err(|error| Failure::failed(format!("iolab: {device}: {error}")))?;
+    let opened = open(&name).map_err(|error| {
+        let failure = if matches!(error, DeviceError::Config(_)) { Failure::mistake } else { Failure::failed };
+        failure(format!("iolab: {device}: {error}"))
+    })?;
     Ok((name, opened))
 }
 
