@@ -157,7 +157,7 @@ pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, DeviceError> {
     if let Place::Embedded(parameters) = &name.place {
         let config = config(parameters)?;
         if name.namespace > config.namespaces {
-            let what = format!("it has {} namespaces, and ns={} is none of them", config.namespaces, name.namespace);
+            let what = format!("there is no ns={}: namespaces={}", name.namespace, config.namespaces);
             return Err(DriverError::BadRequest(what).into());
         }
         return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });

@@ -16,7 +16,7 @@ struct Served(Option<Running>);
 
 impl Served {
     fn start(lab: &Lab, name: &str, more: &[&str]) -> Served {
-        let words = ["device", "serve", name].iter().chain(more);
+        let words = ["device", "serve", name].into_iter().chain(more.iter().copied());
         let running = lab.start(words);
         running.until(|server| server.printed().contains("end with Ctrl-C"));
         Served(Some(running))
@@ -94,7 +94,7 @@ fn a_served_device_tells_about_itself() {
     lab.run(words).ended(0, "");
     let served = Served::start(&lab, &name, &[]);
     let identify = lab.run(["nvme", "identify", &name]).ended(0, "").printed();
-    for said in ["serial            LOOK1\n", "namespace 1       256MiB (65536 blocks of 4096 bytes)\n", "write zeroes"] {
+    for said in ["serial            LOOK1\n", "namespace 1       256m (65536 blocks of 4096 bytes)\n", "write zeroes"] {
         assert!(identify.contains(said), "{said}: {identify}");
     }
     let hello = lab.run(["nvme", "hello", &format!("trtype=VIRT traddr={name} ns=1")]).ended(0, "").printed();

@@ -68,7 +68,7 @@ fn operations_mixes_and_several_devices_are_what_was_asked_for() {
     assert!(columns(&timed.printed(), "Total")[0] > 0.0, "{timed:?}");
     let worker = lab.recording().workers.remove(0);
     assert!(worker.directions[1].ios > 0 && worker.errors.is_empty());
-    assert_eq!(lab.recording().plan.workers[0].depth, 16, "two queue pairs, each eight deep");
+    assert_eq!(lab.recording().plan.workers[0].queue.depth, 16, "two queue pairs, each eight deep");
 }
 
 #[test]

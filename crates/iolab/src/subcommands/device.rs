@@ -107,7 +107,7 @@ fn info(name: &str) -> Result<u8, Failure> {
     let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name));
     let _ = writeln!(text, "socket: {}\n\nEvery parameter:", socket(name).display());
     for (key, value, unit) in config.described() {
-        let _ = writeln!(text, "  {key:<28} {value} {unit}");
+        let _ = writeln!(text, "{}", format!("  {key:<28} {value} {unit}").trim_end());
     }
     output::print(&text)?;
     Ok(0)
