@@ -312,7 +312,7 @@ pub(crate) struct DemoArguments {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
     /// Length of each case in each round, milliseconds
-    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(50..=600_000))]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
     pub(crate) milliseconds: u64,
 }
 

@@ -1,4 +1,5 @@
-//! `iolab demo`: psync, libaio and io_uring on a temporary file, in interleaved rounds, and a table.
+//! `iolab demo`: psync, libaio and io_uring on a temporary file, the driver in user space on a virtual SSD, in
+//! interleaved rounds, and a table.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -18,14 +19,33 @@ struct Case {
     name: &'static str,
     engine: &'static str,
     depth: u32,
+    target: Target,
 }
 
-const CASES: [Case; 5] = [
-    Case { name: "psync", engine: "psync", depth: 1 },
-    Case { name: "libaio", engine: "libaio", depth: 1 },
-    Case { name: "io_uring", engine: "io_uring", depth: 1 },
-    Case { name: "libaio, 32 deep", engine: "libaio", depth: 32 },
-    Case { name: "io_uring, 32 deep", engine: "io_uring", depth: 32 },
+/// What a case reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// The temporary file.
+    File,
+    /// A virtual SSD inside this program.
+    Device(&'static str),
+}
+
+/// Answers at once: what remains is the driver and the device's own work.
+const IDEAL: Target = Target::Device("trtype=VIRT model=ideal");
+/// Takes the time that flash takes.
+const NAND: Target = Target::Device("trtype=VIRT preset=970pro");
+
+const CASES: [Case; 9] = [
+    Case { name: "psync", engine: "psync", depth: 1, target: Target::File },
+    Case { name: "libaio", engine: "libaio", depth: 1, target: Target::File },
+    Case { name: "io_uring", engine: "io_uring", depth: 1, target: Target::File },
+    Case { name: "libaio, 32 deep", engine: "libaio", depth: 32, target: Target::File },
+    Case { name: "io_uring, 32 deep", engine: "io_uring", depth: 32, target: Target::File },
+    Case { name: "nvme, ideal", engine: "nvme", depth: 1, target: IDEAL },
+    Case { name: "nvme, ideal, 32 deep", engine: "nvme", depth: 32, target: IDEAL },
+    Case { name: "nvme, flash", engine: "nvme", depth: 1, target: NAND },
+    Case { name: "nvme, flash, 32 deep", engine: "nvme", depth: 32, target: NAND },
 ];
 
 pub(crate) fn main(arguments: &DemoArguments) -> Result<u8, Failure> {
@@ -79,9 +99,13 @@ fn measure(
     direct: bool,
     label: &str,
 ) -> Result<Recording, Failure> {
+    let filename = match case.target {
+        Target::File => path.display().to_string().replace(':', "\\:"),
+        Target::Device(name) => format!("{name} size={}m", arguments.size_mib),
+    };
     let words = [
         "--name=demo".to_owned(),
-        format!("--filename={}", path.display().to_string().replace(':', "\\:")),
+        format!("--filename={filename}"),
         format!("--size={}m", arguments.size_mib),
         "--rw=randread".to_owned(),
         "--bs=4k".to_owned(),
@@ -122,9 +146,15 @@ fn report(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<
         cases.map(|(case, rounds)| (case.name, rounds.as_slice())).collect()
     };
     text += "\nOne operation at a time (the interface's own cost shows):\n\n";
-    text += &iolab_report::summary(&named(|case| case.depth == 1));
+    text += &iolab_report::summary(&named(|case| case.target == Target::File && case.depth == 1));
     text += "\n32 operations in flight (what the device can do together):\n\n";
-    text += &iolab_report::summary(&named(|case| case.depth > 1));
+    text += &iolab_report::summary(&named(|case| case.target == Target::File && case.depth > 1));
+    text += "\nA virtual NVMe SSD in memory, driven by a driver in user space on the same thread; no disk, no root, no system\n\
+             calls. The ideal one answers at once, so that the interface is left; the other has the times of flash\n\
+             (preset 970pro, nothing written yet):\n\n";
+    text += &iolab_report::summary(&named(|case| case.target == IDEAL));
+    text += "\n";
+    text += &iolab_report::summary(&named(|case| case.target == NAND));
     text += "\nIOPS are medians, +- is half the distance between the best and the worst round; latencies are of all rounds.\n";
     text + "Next: `iolab run --name=try --rw=randread --bs=4k --size=256m`, or `iolab --help`.\n"
 }
