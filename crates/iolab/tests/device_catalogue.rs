@@ -76,7 +76,8 @@ fn every_parameter_is_listed_and_is_taken_as_info_prints_it() {
     for name in ["size", "media", "zone", "fault", "channels", "read_delay", "victim"] {
         assert!(table.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}: {table}");
     }
-    lab.run(["device", "create", "z", "--preset", "zn540", "--size", "8G"]).ended(0, "");
+    let fault = "media-error:op=read,lba=5-9";
+    lab.run(["device", "create", "z", "--preset", "zn540", "--size", "8G", "--fault", fault]).ended(0, "");
     let described = lab.run(["device", "info", "z"]).ended(0, "").printed();
     let parameters: Vec<String> = described
         .lines()
@@ -87,7 +88,7 @@ fn every_parameter_is_listed_and_is_taken_as_info_prints_it() {
             format!("{}={}", words.next().unwrap(), words.next().unwrap_or_default())
         })
         .collect();
-    assert!(parameters.len() > 20, "{described}");
+    assert!(parameters.len() > 20 && parameters.contains(&format!("fault={fault}")), "{described}");
     let words = ["device", "create", "copy"].map(str::to_owned).into_iter().chain(parameters);
     lab.run(words).ended(0, "");
     let copy = lab.run(["device", "info", "copy"]).ended(0, "").printed();

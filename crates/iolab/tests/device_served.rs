@@ -48,20 +48,22 @@ fn counter(text: &str, name: &str) -> u64 {
 fn several_processes_drive_one_served_device() {
     let lab = Lab::new();
     let name = name("shared");
-    lab.run(["device", "create", &name, "--model", "ideal", "--size", "64M"]).ended(0, "");
+    let data = lab.path("shared.data");
+    let media = format!("file:{}", data.display());
+    lab.run(["device", "create", &name, "--model", "ideal", "--size", "64M", "--media", &media]).ended(0, "");
     let served = Served::start(&lab, &name, &["--dispatchers", "2"]);
     lab.run(["device", "serve", &name]).ended(3, "is being served already");
     lab.run(["device", "destroy", &name]).ended(3, "is being served");
     let list = lab.run(["device", "list"]).ended(0, "").printed();
     assert!(list.contains(" served ") && !list.contains("not served"), "{list}");
 
-    // Each process writes a half; a third one finds both.
+    // Two processes write at the same time.
     let job = |offset: &str, more: &str| {
         format!(
             "[job]\nioengine=nvme\nfilename=trtype=VIRT traddr={name}\nbs=4k\niodepth=8\noffset={offset}\nsize=16M\n{more}"
         )
     };
-    lab.file("low.fio", job("0", "rw=randwrite\nverify=crc32c\ndo_verify=0\n"));
+    lab.file("low.fio", job("0", "rw=randwrite\nbuffer_pattern=0x3c\n"));
     lab.file("high.fio", job("16M", "rw=write\nbuffer_pattern=0x5a\n"));
     let low = lab.start(["run", "low.fio", "--output-format=json"]);
     let high = lab.start(["run", "high.fio", "--output-format=json"]);
@@ -69,8 +71,9 @@ fn several_processes_drive_one_served_device() {
         let done = done.ended(0, "");
         assert_eq!(done.json()["jobs"][0]["write"]["total_ios"].as_u64(), Some(4096));
     }
-    lab.file("check.fio", job("0", "rw=randread\nnorandommap=0\n"));
-    lab.run(["run", "check.fio"]).ended(0, "");
+    lab.file("read.fio", job("16M", "rw=randread\n"));
+    let read = lab.run(["run", "read.fio", "--output-format=json"]).ended(0, "").json();
+    assert_eq!(read["jobs"][0]["read"]["io_bytes"].as_u64(), Some(16 << 20), "{read}");
 
     let stats = lab.run(["device", "stats", &name]).ended(0, "").printed();
     assert_eq!(counter(&stats, "write commands"), 8192, "{stats}");
@@ -81,6 +84,9 @@ fn several_processes_drive_one_served_device() {
 
     let ended = served.end();
     assert_eq!(counter(&ended, "write commands"), 8192, "{ended}");
+    let bytes = std::fs::read(&data).unwrap();
+    let is = |range: std::ops::Range<usize>, byte: u8| bytes[range].iter().all(|found| *found == byte);
+    assert!(is(0..16 << 20, 0x3c) && is(16 << 20..32 << 20, 0x5a) && is(32 << 20..64 << 20, 0));
     lab.run(["run", "high.fio"]).ended(2, "device serve");
     lab.run(["device", "stats", &name]).ended(2, "is not served");
     lab.run(["device", "destroy", &name]).ended(0, "");
@@ -103,7 +109,7 @@ fn a_served_device_tells_about_itself() {
     // Two writes and two reads: what was there, the greeting, and back.
     assert_eq!((counter(&smart, "write commands"), counter(&smart, "read commands")), (2, 2), "{smart}");
     assert!(smart.contains("media errors         0\n"), "{smart}");
-    lab.run(["nvme", "hello", &format!("trtype=VIRT traddr={name} ns=2")]).ended(1, "namespace");
+    lab.run(["nvme", "hello", &format!("trtype=VIRT traddr={name} ns=2")]).ended(2, "its namespaces are 1");
     served.end();
     lab.run(["nvme", "identify", &name]).ended(1, &format!("iolab device serve {name}"));
 }

@@ -82,7 +82,7 @@ fn what_makes_no_sense_is_refused() {
         ("-q 1 -o 4k -w read -t 1 -c xyz", "no core mask"),
         ("-q 0 -o 4k -w read -t 1", "0"),
         ("-q 1 -o 1000 -w read -d 1", "512"),
-        ("-o 4k -w read -t 1", "-q"),
+        ("-o 4k -w read -t 1", "--io-depth"),
         ("-q 1 -o 4k -w read -t 1 -M 101", "101"),
     ] {
         perf(&lab, words).ended(2, said);

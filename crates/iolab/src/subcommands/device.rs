@@ -109,6 +109,9 @@ fn info(name: &str) -> Result<u8, Failure> {
     for (key, value, unit) in config.described() {
         let _ = writeln!(text, "{}", format!("  {key:<28} {value} {unit}").trim_end());
     }
+    for (_, fault) in entry.parameters.iter().filter(|(key, _)| key == "fault") {
+        let _ = writeln!(text, "  {:<28} {fault}", "fault");
+    }
     output::print(&text)?;
     Ok(0)
 }
