@@ -92,10 +92,9 @@ impl DeviceError {
     /// The errno that comes closest, where there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            DeviceError::Name(_)
-            | DeviceError::Address(_)
-            | DeviceError::Config(_)
-            | DeviceError::Namespace { .. } => Some(libc::EINVAL),
+            DeviceError::Name(_) | DeviceError::Address(_) | DeviceError::Config(_) | DeviceError::Namespace { .. } => {
+                Some(libc::EINVAL)
+            }
             DeviceError::Driver(error) => Some(errno::of_error(error)),
             DeviceError::Link { .. } => Some(libc::ENODEV),
             DeviceError::Vfio(_) | DeviceError::Embedded(_) => None,

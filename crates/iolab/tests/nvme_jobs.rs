@@ -64,9 +64,7 @@ fn jobs_on_one_embedded_device_see_the_same_data() {
 fn faults_of_the_device_are_errors_of_the_job() {
     let lab = Lab::new();
     let job = |fault: &str, more: &str| {
-        format!(
-            "[a]\nioengine=nvme\nfilename=trtype=VIRT model=ideal size=1M fault={fault}\nrw=read\nbs=4k\n{more}"
-        )
+        format!("[a]\nioengine=nvme\nfilename=trtype=VIRT model=ideal size=1M fault={fault}\nrw=read\nbs=4k\n{more}")
     };
     // Blocks 128 to 135 are the operation at 64 KiB.
     let report = lab.job(&job("media-error\\:lba=128+8", "")).ended(1, "read offset=65536").json();
