@@ -160,7 +160,7 @@ fn zones_are_reported_appended_to_and_managed() {
     assert_eq!((layout.zone_blocks, layout.max_open, layout.max_active), (256, Some(2), Some(3)));
     let mut queue = drive.queue(4);
     let (data, back, report) = (drive.buffer(16384), drive.buffer(16384), drive.buffer(64 * 9));
-    let mut states = |queue: &mut QueuePair, which: ReportedZones| {
+    let states = |queue: &mut QueuePair, which: ReportedZones| {
         let submit = queue.report_zones(3, &namespace, 0, which, report.slice);
         done(queue, submit);
         let zones = ZoneReport::parse(&report.contents()).expect("a report").zones;
@@ -240,6 +240,9 @@ fn step() -> impl proptest::strategy::Strategy<Value = Step> {
 const SLOTS: u16 = 6;
 const SLOT_BYTES: usize = 40 * 512 + 512;
 
+/// A command in flight: its first block, the one after its last, and what a read must return.
+type Busy = (u64, u64, Option<Vec<u8>>);
+
 /// Runs the steps with up to [`SLOTS`] in flight over two queue pairs. A step waits for those in flight that touch the
 /// same blocks, so that the model knows what a read returns.
 fn run(steps: &[Step]) {
@@ -248,7 +251,7 @@ fn run(steps: &[Step]) {
     let mut queues = [drive.queue(SLOTS), drive.queue(SLOTS)];
     let buffers: Vec<Buffer> = (0..2 * SLOTS).map(|_| drive.buffer(SLOT_BYTES)).collect();
     let mut model = vec![0u8; 1 << 20];
-    let mut busy: Vec<Option<(u64, u64, Option<Vec<u8>>)>> = vec![None; buffers.len()];
+    let mut busy: Vec<Option<Busy>> = vec![None; buffers.len()];
     for (number, step) in steps.iter().enumerate() {
         let (lba, blocks) = match step {
             Step::Write { lba, blocks } | Step::Read { lba, blocks } => (*lba, u64::from(*blocks)),
@@ -259,9 +262,8 @@ fn run(steps: &[Step]) {
                 continue;
             }
         };
-        let meets = |other: &Option<(u64, u64, Option<Vec<u8>>)>| {
-            other.as_ref().is_some_and(|(start, end, _)| *start < lba + blocks && lba < *end)
-        };
+        let meets =
+            |other: &Option<Busy>| other.as_ref().is_some_and(|(start, end, _)| *start < lba + blocks && lba < *end);
         while busy.iter().any(meets) || busy.iter().all(Option::is_some) {
             settle(&mut queues, &buffers, &mut busy);
         }
@@ -301,7 +303,7 @@ fn run(steps: &[Step]) {
     }
 }
 
-fn settle(queues: &mut [QueuePair; 2], buffers: &[Buffer], busy: &mut [Option<(u64, u64, Option<Vec<u8>>)>]) {
+fn settle(queues: &mut [QueuePair; 2], buffers: &[Buffer], busy: &mut [Option<Busy>]) {
     for (number, queue) in queues.iter_mut().enumerate() {
         queue.flush();
         queue.wait(50_000).unwrap();

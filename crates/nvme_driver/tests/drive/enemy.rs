@@ -4,6 +4,7 @@
 //! The driver may give it up. It must not panic, hang, lose a command or hand one back twice: [`survive`] checks that.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,12 +27,12 @@ const ROUNDS: usize = 60;
 /// The byte string, read from the front; zeroes after its end.
 #[derive(Debug)]
 struct Choices {
-    bytes: std::vec::IntoIter<u8>,
+    bytes: VecDeque<u8>,
 }
 
 impl Choices {
     fn byte(&mut self) -> u8 {
-        self.bytes.next().unwrap_or(0)
+        self.bytes.pop_front().unwrap_or(0)
     }
 
     fn word(&mut self) -> u64 {
@@ -172,7 +173,7 @@ pub fn survive(input: &[u8]) -> Tale {
     let mut inner = Embedded::new(&subsystem, clock.clone()).expect("a device can be made");
     let data = inner.allocate(1 << 14).expect("memory");
     let data = DmaSlice::new(data.address, 1 << 14);
-    let mut choices = Choices { bytes: input.to_vec().into_iter() };
+    let mut choices = Choices { bytes: input.iter().copied().collect() };
     let awake = Arc::new(AtomicBool::new(choices.byte() & 1 == 1));
     let device = Enemy { inner, given: Mutex::default(), choices: RefCell::new(choices), awake: Arc::clone(&awake) };
     let Ok(mut fight) = open(device, clock.clone(), data) else { return Tale { unopened: true, ..Tale::default() } };

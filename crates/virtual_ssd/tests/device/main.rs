@@ -8,4 +8,5 @@ mod life;
 mod memory;
 mod signals;
 mod timing;
+mod workers;
 mod zoned;
