@@ -5,7 +5,7 @@
 //!                                            └─▶ parked until its time ──────▶      per batch
 //! ```
 //!
-//! With workers, the copying of data is theirs (`worker.rs`).
+//! With copiers, the copying of data is theirs (`copier.rs`).
 //!
 //! A submission queue belongs to the dispatcher of its completion queue, so that a queue pair has one owner and needs no
 //! lock. New queues and other rare orders come through a mailbox.
@@ -30,6 +30,7 @@ use iolab_nvme_spec::SubmissionEntry;
 use iolab_pci_device::HostMemory;
 
 use crate::controller::{ControllerShared, Notice};
+use crate::copier::Port;
 use crate::fault::{FaultKind, Seam, Subject};
 use crate::io::{Execution, Step, Workbench};
 use crate::mailbox::Mailbox;
@@ -37,7 +38,6 @@ use crate::namespace::Namespace;
 use crate::queue::{CompletionQueue, SubmissionQueue};
 use crate::registers::Registers;
 use crate::subsystem::Subsystem;
-use crate::worker::Port;
 
 pub(crate) use coalescing::Coalescing;
 pub(crate) use obey::Order;

@@ -183,7 +183,7 @@ impl Machine {
     fn check(&self) {
         let mut guarded = vec![0; (PAGES - FORBIDDEN) * PAGE];
         self.memory.read(FORBIDDEN * PAGE, &mut guarded);
-        assert!(guarded.iter().all(|byte| *byte == GUARD), "the device wrote to memory that it may only read");
+        assert!(guarded == [GUARD; (PAGES - FORBIDDEN) * PAGE], "the device wrote to memory that it may only read");
     }
 }
 

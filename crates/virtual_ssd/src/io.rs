@@ -20,6 +20,7 @@ use iolab_nvme_spec::{ALL_NAMESPACES, IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::HostMemory;
 use iolab_ssd_timing::{Kind, Request, Verdict};
 
+use crate::copier::Copy;
 use crate::fault::{FaultKind, Seam, Subject};
 use crate::health::Counters;
 use crate::media::CopyError;
@@ -27,7 +28,6 @@ use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
 use crate::subsystem::Subsystem;
 use crate::transfer::{Direction, Piece, resolve, unreachable_data};
-use crate::worker::Copy;
 
 /// What one dispatcher keeps from command to command, so that nothing is allocated for them.
 #[derive(Debug)]
@@ -239,7 +239,7 @@ impl<M: HostMemory> Execution<'_, M> {
         }
     }
 
-    /// Copies the data of a range, or leaves that to a worker.
+    /// Copies the data of a range, or leaves that to a copier.
     #[inline]
     fn copy(&mut self, direction: Direction, offset: u64, lba: u64) -> Result<(), Refusal> {
         let bench = &mut *self.bench;

@@ -22,6 +22,7 @@
 mod admin;
 mod config;
 mod controller;
+mod copier;
 mod dispatcher;
 mod embedded;
 mod fault;
@@ -40,11 +41,11 @@ mod subsystem;
 mod threaded;
 mod timing;
 mod transfer;
-mod worker;
 mod zones;
 
 pub use config::{Config, ConfigError, KEYS, Key, Parameter, parameters};
 pub use controller::{Controller, ControllerError, Wiring};
+pub use copier::Copier;
 pub use dispatcher::Dispatcher;
 pub use embedded::{Embedded, EmbeddedError};
 pub use fault::{Fault, FaultError, FaultKind, Operation, Stripe};
@@ -54,5 +55,4 @@ pub use registers::{REGISTER_BYTES, Registers};
 pub use statistics::DriveStatistics;
 pub use subsystem::Subsystem;
 pub use threaded::{Threaded, Threads};
-pub use worker::Worker;
 pub use zones::ZoneLayout;

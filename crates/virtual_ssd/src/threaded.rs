@@ -1,9 +1,9 @@
 //! A virtual SSD as a PCI device of this process, with threads of its own: one for the controller, one for each
-//! dispatcher, and workers if wanted.
+//! dispatcher, and copiers if wanted.
 //!
 //! ```text
 //! driver threads ─ doorbells ─▶ dispatcher threads (I/O queues)
-//!                                  └─ data ─▶ worker threads
+//!                                  └─ data ─▶ copier threads
 //!                ─ registers ─▶ controller thread (CC, admin queue)
 //! ```
 //!
@@ -34,8 +34,8 @@ const PATIENCE: (u32, u32) = (20_000, 20);
 pub struct Threads {
     /// Dispatchers: one or more.
     pub dispatchers: usize,
-    /// Workers of each dispatcher that copy data; without them it copies itself.
-    pub workers: usize,
+    /// Copiers of each dispatcher that copy data; without them it copies itself.
+    pub copiers: usize,
 }
 
 /// A device with threads.
@@ -60,15 +60,15 @@ impl Threaded {
         let (mut controller, dispatchers) = Controller::with_dispatchers(subsystem, wiring, threads.dispatchers)?;
         let registers = controller.registers().clone();
         let queue_pairs = subsystem.config.queue_pairs;
-        let wanted = 2 + threads.dispatchers * (1 + threads.workers);
+        let wanted = 2 + threads.dispatchers * (1 + threads.copiers);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let patience = if wanted <= processors { PATIENCE.0 } else { PATIENCE.1 };
         let stop = Arc::default();
         let mut device = Threaded { registers, table, interrupts, queue_pairs, stop, patience, threads: Vec::new() };
         device.spawn(clock, "nvme-control", move |now_ns| controller.poll(now_ns))?;
         for mut dispatcher in dispatchers {
-            for mut worker in dispatcher.add_workers(threads.workers) {
-                device.spawn(clock, "nvme-copies", move |_| worker.poll())?;
+            for mut copier in dispatcher.add_copiers(threads.copiers) {
+                device.spawn(clock, "nvme-copies", move |_| copier.poll())?;
             }
             device.spawn(clock, "nvme-queues", move |now_ns| dispatcher.poll(now_ns))?;
         }

@@ -121,13 +121,13 @@ fn two_threads_of_the_driver(config: &str, threads: Threads) {
 
 #[test]
 fn dispatchers_in_threads_of_their_own() {
-    two_threads_of_the_driver("size=64M", Threads { dispatchers: 2, workers: 0 });
+    two_threads_of_the_driver("size=64M", Threads { dispatchers: 2, copiers: 0 });
 }
 
 #[test]
-fn workers_copy_for_dispatchers() {
-    two_threads_of_the_driver("size=64M", Threads { dispatchers: 2, workers: 2 });
-    two_threads_of_the_driver("size=64M fault=slow:extra=20us,lba=0+4000", Threads { dispatchers: 1, workers: 1 });
+fn copiers_copy_for_dispatchers() {
+    two_threads_of_the_driver("size=64M", Threads { dispatchers: 2, copiers: 2 });
+    two_threads_of_the_driver("size=64M fault=slow:extra=20us,lba=0+4000", Threads { dispatchers: 1, copiers: 1 });
 }
 
 #[test]

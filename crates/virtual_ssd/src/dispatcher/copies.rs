@@ -1,4 +1,4 @@
-//! Commands whose data a worker copies: handing over, taking back, waiting for all.
+//! Commands whose data a copier copies: handing over, taking back, waiting for all.
 //!
 //! Guarantees: a command is answered when its copy is done and its time has come, whichever is later.
 
@@ -9,26 +9,26 @@ use iolab_pci_device::HostMemory;
 
 use super::Dispatcher;
 use super::parked::Parked;
+use crate::copier::{Copier, Copy, Done, connect};
 use crate::media::CopyError;
 use crate::refusal::Refusal;
 use crate::transfer::unreachable_data;
-use crate::worker::{Copy, Done, Worker, connect};
 
 impl<M: HostMemory + Clone> Dispatcher<M> {
-    /// Lets `count` workers copy data from now on; each is to be polled by a thread.
-    pub fn add_workers(&mut self, count: usize) -> Vec<Worker<M>> {
+    /// Lets `count` copiers copy data from now on; each is to be polled by a thread.
+    pub fn add_copiers(&mut self, count: usize) -> Vec<Copier<M>> {
         let subsystem = Arc::clone(&self.subsystem);
         let memory = self.bench.memory.clone();
         let pairs = (0..count).map(|_| connect(&subsystem, memory.clone()));
-        let (ports, workers): (Vec<_>, Vec<_>) = pairs.unzip();
+        let (ports, copiers): (Vec<_>, Vec<_>) = pairs.unzip();
         self.ports.extend(ports);
         self.bench.defers_copies = !self.ports.is_empty() && !subsystem.media.is_null();
-        workers
+        copiers
     }
 }
 
 impl<M: HostMemory> Dispatcher<M> {
-    /// Parks a command until its time, and lets a worker copy meanwhile. Without room there the copy is done here.
+    /// Parks a command until its time, and lets a copier copy meanwhile. Without room there the copy is done here.
     pub(super) fn hand_over(&mut self, at_ns: u64, mut parked: Parked, copy: Copy) {
         if let Some(completions) = self.completions_of(parked.queue as usize) {
             completions.reserve();
@@ -58,7 +58,7 @@ impl<M: HostMemory> Dispatcher<M> {
         parked.answer = self.shared.log_failure(queue, &SubmissionEntry::new(0, parked.cid), refusal);
     }
 
-    /// Takes back what workers have copied.
+    /// Takes back what copiers have copied.
     pub(super) fn take_copies(&mut self, now_ns: u64) -> bool {
         let mut worked = false;
         for port in 0..self.ports.len() {
@@ -70,7 +70,7 @@ impl<M: HostMemory> Dispatcher<M> {
         worked
     }
 
-    /// Waits until no worker copies for this dispatcher any more.
+    /// Waits until no copier copies for this dispatcher any more.
     pub(super) fn finish_copies(&mut self, now_ns: u64) {
         for port in 0..self.ports.len() {
             while let Some(done) = self.ports[port].wait() {

@@ -37,7 +37,7 @@ pub(super) struct Parked {
     pub(super) cid: u16,
     pub(super) answer: Answer,
     pub(super) fault: Option<FaultKind>,
-    /// A worker has its data.
+    /// A copier has its data.
     pub(super) is_copying: bool,
     /// Its time came while it was being copied.
     pub(super) is_due: bool,

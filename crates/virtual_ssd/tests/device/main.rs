@@ -1,6 +1,7 @@
 //! The device against a host by hand.
 
 mod admin;
+mod copiers;
 mod faults;
 mod host;
 mod io;
@@ -8,5 +9,4 @@ mod life;
 mod memory;
 mod signals;
 mod timing;
-mod workers;
 mod zoned;

@@ -1,16 +1,16 @@
-//! Workers: threads that copy the data of a dispatcher's commands.
+//! Copiers: threads that copy the data of a dispatcher's commands.
 //!
 //! ```text
-//! dispatcher ─ job (where on the media, pieces of host memory) ─▶ worker
+//! dispatcher ─ job (where on the media, pieces of host memory) ─▶ copier
 //!            ◀─ done, with the vector of pieces to use again ────
 //! ```
 //!
-//! Two bounded rings connect each pair of them, with one sender and one receiver each. A worker never touches a queue:
+//! Two bounded rings connect each pair of them, with one sender and one receiver each. A copier never touches a queue:
 //! the completion is posted by the dispatcher, when the copy is done and the command's time has come. That keeps every
-//! ring with one owner and no lock. When a worker has too much to do, the dispatcher copies by itself.
+//! ring with one owner and no lock. When a copier has too much to do, the dispatcher copies by itself.
 //!
 //! Guarantees: no job is lost; a dispatcher that lets go of its queues waits for its copies first, so that nothing is
-//! copied after a reset has been reported. Deliberately not here: which worker gets a job.
+//! copied after a reset has been reported. Deliberately not here: which copier gets a job.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -21,7 +21,7 @@ use crate::media::{CopyError, Media};
 use crate::subsystem::Subsystem;
 use crate::transfer::{Direction, Piece};
 
-/// Jobs that one worker has at a time.
+/// Jobs that one copier has at a time.
 const MOST_JOBS: usize = 256;
 
 /// Data to copy once the time of the command is known.
@@ -73,19 +73,19 @@ pub(crate) struct Port {
 
 /// A thread's end: poll it.
 #[derive(Debug)]
-pub struct Worker<M> {
+pub struct Copier<M> {
     subsystem: Arc<Subsystem>,
     memory: M,
     jobs: Receiver<Job>,
     done: SyncSender<Done>,
 }
 
-/// A worker and the port to it.
-pub(crate) fn connect<M>(subsystem: &Arc<Subsystem>, memory: M) -> (Port, Worker<M>) {
+/// A copier and the port to it.
+pub(crate) fn connect<M>(subsystem: &Arc<Subsystem>, memory: M) -> (Port, Copier<M>) {
     let (jobs, todo) = sync_channel(MOST_JOBS);
     let (done, results) = sync_channel(MOST_JOBS);
     let port = Port { jobs, done: results, outstanding: 0, spare: Vec::new() };
-    (port, Worker { subsystem: Arc::clone(subsystem), memory, jobs: todo, done })
+    (port, Copier { subsystem: Arc::clone(subsystem), memory, jobs: todo, done })
 }
 
 impl Port {
@@ -113,7 +113,7 @@ impl Port {
         Some(self.over(done))
     }
 
-    /// Waits for a job; `None` when there is none, or the worker has ended.
+    /// Waits for a job; `None` when there is none, or the copier has ended.
     pub(crate) fn wait(&mut self) -> Option<Done> {
         if self.outstanding == 0 {
             return None;
@@ -129,7 +129,7 @@ impl Port {
     }
 }
 
-impl<M: HostMemory> Worker<M> {
+impl<M: HostMemory> Copier<M> {
     /// Does the jobs that wait; whether there were any.
     pub fn poll(&mut self) -> bool {
         let mut worked = false;

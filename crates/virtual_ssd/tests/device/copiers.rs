@@ -1,4 +1,4 @@
-//! Dispatchers and workers polled by hand, so that the order of their steps is the test's.
+//! Dispatchers and copiers polled by hand, so that the order of their steps is the test's.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,7 @@ use iolab_memory::SharedBytes;
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{CompletionEntry, IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::{DmaTable, InterruptTable};
-use iolab_virtual_ssd::{Config, Controller, Dispatcher, REGISTER_BYTES, Registers, Subsystem, Wiring, Worker};
+use iolab_virtual_ssd::{Config, Controller, Copier, Dispatcher, REGISTER_BYTES, Registers, Subsystem, Wiring};
 
 use crate::host::transfer;
 
@@ -16,12 +16,12 @@ const DATA: usize = 0x8000;
 struct Rig {
     controller: Controller<DmaTable>,
     dispatchers: Vec<Dispatcher<DmaTable>>,
-    workers: Vec<Worker<DmaTable>>,
+    copiers: Vec<Copier<DmaTable>>,
     registers: Registers,
     ram: SharedBytes,
 }
 
-/// Two queue pairs, on one dispatcher each; the first has a worker.
+/// Two queue pairs, on one dispatcher each; the first has a copier.
 fn rig() -> Rig {
     let ram = SharedBytes::anonymous(0x10000).unwrap();
     let mut table = DmaTable::new();
@@ -31,9 +31,9 @@ fn rig() -> Rig {
     let wiring = Wiring { registers, interrupts: InterruptTable::with_vectors(1), memory: table };
     let (controller, mut dispatchers) = Controller::with_dispatchers(&subsystem, wiring, 2).unwrap();
     // Queue 2 belongs to dispatcher 0, queue 1 to dispatcher 1.
-    let workers = dispatchers[1].add_workers(1);
+    let copiers = dispatchers[1].add_copiers(1);
     let registers = controller.registers().clone();
-    let mut rig = Rig { controller, dispatchers, workers, registers, ram };
+    let mut rig = Rig { controller, dispatchers, copiers, registers, ram };
     rig.registers.write(Register::AQA.0, 0x000f_000f);
     rig.registers.write(Register::ASQ.0, BASE as u32);
     rig.registers.write(Register::ACQ.0, BASE as u32 + 0x1000);
@@ -54,15 +54,15 @@ fn rig() -> Rig {
 }
 
 impl Rig {
-    fn poll(&mut self, with_workers: bool) {
+    fn poll(&mut self, with_copiers: bool) {
         for _ in 0..3 {
             self.controller.poll(1);
             self.dispatchers.iter_mut().for_each(|dispatcher| {
                 dispatcher.poll(1);
             });
-            if with_workers {
-                self.workers.iter_mut().for_each(|worker| {
-                    worker.poll();
+            if with_copiers {
+                self.copiers.iter_mut().for_each(|copier| {
+                    copier.poll();
                 });
             }
         }
@@ -87,7 +87,7 @@ fn a_command_waits_for_its_copy_and_other_queues_do_not() {
     rig.put(1, 0, transfer(IoOpcode::WRITE, 5, 1).with_prps(data, 0).with_cid(1));
     rig.put(2, 0, transfer(IoOpcode::READ, 5, 1).with_prps(data + 4096, 0).with_cid(2));
     rig.poll(false);
-    assert_eq!(rig.completion(1, 0), None, "the worker has not run");
+    assert_eq!(rig.completion(1, 0), None, "the copier has not run");
     assert_eq!(rig.completion(2, 0).map(|entry| entry.cid()), Some(2));
     rig.poll(true);
     assert_eq!(rig.completion(1, 0).map(|entry| entry.status()), Some(Status::SUCCESS));
@@ -109,10 +109,10 @@ fn a_reset_waits_for_copies() {
     let mut rig = rig();
     rig.put(1, 0, transfer(IoOpcode::WRITE, 0, 1).with_prps(BASE + DATA as u64, 0));
     rig.poll(false);
-    let mut worker = rig.workers.remove(0);
+    let mut copier = rig.copiers.remove(0);
     rig.registers.write(Register::CC.0, 0);
     let copying = std::thread::spawn(move || {
-        while !worker.poll() {
+        while !copier.poll() {
             std::thread::yield_now();
         }
     });
