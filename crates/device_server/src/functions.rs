@@ -42,8 +42,8 @@ impl Functions for Drive {
         let tie = Arc::new(Tie::default());
         let ended = |_| "the device is being shut down".to_owned();
         for (place, mut dispatcher) in places.dispatchers.iter().zip(dispatchers) {
-            for (place, worker) in places.workers.iter().zip(dispatcher.add_workers(places.workers.len())) {
-                place.send(Newcomer::Worker(Arc::clone(&tie), Box::new(worker))).map_err(ended)?;
+            for (place, copier) in places.workers.iter().zip(dispatcher.add_copiers(places.workers.len())) {
+                place.send(Newcomer::Copier(Arc::clone(&tie), Box::new(copier))).map_err(ended)?;
             }
             place.send(Newcomer::Dispatcher(Arc::clone(&tie), Box::new(dispatcher))).map_err(ended)?;
         }

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
 use iolab_pci_device::DmaTable;
-use iolab_virtual_ssd::{Controller, Dispatcher, Worker};
+use iolab_virtual_ssd::{Controller, Copier, Dispatcher};
 use rustix::thread::CpuSet;
 
 use crate::idle::Idle;
@@ -32,7 +32,7 @@ pub(crate) struct Tie {
 pub(crate) enum Newcomer {
     Dispatcher(Arc<Tie>, Box<Dispatcher<DmaTable>>),
     Controller(Arc<Tie>, Box<Controller<DmaTable>>),
-    Worker(Arc<Tie>, Box<Worker<DmaTable>>),
+    Copier(Arc<Tie>, Box<Copier<DmaTable>>),
 }
 
 /// Where newcomers are sent.
@@ -121,12 +121,12 @@ struct Polling {
     clock: Clock,
     dispatchers: Vec<(Arc<Tie>, Box<Dispatcher<DmaTable>>)>,
     controllers: Vec<(Arc<Tie>, Box<Controller<DmaTable>>)>,
-    workers: Vec<(Arc<Tie>, Box<Worker<DmaTable>>)>,
+    copiers: Vec<(Arc<Tie>, Box<Copier<DmaTable>>)>,
 }
 
 impl Polling {
     fn new(newcomers: Receiver<Newcomer>, clock: Clock) -> Polling {
-        Polling { newcomers, clock, dispatchers: Vec::new(), controllers: Vec::new(), workers: Vec::new() }
+        Polling { newcomers, clock, dispatchers: Vec::new(), controllers: Vec::new(), copiers: Vec::new() }
     }
 
     fn run(&mut self, stop: &AtomicBool) {
@@ -138,8 +138,8 @@ impl Polling {
                 for (_, dispatcher) in &mut self.dispatchers {
                     worked |= dispatcher.poll(now_ns);
                 }
-                for (_, worker) in &mut self.workers {
-                    worked |= worker.poll();
+                for (_, copier) in &mut self.copiers {
+                    worked |= copier.poll();
                 }
                 let Some(rest) = idle.after(worked) else { continue };
                 std::thread::sleep(self.until_due(rest));
@@ -155,14 +155,14 @@ impl Polling {
             match self.newcomers.try_recv() {
                 Ok(Newcomer::Dispatcher(tie, dispatcher)) => self.dispatchers.push((tie, dispatcher)),
                 Ok(Newcomer::Controller(tie, controller)) => self.controllers.push((tie, controller)),
-                Ok(Newcomer::Worker(tie, worker)) => self.workers.push((tie, worker)),
+                Ok(Newcomer::Copier(tie, copier)) => self.copiers.push((tie, copier)),
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
             worked = true;
         }
         self.dispatchers.retain(|(tie, _)| !tie.gone.load(Ordering::Acquire));
         self.controllers.retain(|(tie, _)| !tie.gone.load(Ordering::Acquire));
-        self.workers.retain(|(tie, _)| !tie.gone.load(Ordering::Acquire));
+        self.copiers.retain(|(tie, _)| !tie.gone.load(Ordering::Acquire));
         let now_ns = self.clock.now_ns();
         for (tie, controller) in &mut self.controllers {
             let wanted = tie.resets_wanted.load(Ordering::Acquire);
