@@ -141,7 +141,7 @@ fn a_name_is_explained_before_a_run() {
     let cases = [
         ("disk", "no pair"),
         ("trtype=VIRT sise=1G", "did you mean `size`"),
-        ("trtype=VIRT size=1G ns=2", "ns=2 is none of them"),
+        ("trtype=VIRT size=1G ns=2", "its namespaces are 1"),
         ("trtype=VIRT traddr=nobody-made-this", "iolab device serve nobody-made-this"),
         ("trtype=PCIe traddr=0000.ff.1f.7", "0000:ff:1f.7"),
     ];

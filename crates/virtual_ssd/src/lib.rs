@@ -43,7 +43,7 @@ mod timing;
 mod transfer;
 mod zones;
 
-pub use config::{Config, ConfigError, KEYS, Key, Parameter, parameters};
+pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, parameters};
 pub use controller::{Controller, ControllerError, Wiring};
 pub use copier::Copier;
 pub use dispatcher::Dispatcher;

@@ -1,6 +1,7 @@
 //! The device against a host by hand.
 
 mod admin;
+mod age;
 mod copiers;
 mod faults;
 mod host;
