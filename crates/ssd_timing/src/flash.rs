@@ -56,6 +56,7 @@ impl Flash {
     }
 
     /// Reads `bytes` of one flash page for the host: through the channel and the link.
+    #[inline]
     pub(crate) fn read_to_host(&mut self, now_ns: u64, start_ns: u64, spot: Spot, bytes: u64) -> u64 {
         self.read(now_ns, start_ns, spot, bytes, true)
     }

@@ -89,6 +89,7 @@ impl Nand {
     }
 
     /// When a command given now completes. Time does not go back: an earlier `now_ns` counts as the latest so far.
+    #[inline]
     pub fn schedule(&mut self, now_ns: u64, request: &Request) -> Verdict {
         self.advance(now_ns);
         let pages = self.pages(request);

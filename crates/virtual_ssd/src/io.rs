@@ -239,9 +239,14 @@ impl<M: HostMemory> Execution<'_, M> {
         }
     }
 
-    /// Copies the data of a range, or leaves that to a copier.
-    #[inline]
+    /// Copies the data of a range, or leaves that to a copier. Media that keep nothing need neither.
+    #[inline(always)]
     fn copy(&mut self, direction: Direction, offset: u64, lba: u64) -> Result<(), Refusal> {
+        if self.subsystem.media.is_null() { Ok(()) } else { self.copy_data(direction, offset, lba) }
+    }
+
+    #[inline(never)]
+    fn copy_data(&mut self, direction: Direction, offset: u64, lba: u64) -> Result<(), Refusal> {
         let bench = &mut *self.bench;
         let copy = Copy { direction, offset, lba };
         if bench.defers_copies {

@@ -69,7 +69,7 @@ impl<M: HostMemory> Dispatcher<M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, queue: usize, cid: u16, answer: Answer, now_ns: u64, stale: bool) {
         let Some(submissions) = self.submissions[queue].as_ref() else { return };
         let Some(completions) = self.completions[submissions.completion_index].as_mut() else { return };
