@@ -22,17 +22,10 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 continue;
             };
             let head = *slot;
-            let mut bytes = head.bytes();
             pacer.completed(&head, now);
-            let mut count = 1;
-            while let [next, others @ ..] = rest
-                && let Some(slot) = returning.take_like(&head, *next)
-            {
-                rest = others;
-                count += 1;
-                bytes += slot.bytes();
-                pacer.completed(slot, now);
-            }
+            let (others, other_bytes) = returning.take_alike(&head, rest, |slot| _ = pacer.completed(slot, now));
+            rest = &rest[others..];
+            let (count, bytes) = (1 + others as u64, head.bytes() + other_bytes);
             let (begun_ns, submitted_ns) = (head.begun_ns, head.submitted_ns);
             let direction = head.direction();
             recorder.completed_run(&Run { direction, count, bytes, begun_ns, submitted_ns, reaped_ns: now });

@@ -171,8 +171,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if answer != Submission::Accepted {
             return Some(self.not_accepted(answer));
         }
-        debug_assert!(!slot.lanes, "slot {} handed over twice", slot.op.slot);
-        slot.lanes = true;
+        slot.give();
         slot.intended_ns = intended_ns;
         slot.begun_ns = *begun_ns;
         slot.submitted_ns = *begun_ns;

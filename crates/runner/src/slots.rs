@@ -12,7 +12,8 @@ use iolab_plan::Direction;
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub(crate) op: Op,
-    pub(crate) lanes: bool,
+    /// Whose it is, where assertions look at that; the free stack knows it otherwise.
+    lanes: bool,
     /// Of paced operations; that of others is when they were begun.
     pub(crate) intended_ns: u64,
     pub(crate) begun_ns: u64,
@@ -20,6 +21,29 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
+    /// A slot of the loop's.
+    pub(crate) fn new(op: Op) -> Slot {
+        Slot { op, lanes: false, intended_ns: 0, begun_ns: 0, submitted_ns: 0 }
+    }
+
+    /// The lane accepted its operation.
+    #[inline(always)]
+    pub(crate) fn give(&mut self) {
+        if cfg!(debug_assertions) {
+            assert!(!self.lanes, "slot {} handed over twice", self.op.slot);
+            self.lanes = true;
+        }
+    }
+
+    /// Its operation has been reaped.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) {
+        if cfg!(debug_assertions) {
+            assert!(self.lanes, "slot {} came back twice", self.op.slot);
+            self.lanes = false;
+        }
+    }
+
     /// Whether this result means that all was done: the length moved, or the range trimmed. Never of flushes,
     /// which leave the short way.
     #[inline(always)]
@@ -79,9 +103,8 @@ impl Slots {
     pub(crate) fn new(depth: usize) -> Slots {
         let kind = OpKind::Read;
         let op = Op { offset: 0, length: 0, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 };
-        let slot = Slot { op, lanes: false, intended_ns: 0, begun_ns: 0, submitted_ns: 0 };
         Slots {
-            slots: vec![slot; depth].into_boxed_slice(),
+            slots: vec![Slot::new(op); depth].into_boxed_slice(),
             stack: (0..depth as u16).rev().collect(),
             free_count: depth,
         }
@@ -128,8 +151,7 @@ impl Slots {
                 self.free_count -= accepted;
                 return (accepted, answer);
             }
-            debug_assert!(!slot.lanes, "slot {number} handed over twice");
-            slot.lanes = true;
+            slot.give();
             slot.begun_ns = begun_ns;
             slot.submitted_ns = begun_ns;
             accepted += 1;
@@ -150,7 +172,9 @@ impl Slots {
     /// The operations that the lane holds.
     #[cold]
     pub(crate) fn held(&self) -> impl Iterator<Item = &Op> {
-        self.slots.iter().filter(|slot| slot.lanes).map(|slot| &slot.op)
+        let free = &self.stack[..self.free_count];
+        let numbered = self.slots.iter().enumerate();
+        numbered.filter(|(number, _)| !free.contains(&(*number as u16))).map(|(_, slot)| &slot.op)
     }
 
     /// The slot handed over last. There must be one.
@@ -189,9 +213,7 @@ impl Slots {
     /// The slot is the loop's again.
     #[cold]
     pub(crate) fn take_back(&mut self, slot: u32) {
-        let entry = &mut self.slots[slot as usize];
-        debug_assert!(entry.lanes, "slot {slot} came back twice");
-        entry.lanes = false;
+        self.slots[slot as usize].take();
         self.stack[self.free_count] = slot as u16;
         self.free_count += 1;
     }
@@ -215,23 +237,40 @@ impl Returning<'_> {
         if slot.is_plain(completion.result) { Some(self.take(completion.slot)) } else { None }
     }
 
-    /// Takes back the slot of a plain success whose kind and stamps are those of `other`, which was one.
+    /// Takes back slots of plain successes whose kind and stamps are those of `head`, which was one, until one is
+    /// different. Returns how many it took, and their bytes.
     #[inline(always)]
-    pub(crate) fn take_like(&mut self, other: &Slot, completion: Completion) -> Option<&Slot> {
-        let slot = &self.slots[completion.slot as usize];
-        let moved = if other.op.kind == OpKind::Trim { 0 } else { slot.op.length };
-        let alike = slot.op.kind == other.op.kind
-            && slot.begun_ns == other.begun_ns
-            && slot.submitted_ns == other.submitted_ns
-            && completion.result as u32 == moved;
-        if alike { Some(self.take(completion.slot)) } else { None }
+    pub(crate) fn take_alike(
+        &mut self,
+        head: &Slot,
+        completions: &[Completion],
+        mut each: impl FnMut(&Slot),
+    ) -> (usize, u64) {
+        let moving = if head.op.kind == OpKind::Trim { 0 } else { u32::MAX };
+        let (mut count, mut bytes) = (0, 0);
+        for (completion, free) in completions.iter().zip(&mut self.stack[self.free..]) {
+            let slot = &mut self.slots[completion.slot as usize];
+            let alike = slot.op.kind == head.op.kind
+                && slot.begun_ns == head.begun_ns
+                && slot.submitted_ns == head.submitted_ns
+                && completion.result as u32 == slot.op.length & moving;
+            if !alike {
+                break;
+            }
+            slot.take();
+            *free = completion.slot as u16;
+            bytes += slot.bytes();
+            count += 1;
+            each(slot);
+        }
+        self.free += count;
+        (count, bytes)
     }
 
     #[inline(always)]
     fn take(&mut self, number: u32) -> &Slot {
         let slot = &mut self.slots[number as usize];
-        debug_assert!(slot.lanes, "slot {number} came back twice");
-        slot.lanes = false;
+        slot.take();
         self.stack[self.free] = number as u16;
         self.free += 1;
         slot
