@@ -33,7 +33,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Everything but plain success: flushes, short transfers, errors.
     #[cold]
     fn unusual(&mut self, completion: Completion, now: u64) {
-        let slot = *self.slots.get(completion.slot);
+        let slot = self.slots.stamped(completion.slot);
         let sync = slot.op.kind.is_sync();
         let short = completion.result > 0 && !sync && (completion.result as u32) < slot.op.length;
         if short && self.resubmit_rest(completion) {

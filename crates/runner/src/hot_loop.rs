@@ -174,7 +174,6 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         slot.give();
         slot.intended_ns = intended_ns;
         slot.begun_ns = *begun_ns;
-        slot.submitted_ns = *begun_ns;
         pacer.released(&slot.op, intended_ns, *begun_ns);
         slots.hand_over();
         batch.skip(1);
@@ -189,7 +188,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let answer = self.lane.flush();
         if R::STAMPS && !L::SYNCHRONOUS {
             now = self.clock.now_ns();
-            self.slots.stamp_submitted(self.unflushed, now);
+            self.slots.stamp_submitted(now);
             if P::PACED {
                 self.pacer.handed_over(now.saturating_sub(self.slots.latest().begun_ns));
             }
@@ -210,7 +209,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.lane.reap(wait, &mut self.done)
         } else {
             if R::STAMPS && self.unflushed > 1 {
-                self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
+                self.slots.stamp_submitted(self.clock.now_ns());
             }
             self.count_burst();
             self.lane.flush_and_reap(wait, &mut self.done)
@@ -250,6 +249,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[inline(always)]
     fn count_burst(&mut self) {
         self.recorder.tally().flushed(self.unflushed, self.in_flight);
+        if R::STAMPS {
+            self.slots.end_burst();
+        }
         self.unflushed = 0;
     }
 

@@ -93,7 +93,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let tally = recorder.tally();
         tally.took_turns(turns as u64, (turns - usize::from(left_over)) as u64);
         if left_over {
-            self.slots.hand_over();
+            self.slots.hand_over_only();
             self.in_flight = 1;
         }
     }

@@ -3,9 +3,13 @@
 //! A slot is the loop's (on the free stack) or the lane's (accepted, not yet reaped). Both hand-overs are
 //! asserted.
 
+use std::hint::black_box;
+
 use iolab_engine::{Completion, Op, OpKind, Submission};
 use iolab_measure::Sample;
 use iolab_plan::Direction;
+
+use crate::bursts::Bursts;
 
 /// One slot's operation and stamps, ns. A cache line each: the slot's number becomes its place by a shift.
 #[derive(Debug, Clone, Copy)]
@@ -13,17 +17,20 @@ use iolab_plan::Direction;
 pub(crate) struct Slot {
     pub(crate) op: Op,
     /// Whose it is, where assertions look at that; the free stack knows it otherwise.
-    lanes: bool,
+    pub(crate) lanes: bool,
+    /// The burst that it was handed over with.
+    pub(crate) burst: u32,
     /// Of paced operations; that of others is when they were begun.
     pub(crate) intended_ns: u64,
     pub(crate) begun_ns: u64,
+    /// Known when it is reaped: until then its burst has it.
     pub(crate) submitted_ns: u64,
 }
 
 impl Slot {
     /// A slot of the loop's.
     pub(crate) fn new(op: Op) -> Slot {
-        Slot { op, lanes: false, intended_ns: 0, begun_ns: 0, submitted_ns: 0 }
+        Slot { op, lanes: false, burst: 0, intended_ns: 0, begun_ns: 0, submitted_ns: 0 }
     }
 
     /// The lane accepted its operation.
@@ -97,6 +104,7 @@ pub(crate) struct Slots {
     /// A stack: the first `free_count` are free; those above were handed over most recently, latest lowest.
     stack: Box<[u16]>,
     free_count: usize,
+    bursts: Bursts,
 }
 
 impl Slots {
@@ -107,6 +115,7 @@ impl Slots {
             slots: vec![Slot::new(op); depth].into_boxed_slice(),
             stack: (0..depth as u16).rev().collect(),
             free_count: depth,
+            bursts: Bursts::new(depth),
         }
     }
 
@@ -118,13 +127,20 @@ impl Slots {
         // In memory, not through registers: the lane and the completion read it there.
         slot.op = *op;
         slot.op.slot = number;
+        slot.burst = self.bursts.current();
         Some(slot)
     }
 
     /// The lane accepted the operation of the slot last prepared.
     #[inline(always)]
     pub(crate) fn hand_over(&mut self) {
-        self.free_count -= 1;
+        self.handed_over(1);
+    }
+
+    #[inline(always)]
+    fn handed_over(&mut self, count: usize) {
+        self.free_count -= count;
+        self.bursts.grow(count);
     }
 
     /// Offers operations to the lane, each in a free slot, until it takes one no more. Returns how many it took and
@@ -137,7 +153,7 @@ impl Slots {
         mut submit: impl FnMut(&Op) -> Submission,
     ) -> (usize, Submission) {
         // What a store into a slot cannot reach stays in registers.
-        let slots = &mut *self.slots;
+        let (slots, burst) = (&mut *self.slots, self.bursts.current());
         let count = ops.len().min(self.free_count);
         let (ops, free) = (&ops[..count], &self.stack[self.free_count - count..self.free_count]);
         let mut accepted = 0;
@@ -148,25 +164,38 @@ impl Slots {
             slot.op.slot = number;
             let answer = submit(&slot.op);
             if answer != Submission::Accepted {
-                self.free_count -= accepted;
+                self.handed_over(accepted);
                 return (accepted, answer);
             }
             slot.give();
             slot.begun_ns = begun_ns;
-            slot.submitted_ns = begun_ns;
+            slot.burst = burst;
             accepted += 1;
         }
-        self.free_count -= accepted;
+        self.handed_over(accepted);
         (accepted, Submission::Accepted)
     }
 
-    /// Stamps the last `count` slots handed over. Must come before any of them is taken back.
+    /// Stamps what has been handed over since the last burst ended. Must come before any of it is taken back.
     #[inline(always)]
-    pub(crate) fn stamp_submitted(&mut self, count: usize, now_ns: u64) {
-        let slots = &mut *self.slots;
-        for &slot in &self.stack[self.free_count..][..count] {
-            slots[usize::from(slot)].submitted_ns = now_ns;
-        }
+    pub(crate) fn stamp_submitted(&mut self, now_ns: u64) {
+        self.bursts.stamp(now_ns);
+    }
+
+    /// What has been handed over is a burst.
+    #[inline(always)]
+    pub(crate) fn end_burst(&mut self) {
+        self.bursts.begin_next();
+    }
+
+    /// The only slot is the lane's, and all its stamps are known.
+    #[inline(always)]
+    pub(crate) fn hand_over_only(&mut self) {
+        let Slot { submitted_ns, .. } = *self.only();
+        self.slots[0].burst = self.bursts.current();
+        self.hand_over();
+        self.stamp_submitted(submitted_ns);
+        self.end_burst();
     }
 
     /// The operations that the lane holds.
@@ -188,6 +217,13 @@ impl Slots {
         &self.slots[slot as usize]
     }
 
+    /// The slot of a completion, with all its stamps.
+    #[cold]
+    pub(crate) fn stamped(&self, slot: u32) -> Slot {
+        let slot = *self.get(slot);
+        Slot { submitted_ns: self.bursts.submitted_ns(slot.burst, slot.begun_ns), ..slot }
+    }
+
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Slot {
         &mut self.slots[slot as usize]
     }
@@ -200,6 +236,7 @@ impl Slots {
             stack: &mut self.stack,
             free: self.free_count,
             free_count: &mut self.free_count,
+            bursts: &mut self.bursts,
         }
     }
 
@@ -213,7 +250,9 @@ impl Slots {
     /// The slot is the loop's again.
     #[cold]
     pub(crate) fn take_back(&mut self, slot: u32) {
-        self.slots[slot as usize].take();
+        let entry = &mut self.slots[slot as usize];
+        entry.take();
+        self.bursts.shrink(entry.burst, 1);
         self.stack[self.free_count] = slot as u16;
         self.free_count += 1;
     }
@@ -227,6 +266,7 @@ pub(crate) struct Returning<'a> {
     stack: &'a mut [u16],
     free: usize,
     free_count: &'a mut usize,
+    bursts: &'a mut Bursts,
 }
 
 impl Returning<'_> {
@@ -246,13 +286,14 @@ impl Returning<'_> {
         completions: &[Completion],
         mut each: impl FnMut(&Slot),
     ) -> (usize, u64) {
-        let moving = if head.op.kind == OpKind::Trim { 0 } else { u32::MAX };
+        // Kept from the compiler, which would look at the kind of each operation instead.
+        let moving = black_box(if head.op.kind == OpKind::Trim { 0 } else { u32::MAX });
         let (mut count, mut bytes) = (0, 0);
         for (completion, free) in completions.iter().zip(&mut self.stack[self.free..]) {
             let slot = &mut self.slots[completion.slot as usize];
             let alike = slot.op.kind == head.op.kind
                 && slot.begun_ns == head.begun_ns
-                && slot.submitted_ns == head.submitted_ns
+                && slot.burst == head.burst
                 && completion.result as u32 == slot.op.length & moving;
             if !alike {
                 break;
@@ -264,6 +305,7 @@ impl Returning<'_> {
             each(slot);
         }
         self.free += count;
+        self.bursts.shrink(head.burst, count);
         (count, bytes)
     }
 
@@ -271,6 +313,8 @@ impl Returning<'_> {
     fn take(&mut self, number: u32) -> &Slot {
         let slot = &mut self.slots[number as usize];
         slot.take();
+        slot.submitted_ns = self.bursts.submitted_ns(slot.burst, slot.begun_ns);
+        self.bursts.shrink(slot.burst, 1);
         self.stack[self.free] = number as u16;
         self.free += 1;
         slot
