@@ -6,7 +6,7 @@
 /// One burst.
 #[derive(Debug, Clone, Copy, Default)]
 struct Burst {
-    /// 0 until it is stamped, and for good where submission takes no time.
+    /// 0 where submission took no time.
     submitted_ns: u64,
     /// Its operations in flight.
     held: usize,
@@ -31,12 +31,6 @@ impl Bursts {
         self.current as u32
     }
 
-    /// So many operations more are in flight, as part of the current burst.
-    #[inline(always)]
-    pub(crate) fn grow(&mut self, operations: usize) {
-        self.ring[self.current].held += operations;
-    }
-
     /// So many operations of a burst have come back.
     #[inline(always)]
     pub(crate) fn shrink(&mut self, burst: u32, operations: usize) {
@@ -45,23 +39,19 @@ impl Bursts {
         burst.held -= operations;
     }
 
-    /// The current burst was submitted at `now_ns`.
+    /// The current burst, of so many operations, was submitted at `submitted_ns` (0: when each began). What is handed
+    /// over from here on belongs to another.
     #[inline(always)]
-    pub(crate) fn stamp(&mut self, now_ns: u64) {
-        self.ring[self.current].submitted_ns = now_ns;
-    }
-
-    /// The current burst is complete: what is handed over from here on belongs to another.
-    #[inline(always)]
-    pub(crate) fn begin_next(&mut self) {
+    pub(crate) fn end(&mut self, operations: usize, submitted_ns: u64) {
+        let mut number = self.current;
+        self.ring[number] = Burst { submitted_ns, held: operations };
         loop {
-            self.current += 1;
-            if self.current >= self.ring.len() {
-                self.current = 0;
+            number += 1;
+            if number >= self.ring.len() {
+                number = 0;
             }
-            let burst = &mut self.ring[self.current];
-            if burst.held == 0 {
-                burst.submitted_ns = 0;
+            if self.ring[number].held == 0 {
+                self.current = number;
                 return;
             }
         }
@@ -82,16 +72,12 @@ mod tests {
     fn the_stamp_of_a_slow_operation_outlives_the_bursts_around_it() {
         let mut bursts = Bursts::new(3);
         let slow = bursts.current();
-        bursts.grow(2);
-        bursts.stamp(10);
+        bursts.end(2, 10);
         bursts.shrink(slow, 1);
         for turn in 0..20 {
-            bursts.begin_next();
             let burst = bursts.current();
             assert_ne!(burst, slow);
-            assert_eq!(bursts.submitted_ns(burst, 7), 7, "not yet submitted");
-            bursts.grow(2);
-            bursts.stamp(100 + turn);
+            bursts.end(2, 100 + turn);
             assert_eq!(bursts.submitted_ns(burst, 7), 100 + turn);
             bursts.shrink(burst, 2);
         }
@@ -100,14 +86,21 @@ mod tests {
     }
 
     #[test]
+    fn where_submission_takes_no_time_each_operation_was_submitted_when_it_began() {
+        let mut bursts = Bursts::new(1);
+        let burst = bursts.current();
+        bursts.end(1, 0);
+        assert_eq!(bursts.submitted_ns(burst, 7), 7);
+    }
+
+    #[test]
     fn there_is_a_place_for_as_many_bursts_as_operations() {
         for depth in [1, 2, 5] {
             let mut bursts = Bursts::new(depth);
             let mut numbers = Vec::new();
             for _ in 0..depth {
-                bursts.grow(1);
                 numbers.push(bursts.current());
-                bursts.begin_next();
+                bursts.end(1, 0);
             }
             assert!(!numbers.contains(&bursts.current()), "the next burst is a new one");
             numbers.sort_unstable();

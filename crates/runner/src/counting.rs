@@ -15,17 +15,15 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let mut odd = 0;
         let mut returning = slots.returning();
         let mut rest = done.as_slice();
-        while let [first, others @ ..] = rest {
-            rest = others;
-            let Some(slot) = returning.take_plain(*first) else {
+        while !rest.is_empty() {
+            let run = returning.take_run(rest, |slot| _ = pacer.completed(slot, now));
+            let Some((head, count, bytes)) = run else {
+                rest = &rest[1..];
                 odd += 1;
                 continue;
             };
-            let head = *slot;
-            pacer.completed(&head, now);
-            let (others, other_bytes) = returning.take_alike(&head, rest, |slot| _ = pacer.completed(slot, now));
-            rest = &rest[others..];
-            let (count, bytes) = (1 + others as u64, head.bytes() + other_bytes);
+            rest = &rest[count..];
+            let count = count as u64;
             let (begun_ns, submitted_ns) = (head.begun_ns, head.submitted_ns);
             let direction = head.direction();
             recorder.completed_run(&Run { direction, count, bytes, begun_ns, submitted_ns, reaped_ns: now });

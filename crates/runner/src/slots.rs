@@ -134,13 +134,7 @@ impl Slots {
     /// The lane accepted the operation of the slot last prepared.
     #[inline(always)]
     pub(crate) fn hand_over(&mut self) {
-        self.handed_over(1);
-    }
-
-    #[inline(always)]
-    fn handed_over(&mut self, count: usize) {
-        self.free_count -= count;
-        self.bursts.grow(count);
+        self.free_count -= 1;
     }
 
     /// Offers operations to the lane, each in a free slot, until it takes one no more. Returns how many it took and
@@ -164,7 +158,7 @@ impl Slots {
             slot.op.slot = number;
             let answer = submit(&slot.op);
             if answer != Submission::Accepted {
-                self.handed_over(accepted);
+                self.free_count -= accepted;
                 return (accepted, answer);
             }
             slot.give();
@@ -172,20 +166,15 @@ impl Slots {
             slot.burst = burst;
             accepted += 1;
         }
-        self.handed_over(accepted);
+        self.free_count -= accepted;
         (accepted, Submission::Accepted)
     }
 
-    /// Stamps what has been handed over since the last burst ended. Must come before any of it is taken back.
+    /// What has been handed over since the last burst ended, so many operations, was a burst submitted at `submitted_ns`
+    /// (0: when each began). Must come before any of it is taken back.
     #[inline(always)]
-    pub(crate) fn stamp_submitted(&mut self, now_ns: u64) {
-        self.bursts.stamp(now_ns);
-    }
-
-    /// What has been handed over is a burst.
-    #[inline(always)]
-    pub(crate) fn end_burst(&mut self) {
-        self.bursts.begin_next();
+    pub(crate) fn end_burst(&mut self, operations: usize, submitted_ns: u64) {
+        self.bursts.end(operations, submitted_ns);
     }
 
     /// The only slot is the lane's, and all its stamps are known.
@@ -194,8 +183,7 @@ impl Slots {
         let Slot { submitted_ns, .. } = *self.only();
         self.slots[0].burst = self.bursts.current();
         self.hand_over();
-        self.stamp_submitted(submitted_ns);
-        self.end_burst();
+        self.end_burst(1, submitted_ns);
     }
 
     /// The operations that the lane holds.
@@ -273,23 +261,26 @@ impl Returning<'_> {
     /// Takes back the slot of a plain success. Any other stays the lane's: `None`.
     #[inline(always)]
     pub(crate) fn take_plain(&mut self, completion: Completion) -> Option<&Slot> {
-        let slot = &self.slots[completion.slot as usize];
-        if slot.is_plain(completion.result) { Some(self.take(completion.slot)) } else { None }
+        let Slot { burst, .. } = *self.take(completion)?;
+        self.bursts.shrink(burst, 1);
+        Some(&self.slots[completion.slot as usize])
     }
 
-    /// Takes back slots of plain successes whose kind and stamps are those of `head`, which was one, until one is
-    /// different. Returns how many it took, and their bytes.
+    /// Takes back the slot of the first completion, if that is a plain success, and of those behind it, while they are
+    /// plain successes of the same kind and with the same stamps. Returns the first, how many they are, and their bytes.
     #[inline(always)]
-    pub(crate) fn take_alike(
+    pub(crate) fn take_run(
         &mut self,
-        head: &Slot,
         completions: &[Completion],
         mut each: impl FnMut(&Slot),
-    ) -> (usize, u64) {
+    ) -> Option<(Slot, usize, u64)> {
+        let (first, others) = completions.split_first()?;
+        let head = *self.take(*first)?;
+        each(&head);
         // Kept from the compiler, which would look at the kind of each operation instead.
         let moving = black_box(if head.op.kind == OpKind::Trim { 0 } else { u32::MAX });
-        let (mut count, mut bytes) = (0, 0);
-        for (completion, free) in completions.iter().zip(&mut self.stack[self.free..]) {
+        let (mut count, mut bytes) = (0, head.bytes());
+        for (completion, free) in others.iter().zip(&mut self.stack[self.free..]) {
             let slot = &mut self.slots[completion.slot as usize];
             let alike = slot.op.kind == head.op.kind
                 && slot.begun_ns == head.begun_ns
@@ -305,19 +296,22 @@ impl Returning<'_> {
             each(slot);
         }
         self.free += count;
-        self.bursts.shrink(head.burst, count);
-        (count, bytes)
+        self.bursts.shrink(head.burst, 1 + count);
+        Some((head, 1 + count, bytes))
     }
 
+    /// Its burst still counts it.
     #[inline(always)]
-    fn take(&mut self, number: u32) -> &Slot {
-        let slot = &mut self.slots[number as usize];
+    fn take(&mut self, completion: Completion) -> Option<&Slot> {
+        let slot = &mut self.slots[completion.slot as usize];
+        if !slot.is_plain(completion.result) {
+            return None;
+        }
         slot.take();
         slot.submitted_ns = self.bursts.submitted_ns(slot.burst, slot.begun_ns);
-        self.bursts.shrink(slot.burst, 1);
-        self.stack[self.free] = number as u16;
+        self.stack[self.free] = completion.slot as u16;
         self.free += 1;
-        slot
+        Some(slot)
     }
 
     /// All are back that came.
