@@ -11,6 +11,10 @@ use iolab_options::OptionEntry;
 use iolab_recording::partial::{self, Partial};
 use iolab_recording::{LogEntry, Recording};
 
+/// The enemy of a device that the driver's own tests use too.
+#[path = "../../crates/nvme_driver/tests/drive/enemy.rs"]
+mod nvme_enemy;
+
 /// One target.
 pub struct Target {
     /// Its name, and that of its binary.
@@ -80,6 +84,19 @@ pub const TARGETS: &[Target] = &[
         ],
         words: &["\u{2}\u{0}\u{1}\u{1}\u{2}", "\u{9}\u{2}", "\u{a}\u{3}", "\u{b}\u{3}", "\u{d}\u{0}\u{d}\u{1}", "\u{e}\u{7f}"],
         run: iolab_virtual_ssd::hostile::run,
+    },
+    Target {
+        name: "nvme_device",
+        seeds: &[
+            // Whether it is an enemy from the start, then looks: from f0h on something goes wrong, and the next bytes say what.
+            &[0, 0, 0, 0, 0xf1, 0, 0, 0, 0, 2, 1, 0, 0, 0, 3, 0, 5, 0, 1, 0],
+            &[0, 0xff, 9, 0, 0xf0, 200, 1, 2, 3, 4, 5, 6, 7, 8, 0xff, 3],
+            &[1, 0, 0, 0, 0xf0, 20, 1],
+        ],
+        words: &["\u{0}\u{0}\u{0}\u{0}", "\u{fff}\u{0}", "\u{7f}"],
+        run: |input| {
+            nvme_enemy::survive(input);
+        },
     },
 ];
 

@@ -1,7 +1,6 @@
 //! A function for each driver, and answers about the drive.
 
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use iolab_memory::SharedBytes;
 use iolab_pci_device::{DmaTable, InterruptTable};
 use iolab_virtual_ssd::{Controller, REGISTER_BYTES, Subsystem, Wiring};
 
-use crate::threads::{Newcomer, Tie};
+use crate::threads::{Newcomer, Places, Tie};
 
 /// Vectors of each function: one for the admin queue, one for each of the most queue pairs.
 const VECTORS: u16 = 65;
@@ -22,12 +21,12 @@ const RESET_NS: u64 = 5_000_000_000;
 pub(crate) struct Drive {
     name: String,
     subsystem: Arc<Subsystem>,
-    places: Mutex<Vec<Sender<Newcomer>>>,
+    places: Mutex<Places>,
     clock: Clock,
 }
 
 impl Drive {
-    pub(crate) fn new(name: &str, subsystem: &Arc<Subsystem>, places: Vec<Sender<Newcomer>>, clock: Clock) -> Drive {
+    pub(crate) fn new(name: &str, subsystem: &Arc<Subsystem>, places: Places, clock: Clock) -> Drive {
         Drive { name: name.to_owned(), subsystem: Arc::clone(subsystem), places: Mutex::new(places), clock }
     }
 }
@@ -38,14 +37,17 @@ impl Functions for Drive {
         let registers = registers.map_err(|error| format!("memory for registers: {error}"))?;
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let wiring = Wiring { registers: registers.clone(), interrupts, memory };
-        let (controller, dispatchers) =
-            Controller::with_dispatchers(&self.subsystem, wiring, places.len()).map_err(|error| error.to_string())?;
+        let (controller, dispatchers) = Controller::with_dispatchers(&self.subsystem, wiring, places.dispatchers.len())
+            .map_err(|error| error.to_string())?;
         let tie = Arc::new(Tie::default());
         let ended = |_| "the device is being shut down".to_owned();
-        for (place, dispatcher) in places.iter().zip(dispatchers) {
+        for (place, mut dispatcher) in places.dispatchers.iter().zip(dispatchers) {
+            for (place, copier) in places.workers.iter().zip(dispatcher.add_copiers(places.workers.len())) {
+                place.send(Newcomer::Copier(Arc::clone(&tie), Box::new(copier))).map_err(ended)?;
+            }
             place.send(Newcomer::Dispatcher(Arc::clone(&tie), Box::new(dispatcher))).map_err(ended)?;
         }
-        let first = places.first().ok_or("the device has no dispatcher")?;
+        let first = places.dispatchers.first().ok_or("the device has no dispatcher")?;
         first.send(Newcomer::Controller(Arc::clone(&tie), Box::new(controller))).map_err(ended)?;
         Ok(Box::new(ServedFunction { registers, tie, clock: self.clock.clone() }))
     }

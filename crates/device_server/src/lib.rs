@@ -29,7 +29,9 @@ use threads::Threads;
 pub struct ServeOptions {
     /// Threads that poll queues; at least one.
     pub dispatchers: usize,
-    /// The processors they are bound to, in turn; empty leaves it to the kernel.
+    /// Threads that move data for them; without any they do it themselves.
+    pub workers: usize,
+    /// The processors that dispatchers, then workers, are bound to, in turn; empty leaves it to the kernel.
     pub cpus: Vec<usize>,
 }
 

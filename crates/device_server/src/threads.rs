@@ -1,4 +1,5 @@
-//! The threads that poll: each some dispatchers of every controller, the first also the controllers themselves.
+//! The threads that poll: dispatchers each some queues of every controller, the first of them also the controllers
+//! themselves; workers the copies of every dispatcher.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,7 +8,7 @@ use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
 use iolab_pci_device::DmaTable;
-use iolab_virtual_ssd::{Controller, Dispatcher};
+use iolab_virtual_ssd::{Controller, Copier, Dispatcher};
 use rustix::thread::CpuSet;
 
 use crate::idle::Idle;
@@ -31,46 +32,66 @@ pub(crate) struct Tie {
 pub(crate) enum Newcomer {
     Dispatcher(Arc<Tie>, Box<Dispatcher<DmaTable>>),
     Controller(Arc<Tie>, Box<Controller<DmaTable>>),
+    Copier(Arc<Tie>, Box<Copier<DmaTable>>),
+}
+
+/// Where newcomers are sent.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Places {
+    /// A thread each; the first takes controllers, too.
+    pub(crate) dispatchers: Vec<Sender<Newcomer>>,
+    /// A thread each; every dispatcher has a worker in all of them.
+    pub(crate) workers: Vec<Sender<Newcomer>>,
 }
 
 /// The threads; they end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    places: Vec<Sender<Newcomer>>,
+    places: Places,
     stop: Arc<AtomicBool>,
     handles: Vec<JoinHandle<()>>,
 }
 
 impl Threads {
     pub(crate) fn start(clock: &Clock, options: &ServeOptions) -> Result<Threads, ServeError> {
-        let mut threads = Threads { places: Vec::new(), stop: Arc::default(), handles: Vec::new() };
+        let mut threads = Threads { places: Places::default(), stop: Arc::default(), handles: Vec::new() };
+        let mut cpus = options.cpus.iter().copied().cycle();
         for number in 0..options.dispatchers.max(1) {
-            let (place, newcomers) = channel();
-            let (clock, stop) = (clock.clone(), Arc::clone(&threads.stop));
-            let cpu = (!options.cpus.is_empty()).then(|| options.cpus[number % options.cpus.len()]);
-            let (bound, is_bound) = channel();
-            let body = move || {
-                let answer = cpu.map_or(Ok(()), bind);
-                let go = answer.is_ok();
-                // Whoever started this waits for the answer.
-                let _ = bound.send(answer);
-                if go {
-                    Polling::new(newcomers, clock).run(&stop);
-                }
-            };
-            let failed = |what: String| move |source: std::io::Error| ServeError::Thread { what, source };
-            let handle = std::thread::Builder::new().name(format!("dispatcher-{number}")).spawn(body);
-            threads.handles.push(handle.map_err(failed(format!("starting dispatcher {number}")))?);
-            threads.places.push(place);
-            if let Ok(answer) = is_bound.recv() {
-                answer.map_err(failed(format!("binding dispatcher {number} to CPU {}", cpu.unwrap_or(0))))?;
-            }
+            let place = threads.begin(clock, &format!("dispatcher-{number}"), cpus.next())?;
+            threads.places.dispatchers.push(place);
+        }
+        for number in 0..options.workers {
+            let place = threads.begin(clock, &format!("worker-{number}"), cpus.next())?;
+            threads.places.workers.push(place);
         }
         Ok(threads)
     }
 
-    /// Where newcomers are sent; the first place takes controllers.
-    pub(crate) fn places(&self) -> Vec<Sender<Newcomer>> {
+    /// One thread, bound to its processor before this returns.
+    fn begin(&mut self, clock: &Clock, name: &str, cpu: Option<usize>) -> Result<Sender<Newcomer>, ServeError> {
+        let (place, newcomers) = channel();
+        let (clock, stop) = (clock.clone(), Arc::clone(&self.stop));
+        let (bound, is_bound) = channel();
+        let body = move || {
+            let answer = cpu.map_or(Ok(()), bind);
+            let go = answer.is_ok();
+            // Whoever started this waits for the answer.
+            let _ = bound.send(answer);
+            if go {
+                Polling::new(newcomers, clock).run(&stop);
+            }
+        };
+        let failed = |what: String| move |source: std::io::Error| ServeError::Thread { what, source };
+        let handle = std::thread::Builder::new().name(name.to_owned()).spawn(body);
+        self.handles.push(handle.map_err(failed(format!("starting {name}")))?);
+        if let Ok(answer) = is_bound.recv() {
+            answer.map_err(failed(format!("binding {name} to CPU {}", cpu.unwrap_or(0))))?;
+        }
+        Ok(place)
+    }
+
+    /// Where newcomers are sent.
+    pub(crate) fn places(&self) -> Places {
         self.places.clone()
     }
 }
@@ -100,11 +121,12 @@ struct Polling {
     clock: Clock,
     dispatchers: Vec<(Arc<Tie>, Box<Dispatcher<DmaTable>>)>,
     controllers: Vec<(Arc<Tie>, Box<Controller<DmaTable>>)>,
+    copiers: Vec<(Arc<Tie>, Box<Copier<DmaTable>>)>,
 }
 
 impl Polling {
     fn new(newcomers: Receiver<Newcomer>, clock: Clock) -> Polling {
-        Polling { newcomers, clock, dispatchers: Vec::new(), controllers: Vec::new() }
+        Polling { newcomers, clock, dispatchers: Vec::new(), controllers: Vec::new(), copiers: Vec::new() }
     }
 
     fn run(&mut self, stop: &AtomicBool) {
@@ -115,6 +137,9 @@ impl Polling {
                 let now_ns = self.clock.now_ns();
                 for (_, dispatcher) in &mut self.dispatchers {
                     worked |= dispatcher.poll(now_ns);
+                }
+                for (_, copier) in &mut self.copiers {
+                    worked |= copier.poll();
                 }
                 let Some(rest) = idle.after(worked) else { continue };
                 std::thread::sleep(self.until_due(rest));
@@ -130,12 +155,14 @@ impl Polling {
             match self.newcomers.try_recv() {
                 Ok(Newcomer::Dispatcher(tie, dispatcher)) => self.dispatchers.push((tie, dispatcher)),
                 Ok(Newcomer::Controller(tie, controller)) => self.controllers.push((tie, controller)),
+                Ok(Newcomer::Copier(tie, copier)) => self.copiers.push((tie, copier)),
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
             worked = true;
         }
         self.dispatchers.retain(|(tie, _)| !tie.gone.load(Ordering::Acquire));
         self.controllers.retain(|(tie, _)| !tie.gone.load(Ordering::Acquire));
+        self.copiers.retain(|(tie, _)| !tie.gone.load(Ordering::Acquire));
         let now_ns = self.clock.now_ns();
         for (tie, controller) in &mut self.controllers {
             let wanted = tie.resets_wanted.load(Ordering::Acquire);

@@ -98,7 +98,7 @@ impl NvmeLane {
             let name = DeviceName::parse(&text).map_err(|error| failed(error.into()))?;
             let opened = opened::open(&name).map_err(failed)?;
             let driver = |error: DriverError| failed(error.into());
-            let namespace = opened.controller.namespace(name.namespace).map_err(driver)?;
+            let namespace = opened.namespace(name.namespace).map_err(failed)?;
             let address = opened.controller.map(&pool).map_err(driver)?;
             let first_queue = queues.len();
             for number in 0..wishes.queue_pairs {

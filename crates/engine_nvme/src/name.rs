@@ -85,6 +85,9 @@ pub enum NameError {
 /// Keys that SPDK's identifiers may carry and that say nothing here.
 const WITHOUT_MEANING: [&str; 3] = ["adrfam", "trsvcid", "priority"];
 
+/// A device may have several faults.
+const MAY_REPEAT: &str = "fault";
+
 impl DeviceName {
     /// Reads a name.
     pub fn parse(text: &str) -> Result<DeviceName, NameError> {
@@ -96,7 +99,7 @@ impl DeviceName {
                 return Err(no_pair());
             }
             let key = key.to_ascii_lowercase();
-            if pairs.iter().any(|(before, _)| *before == key) {
+            if key != MAY_REPEAT && pairs.iter().any(|(before, _)| *before == key) {
                 return Err(NameError::Twice { key });
             }
             pairs.push((key, value.to_owned()));
@@ -196,6 +199,11 @@ mod tests {
             ("trtype=VIRT traddr=fast-1", Place::Served("fast-1".into()), 1),
             ("trtype=VIRT traddr=/tmp/x.sock ns=2", Place::Served("/tmp/x.sock".into()), 2),
             ("trtype=VIRT", embedded(&[]), 1),
+            (
+                "trtype=VIRT fault=drop:op=read fault=fatal:after=9",
+                embedded(&[("fault", "drop:op=read"), ("fault", "fatal:after=9")]),
+                1,
+            ),
             ("trtype=virt model=nand size=8G ns=1", embedded(&[("model", "nand"), ("size", "8G")]), 1),
         ];
         for (text, place, namespace) in cases {

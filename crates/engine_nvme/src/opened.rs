@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use iolab_clock::Clock;
 use iolab_device_link::{Link, LinkError};
 use iolab_engine::DeviceFacts;
-use iolab_nvme_driver::{Controller, ControllerOptions, DriverError};
+use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
 use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
 use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
 
@@ -29,6 +29,17 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// One of the device's namespaces.
+    pub fn namespace(&self, wanted: u32) -> Result<Namespace, DeviceError> {
+        self.controller.namespace(wanted).map_err(|error| match self.controller.namespaces() {
+            Ok(all) if all.iter().all(|namespace| namespace.id() != wanted) => {
+                let numbers: Vec<String> = all.iter().map(|namespace| namespace.id().to_string()).collect();
+                DeviceError::Namespace { wanted, there: numbers.join(", ") }
+            }
+            _ => error.into(),
+        })
+    }
+
     /// Lets a device inside this thread work; others work by themselves.
     #[inline]
     pub fn poll(&self) {
@@ -67,13 +78,23 @@ pub enum DeviceError {
     /// The controller.
     #[error(transparent)]
     Driver(#[from] DriverError),
+    /// A namespace that the device has not.
+    #[error("there is no ns={wanted}; its namespaces are {there}")]
+    Namespace {
+        /// The one that was named.
+        wanted: u32,
+        /// Those that there are.
+        there: String,
+    },
 }
 
 impl DeviceError {
     /// The errno that comes closest, where there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            DeviceError::Name(_) | DeviceError::Address(_) | DeviceError::Config(_) => Some(libc::EINVAL),
+            DeviceError::Name(_) | DeviceError::Address(_) | DeviceError::Config(_) | DeviceError::Namespace { .. } => {
+                Some(libc::EINVAL)
+            }
             DeviceError::Driver(error) => Some(errno::of_error(error)),
             DeviceError::Link { .. } => Some(libc::ENODEV),
             DeviceError::Vfio(_) | DeviceError::Embedded(_) => None,
@@ -157,12 +178,12 @@ pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, DeviceError> {
     if let Place::Embedded(parameters) = &name.place {
         let config = config(parameters)?;
         if name.namespace > config.namespaces {
-            let what = format!("it has {} namespaces, and ns={} is none of them", config.namespaces, name.namespace);
-            return Err(DriverError::BadRequest(what).into());
+            let there = if config.namespaces == 1 { "1".to_owned() } else { format!("1 to {}", config.namespaces) };
+            return Err(DeviceError::Namespace { wanted: name.namespace, there });
         }
         return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });
     }
-    let namespace = open(name)?.controller.namespace(name.namespace)?;
+    let namespace = open(name)?.namespace(name.namespace)?;
     let block_bytes = namespace.block_bytes();
     Ok(DeviceFacts { size_bytes: namespace.blocks().saturating_mul(u64::from(block_bytes)), block_bytes })
 }

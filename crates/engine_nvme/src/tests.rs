@@ -40,7 +40,7 @@ fn drive(parameters: &str) -> Arc<Subsystem> {
 
 fn service(folder: &Path, parameters: &str) -> (Service, String) {
     let socket = folder.join("drive.sock");
-    let options = ServeOptions { dispatchers: 2, cpus: Vec::new() };
+    let options = ServeOptions { dispatchers: 2, workers: 1, cpus: Vec::new() };
     let service = serve(&socket, "drive", &drive(parameters), &Clock::best().0, &options).unwrap();
     (service, format!("trtype=VIRT traddr={}", socket.display()))
 }
@@ -141,7 +141,7 @@ fn a_name_is_explained_before_a_run() {
     let cases = [
         ("disk", "no pair"),
         ("trtype=VIRT sise=1G", "did you mean `size`"),
-        ("trtype=VIRT size=1G ns=2", "ns=2 is none of them"),
+        ("trtype=VIRT size=1G ns=2", "its namespaces are 1"),
         ("trtype=VIRT traddr=nobody-made-this", "iolab device serve nobody-made-this"),
         ("trtype=PCIe traddr=0000.ff.1f.7", "0000:ff:1f.7"),
     ];

@@ -164,7 +164,7 @@ pub(crate) struct ServeArguments {
     /// Threads that fetch commands
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) dispatchers: u16,
-    /// Threads that move data and complete commands; without them dispatchers do
+    /// Threads that move data; without them dispatchers do
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) workers: u16,
     /// Something that goes wrong, besides the faults the device was created with

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::exit::Mistake;
+
 /// The folder of the files.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
@@ -53,7 +55,7 @@ impl Catalogue {
         let removed = std::fs::remove_file(&unfinished);
         match made {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                bail!("there is a device {} already (iolab device info {})", entry.name, entry.name)
+                bail!(Mistake(format!("there is a device {0} already (iolab device info {0})", entry.name)))
             }
             made => made.and(removed).with_context(|| format!("writing {}", path.display()))?,
         }
@@ -68,8 +70,7 @@ impl Catalogue {
             Ok(text) => read(name, &text).with_context(|| path.display().to_string()),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let names: Vec<String> = self.list()?.into_iter().map(|entry| entry.name).collect();
-                let there = if names.is_empty() { "there are none yet".to_owned() } else { names.join(", ") };
-                bail!("there is no device {name} (there are: {there}; iolab device create {name} --size 8G makes one)")
+                bail!(Mistake(format!("there is no device {name}{}", alternatives(name, &names))))
             }
             Err(error) => Err(error).with_context(|| path.display().to_string()),
         }
@@ -104,6 +105,16 @@ impl Catalogue {
     }
 }
 
+/// What a user who gave a name that there is not may have meant.
+fn alternatives(name: &str, names: &[String]) -> String {
+    let nearest = names.iter().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
+    if let Some((_, known)) = nearest.filter(|(distance, known)| *distance <= known.len().div_ceil(3)) {
+        return format!("; did you mean {known}?");
+    }
+    let there = if names.is_empty() { String::new() } else { format!("there are: {}; ", names.join(", ")) };
+    format!(" ({there}iolab device create {name} --size 8G makes one)")
+}
+
 fn read(name: &str, text: &str) -> Result<Entry> {
     let mut parameters = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -121,7 +132,7 @@ fn read(name: &str, text: &str) -> Result<Entry> {
 fn check_name(name: &str) -> Result<()> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        bail!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'");
+        bail!(Mistake(format!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'")));
     }
     Ok(())
 }

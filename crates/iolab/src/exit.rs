@@ -32,9 +32,22 @@ impl Failure {
     }
 }
 
+/// The user's mistake, where an error may also be the machine's.
+#[derive(Debug)]
+pub(crate) struct Mistake(pub(crate) String);
+
+impl std::fmt::Display for Mistake {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
-        Failure::failed(format!("iolab: {error:#}"))
+        let code = if error.is::<Mistake>() { MISTAKE } else { FAILED };
+        Failure { code, message: format!("iolab: {error:#}") }
     }
 }
 

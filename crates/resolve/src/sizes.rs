@@ -147,6 +147,11 @@ fn check_known(job: &Job<'_>, wanted: &Wanted, targets: &[Target]) -> bool {
     if targets.is_empty() {
         return false;
     }
+    let lost = |target: &Target| target.kind == PathKind::Missing;
+    if job.engine.capabilities.files == FileUse::Devices && targets.iter().any(lost) {
+        // Why there is no such device was said when it was looked for.
+        return false;
+    }
     let known = wanted.size.is_some() || wanted.file_range.is_some() || wanted.sizeless;
     let there = targets.iter().any(|target| real_bytes(target.kind).is_some_and(|bytes| bytes > 0));
     if !known && !there {

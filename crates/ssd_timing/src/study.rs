@@ -152,7 +152,12 @@ pub enum Age {
 /// Ages a drive in virtual time and settles it, so that it starts idle at time 0 with counters at zero. Zoned drives
 /// are filled at most: they take no random writes.
 pub fn age(drive: &mut Model, age: Age) {
-    let bytes = 128 << 10;
+    let most_bytes = 128 << 10;
+    let bytes = match drive {
+        // A write ends where its zone ends, so that whole ones have to fill it.
+        Model::Zoned(zoned) => most_bytes.min(1 << zoned.zone_bytes().trailing_zeros()),
+        _ => most_bytes,
+    };
     let fill =
         Load { kind: Kind::Write, random: false, bytes, depth: 8, count: drive.visible_bytes() / bytes, seed: 0 };
     match age {

@@ -89,6 +89,11 @@ impl Zoned {
         self.written_bytes.len() as u64 * self.parameters.zone_bytes
     }
 
+    /// The size of a zone.
+    pub fn zone_bytes(&self) -> u64 {
+        self.parameters.zone_bytes
+    }
+
     /// When a command given now completes. A range is cut off at the end of its zone.
     pub fn schedule(&mut self, now_ns: u64, request: &Request) -> Verdict {
         self.advance(now_ns);

@@ -4,87 +4,15 @@
 //! next to nothing: one store of an entry, one look at a phase. Prints commands and the time they took.
 #![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
 
-use std::sync::atomic::Ordering;
+mod by_hand;
+
 use std::time::Duration;
 
+use by_hand::bring_up;
 use iolab_clock::Clock;
-use iolab_nvme_spec::registers::Register;
-use iolab_nvme_spec::{AdminOpcode, CompletionEntry, IoOpcode, SubmissionEntry};
-use iolab_pci_device::{DmaBuffer, DmaMapper, PciFunction, SharedBytes};
+use iolab_nvme_spec::{IoOpcode, SubmissionEntry};
+use iolab_pci_device::{DmaMapper, PciFunction};
 use iolab_virtual_ssd::{Config, Embedded, Subsystem};
-
-const ENTRIES: usize = 1024;
-
-struct Ring {
-    submissions: DmaBuffer,
-    completions: DmaBuffer,
-    doorbells: SharedBytes,
-    tail: usize,
-    head: usize,
-    phase: bool,
-}
-
-impl Ring {
-    fn new(device: &mut Embedded, id: u32) -> Ring {
-        let submissions = device.allocate(ENTRIES * 64).expect("memory for a queue");
-        let completions = device.allocate(ENTRIES * 16).expect("memory for a queue");
-        let doorbells = device.mapped_registers(0x1000 + id * 8).expect("doorbells in memory");
-        Ring { submissions, completions, doorbells, tail: 0, head: 0, phase: true }
-    }
-
-    fn push(&mut self, command: SubmissionEntry) {
-        self.submissions.memory.store_words(self.tail * 64, command.words, Ordering::Relaxed);
-        self.tail = (self.tail + 1) % ENTRIES;
-    }
-
-    fn ring(&self) {
-        self.doorbells.store_u32(0, self.tail as u32, Ordering::Release);
-    }
-
-    fn pop(&mut self) -> Option<CompletionEntry> {
-        let entry = CompletionEntry { words: self.completions.memory.load_words::<2>(self.head * 16) };
-        if entry.phase() != self.phase {
-            return None;
-        }
-        self.head += 1;
-        if self.head == ENTRIES {
-            (self.head, self.phase) = (0, !self.phase);
-        }
-        Some(entry)
-    }
-}
-
-fn admin(device: &Embedded, ring: &mut Ring, command: SubmissionEntry) {
-    ring.push(command);
-    ring.ring();
-    loop {
-        device.pause(Duration::from_millis(1));
-        if let Some(entry) = ring.pop() {
-            assert!(entry.status().is_success(), "{}", entry.status());
-            ring.doorbells.store_u32(4, ring.head as u32, Ordering::Release);
-            return;
-        }
-    }
-}
-
-fn bring_up(device: &mut Embedded) -> Ring {
-    let mut admin_ring = Ring::new(device, 0);
-    device.write_u32(Register::AQA.0, (ENTRIES as u32 - 1) << 16 | (ENTRIES as u32 - 1));
-    device.write_u64(Register::ASQ.0, admin_ring.submissions.address);
-    device.write_u64(Register::ACQ.0, admin_ring.completions.address);
-    device.write_u32(Register::CC.0, 0x0046_0001);
-    while device.read_u32(Register::CSTS.0) & 1 == 0 {}
-    let ring = Ring::new(device, 1);
-    let size = (ENTRIES as u32 - 1) << 16 | 1;
-    let command = |opcode: AdminOpcode, queue: &DmaBuffer| {
-        SubmissionEntry::new(opcode.0, 1).with_prps(queue.address, 0).with_cdw(10, size)
-    };
-    let completions = command(AdminOpcode::CREATE_IO_CQ, &ring.completions).with_cdw(11, 1);
-    admin(device, &mut admin_ring, completions);
-    let submissions = command(AdminOpcode::CREATE_IO_SQ, &ring.submissions).with_cdw(11, 1 | 1 << 16);
-    admin(device, &mut admin_ring, submissions);
-    ring
-}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -114,7 +42,7 @@ fn main() {
             assert!(entry.status().is_success(), "{}", entry.status());
             done += 1;
         }
-        ring.doorbells.store_u32(4, ring.head as u32, Ordering::Release);
+        ring.acknowledge();
     }
     let took_ns = wall.now_ns() - begun_ns;
     println!("{commands} commands, {:.1} ns each", took_ns as f64 / commands as f64);

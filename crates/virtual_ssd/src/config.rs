@@ -7,6 +7,7 @@
 //! Guarantees: every word is understood or refused with its key, the reason and a suggestion; what is accepted can be
 //! built, as far as that can be known without touching the world. Deliberately not here: opening anything.
 
+mod age;
 mod describe;
 mod parse;
 
@@ -14,6 +15,7 @@ use std::io;
 
 use iolab_ssd_timing::{ParameterError, Parameters};
 
+pub use age::Age;
 pub use describe::{Parameter, parameters};
 pub use parse::{KEYS, Key};
 
@@ -38,6 +40,8 @@ pub struct Config {
     pub zones: Option<ZoneLayout>,
     /// How long everything takes.
     pub timing: Parameters,
+    /// What the flash has been through before.
+    pub age: Age,
     /// Most bytes that one command moves, a power of two of 4 KiB or more; 0 for no limit.
     pub most_bytes: u64,
     /// Most I/O queue pairs.
@@ -46,7 +50,7 @@ pub struct Config {
     pub queue_entries: u32,
     /// What goes wrong, and when.
     pub faults: Vec<Fault>,
-    /// Makes identifiers.
+    /// Makes identifiers, and the places that ageing overwrites.
     pub seed: u64,
     /// Serial number: up to 20 ASCII characters.
     pub serial: String,
@@ -61,6 +65,7 @@ impl Default for Config {
             media: MediaKind::Memory,
             zones: None,
             timing: no_time(),
+            age: Age::Fresh,
             most_bytes: 1 << 20,
             queue_pairs: 64,
             queue_entries: 4096,
@@ -123,6 +128,7 @@ impl Config {
         if self.media_bytes() > isize::MAX as u64 {
             return Err(ConfigError::TooLarge { bytes: self.media_bytes() });
         }
+        self.check_age()?;
         self.zones.map_or(Ok(()), |zones| self.check_zones(zones))
     }
 
@@ -170,6 +176,21 @@ pub enum ConfigError {
         /// What it takes.
         reason: String,
     },
+    /// An age other than fresh for a model that does not age.
+    #[error(
+        "age: the model `{model}` has no flash that could be {age}; choose one that has, as preset=970pro, or age=fresh"
+    )]
+    AgeWithoutFlash {
+        /// The age asked for.
+        age: Age,
+        /// The model's name.
+        model: String,
+    },
+    /// Random overwrites where writes have to be in order.
+    #[error(
+        "age: zones are written in order, so there is no steady state of random writes; choose age=filled or fresh"
+    )]
+    SteadyInZones,
     /// A parameter of the timing model.
     #[error(transparent)]
     Timing(#[from] ParameterError),

@@ -5,6 +5,8 @@
 //!                                            └─▶ parked until its time ──────▶      per batch
 //! ```
 //!
+//! With copiers, the copying of data is theirs (`copier.rs`).
+//!
 //! A submission queue belongs to the dispatcher of its completion queue, so that a queue pair has one owner and needs no
 //! lock. New queues and other rare orders come through a mailbox.
 //!
@@ -16,6 +18,7 @@
 
 mod answers;
 mod coalescing;
+mod copies;
 mod obey;
 mod parked;
 mod shadow;
@@ -27,6 +30,7 @@ use iolab_nvme_spec::SubmissionEntry;
 use iolab_pci_device::HostMemory;
 
 use crate::controller::{ControllerShared, Notice};
+use crate::copier::Port;
 use crate::fault::{FaultKind, Seam, Subject};
 use crate::io::{Execution, Step, Workbench};
 use crate::mailbox::Mailbox;
@@ -38,7 +42,7 @@ use crate::subsystem::Subsystem;
 pub(crate) use coalescing::Coalescing;
 pub(crate) use obey::Order;
 pub(crate) use parked::Answer;
-use parked::ParkingLot;
+use parked::{Parked, ParkingLot};
 use shadow::ShadowDoorbells;
 
 /// Most commands that are fetched from one queue before the others get their turn.
@@ -55,6 +59,7 @@ pub struct Dispatcher<M> {
     completions: Vec<Option<CompletionQueue>>,
     submissions: Vec<Option<SubmissionQueue>>,
     parked: ParkingLot,
+    ports: Vec<Port>,
     shadow: Option<ShadowDoorbells>,
     coalescing: Coalescing,
     /// Whether a completion queue may have an interrupt outstanding.
@@ -82,6 +87,7 @@ impl<M: HostMemory> Dispatcher<M> {
             completions: Vec::new(),
             submissions: Vec::new(),
             parked: ParkingLot::default(),
+            ports: Vec::new(),
             shadow: None,
             coalescing: Coalescing::default(),
             has_unsignalled: false,
@@ -101,6 +107,9 @@ impl<M: HostMemory> Dispatcher<M> {
         let generation = self.bench.memory.generation();
         if generation != self.generation {
             self.look_up_again(generation);
+        }
+        if !self.ports.is_empty() {
+            worked |= self.take_copies(now_ns);
         }
         worked |= self.answer_due(now_ns);
         self.has_stalled = false;
@@ -256,6 +265,10 @@ impl<M: HostMemory> Dispatcher<M> {
             Err(refusal) => (now_ns, self.shared.log_failure(queue_id, &command, refusal)),
         };
         queue.advance();
+        if let Some(copy) = self.bench.deferred.take() {
+            self.hand_over(at_ns, Parked::new(place, command.cid(), answer, fate.at_complete), copy);
+            return true;
+        }
         match fate.at_complete {
             None if at_ns <= now_ns => self.answer(place, command.cid(), answer, now_ns),
             Some(fault) if at_ns <= now_ns => self.answer_with(fault, place, (command.cid(), answer), now_ns),

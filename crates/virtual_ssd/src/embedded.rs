@@ -4,7 +4,7 @@
 //! run with a simulated clock is exact and needs no second core. When there is no answer to give before the next event
 //! of the device, a pause moves a simulated clock there.
 //!
-//! Deliberately not here: other threads, see [`Controller::with_dispatchers`].
+//! Deliberately not here: other threads, see [`crate::Threaded`].
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::registers::{REGISTER_BYTES, Registers};
 use crate::subsystem::Subsystem;
 
 /// Vectors of the function: one for the admin queue, one for each pair.
-const VECTORS: u16 = 65;
+pub(crate) const VECTORS: u16 = 65;
 
 /// A device for a driver in the same thread.
 #[derive(Debug)]
@@ -66,9 +66,20 @@ pub enum EmbeddedError {
     /// No memory for registers.
     #[error("memory for registers: {0}")]
     Memory(std::io::Error),
+    /// No thread.
+    #[error("a thread for the device: {0}")]
+    Thread(std::io::Error),
     /// The controller.
     #[error(transparent)]
     Controller(#[from] ControllerError),
+}
+
+/// Makes an event for a vector.
+pub(crate) fn connect(interrupts: &InterruptTable, vector: u16) -> Result<Interrupt, PciError> {
+    let failed = |source| PciError::System { what: "an event for an interrupt".to_owned(), source };
+    let interrupt = Interrupt::new().map_err(failed)?;
+    let exists = interrupts.connect(vector, Some(interrupt.clone()));
+    exists.then_some(interrupt).ok_or(PciError::NoVector { vector, available: interrupts.count() })
 }
 
 impl PciFunction for Embedded {
@@ -87,11 +98,7 @@ impl PciFunction for Embedded {
     }
 
     fn interrupt(&mut self, vector: u16) -> Result<Interrupt, PciError> {
-        let missing = || PciError::NoVector { vector, available: VECTORS };
-        let made = Interrupt::new();
-        let interrupt =
-            made.map_err(|source| PciError::System { what: "an event for an interrupt".to_owned(), source })?;
-        if self.interrupts.connect(vector, Some(interrupt.clone())) { Ok(interrupt) } else { Err(missing()) }
+        connect(&self.interrupts, vector)
     }
 
     fn reset(&mut self) -> Result<(), PciError> {

@@ -151,29 +151,30 @@ impl Machine {
             255 => script.word(),
             page => {
                 BASE + u64::from(page) % PAGES as u64 * PAGE as u64
-                    + if page % 5 == 0 { script.word() % 4096 } else { 0 }
+                    + if page.is_multiple_of(5) { script.word() % 4096 } else { 0 }
             }
         }
     }
 
     fn command(&mut self, script: &mut Script<'_>, what: u8, place: u8) {
-        let is_io = what % 2 == 0;
+        let is_io = what.is_multiple_of(2);
         let ring = if is_io { 2 } else { 0 };
-        let flags = if script.byte() % 8 == 0 { script.word() & 0xffff } else { u64::from(place % 3 == 2) << 14 };
+        let flags =
+            if script.byte().is_multiple_of(8) { script.word() & 0xffff } else { u64::from(place % 3 == 2) << 14 };
         let nsid = [1, 1, 1, 2, 3, u64::from(u32::MAX)][usize::from(script.byte()) % 6];
         let opcode = u64::from(script.byte());
         let mut words = [opcode | flags << 8 & 0xff00 | u64::from(place) << 16 | nsid << 32, 0, 0, 0, 0, 0, 0, 0];
         words[3] = self.address(script);
         words[4] = self.address(script);
-        words[5] = script.word() & if script.byte() % 4 == 0 { u64::MAX } else { 0xff_0000_0fff };
-        words[6] = script.word() & if script.byte() % 4 == 0 { u64::MAX } else { 0x1_ffff_c000_003f };
+        words[5] = script.word() & if script.byte().is_multiple_of(4) { u64::MAX } else { 0xff_0000_0fff };
+        words[6] = script.word() & if script.byte().is_multiple_of(4) { u64::MAX } else { 0x1_ffff_c000_003f };
         let tail_offset = if is_io { 0x1008 } else { 0x1000 };
         let tail = self.registers.read(tail_offset) % 16;
         self.memory.store_words(ring * PAGE + tail as usize * 64, words, Ordering::Relaxed);
         self.registers.write(tail_offset, (tail + 1) % 16);
         // The host has taken everything that was posted.
         let head = script.byte();
-        if head % 2 == 0 {
+        if head.is_multiple_of(2) {
             self.registers.write(tail_offset + 4, u32::from(head / 2 % 16));
         }
     }
@@ -182,7 +183,7 @@ impl Machine {
     fn check(&self) {
         let mut guarded = vec![0; (PAGES - FORBIDDEN) * PAGE];
         self.memory.read(FORBIDDEN * PAGE, &mut guarded);
-        assert!(guarded.iter().all(|byte| *byte == GUARD), "the device wrote to memory that it may only read");
+        assert!(guarded == [GUARD; (PAGES - FORBIDDEN) * PAGE], "the device wrote to memory that it may only read");
     }
 }
 

@@ -20,6 +20,7 @@ use iolab_nvme_spec::{ALL_NAMESPACES, IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::HostMemory;
 use iolab_ssd_timing::{Kind, Request, Verdict};
 
+use crate::copier::Copy;
 use crate::fault::{FaultKind, Seam, Subject};
 use crate::health::Counters;
 use crate::media::CopyError;
@@ -35,13 +36,25 @@ pub(crate) struct Workbench<M> {
     pub(crate) controller: u16,
     pub(crate) page_shift: u32,
     pub(crate) counters: Arc<Counters>,
-    pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Piece>,
+    /// Whether reads and writes leave their copy to the dispatcher, in `deferred`.
+    pub(crate) defers_copies: bool,
+    pub(crate) deferred: Option<Copy>,
     scratch: Vec<u8>,
 }
 
 impl<M: HostMemory> Workbench<M> {
     pub(crate) fn new(memory: M, controller: u16, counters: Arc<Counters>) -> Workbench<M> {
-        Workbench { memory, controller, page_shift: 12, counters, pieces: Vec::new(), scratch: Vec::new() }
+        Workbench {
+            memory,
+            controller,
+            page_shift: 12,
+            counters,
+            pieces: Vec::new(),
+            defers_copies: false,
+            deferred: None,
+            scratch: Vec::new(),
+        }
     }
 }
 
@@ -114,7 +127,7 @@ impl<M: HostMemory> Execution<'_, M> {
             IoOpcode::WRITE_ZEROES => self.write_zeroes(namespace),
             IoOpcode::DATASET_MANAGEMENT => self.manage_dataset(namespace),
             IoOpcode::VERIFY => self.verify(namespace),
-            IoOpcode::COPY => self.copy(namespace),
+            IoOpcode::COPY => self.copy_ranges(namespace),
             IoOpcode::ZONE_MANAGEMENT_SEND if namespace.is_zoned() => self.send_zone_action(namespace),
             IoOpcode::ZONE_MANAGEMENT_RECEIVE if namespace.is_zoned() => self.receive_zone_report(namespace),
             IoOpcode::ZONE_APPEND if namespace.is_zoned() => self.append(namespace),
@@ -224,6 +237,19 @@ impl<M: HostMemory> Execution<'_, M> {
             CopyError::Host => unreachable_data(),
             CopyError::Media => self.media_error(Status::INTERNAL_ERROR, lba),
         }
+    }
+
+    /// Copies the data of a range, or leaves that to a copier.
+    #[inline]
+    fn copy(&mut self, direction: Direction, offset: u64, lba: u64) -> Result<(), Refusal> {
+        let bench = &mut *self.bench;
+        let copy = Copy { direction, offset, lba };
+        if bench.defers_copies {
+            bench.deferred = Some(copy);
+            return Ok(());
+        }
+        let copied = copy.run(&self.subsystem.media, &mut bench.memory, &bench.pieces);
+        copied.map_err(|error| self.copy_error(error, lba))
     }
 
     #[inline]

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A controller reads its host's memory through `HostMemory` of `iolab-pci-device` and is read by the host through
-//! registers in memory. [`Embedded`] is the device for a driver in the same process. It follows NVM Express 1.4 with what
+//! registers in memory. [`Embedded`] is the device for a driver in the same thread,
+//! [`Threaded`] one with threads of its own. It follows NVM Express 1.4 with what
 //! hosts of 2.0 ask for: command sets, Copy, zoned namespaces.
 //!
 //! Guarantees: nothing that a host writes, maps or takes away makes the device panic or touch memory that is not
@@ -21,6 +22,7 @@
 mod admin;
 mod config;
 mod controller;
+mod copier;
 mod dispatcher;
 mod embedded;
 mod fault;
@@ -36,12 +38,14 @@ mod refusal;
 mod registers;
 mod statistics;
 mod subsystem;
+mod threaded;
 mod timing;
 mod transfer;
 mod zones;
 
-pub use config::{Config, ConfigError, KEYS, Key, Parameter, parameters};
+pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, parameters};
 pub use controller::{Controller, ControllerError, Wiring};
+pub use copier::Copier;
 pub use dispatcher::Dispatcher;
 pub use embedded::{Embedded, EmbeddedError};
 pub use fault::{Fault, FaultError, FaultKind, Operation, Stripe};
@@ -50,4 +54,5 @@ pub use media::MediaKind;
 pub use registers::{REGISTER_BYTES, Registers};
 pub use statistics::DriveStatistics;
 pub use subsystem::Subsystem;
+pub use threaded::{Threaded, Threads};
 pub use zones::ZoneLayout;

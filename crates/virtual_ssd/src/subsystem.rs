@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use iolab_nvme_spec::zone::ZoneState;
 use iolab_ssd_timing::Statistics;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Age, Config, ConfigError};
 use crate::controller::ControllerShared;
 use crate::controller::Notice;
 use crate::fault::FaultState;
@@ -39,14 +39,17 @@ impl Subsystem {
         let media = Media::open(&config.media, config.media_bytes())?;
         let shift = config.lba_shift();
         let namespaces = (0..config.namespaces).map(|position| {
-            let zones = config.zones.map(|layout| ZoneTable::new(layout, config.size_bytes, shift));
+            let zones = config.zones.map(|layout| {
+                let empty = ZoneTable::new(layout, config.size_bytes, shift);
+                if config.age == Age::Filled { empty.filled() } else { empty }
+            });
             let base = u64::from(position) * config.size_bytes;
             Namespace::new(position + 1, base, config.size_bytes, shift, zones)
         });
         Ok(Arc::new(Subsystem {
             media,
             namespaces: namespaces.collect(),
-            timing: Timing::build(&config.timing_parameters(), config.media_bytes())?,
+            timing: Timing::build(&config.timing_parameters(), config.media_bytes(), config.age.to_study(config.seed))?,
             faults: FaultState::new(&config.faults),
             health: Health::default(),
             controllers: Mutex::default(),

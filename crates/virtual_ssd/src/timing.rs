@@ -5,7 +5,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use iolab_ssd_timing::{Capacity, Model, ModelKind, ParameterError, Parameters, Preset, Request, Statistics, Verdict};
+use iolab_ssd_timing::{
+    Capacity, Model, ModelKind, ParameterError, Parameters, Preset, Request, Statistics, Verdict, study,
+};
 
 /// The model of a subsystem.
 #[derive(Debug)]
@@ -15,12 +17,15 @@ pub(crate) enum Timing {
 }
 
 impl Timing {
-    /// A fresh model for a drive of `bytes`.
-    pub(crate) fn build(parameters: &Parameters, bytes: u64) -> Result<Timing, ParameterError> {
+    /// A model for a drive of `bytes` that has been through `age`. Ageing is in virtual time: it takes as long as it
+    /// takes to compute, and the model is idle afterwards.
+    pub(crate) fn build(parameters: &Parameters, bytes: u64, age: study::Age) -> Result<Timing, ParameterError> {
         if parameters.model == ModelKind::Ideal {
             return Ok(Timing::Ideal);
         }
-        Ok(Timing::Model(Box::new(Mutex::new(Model::build(parameters, Capacity::Visible(bytes))?))))
+        let mut model = Model::build(parameters, Capacity::Visible(bytes))?;
+        study::age(&mut model, age);
+        Ok(Timing::Model(Box::new(Mutex::new(model))))
     }
 
     /// When `request`, which has arrived now, completes.

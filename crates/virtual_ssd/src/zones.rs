@@ -95,6 +95,13 @@ impl ZoneTable {
         ZoneTable { layout, zones, lba_shift, open: 0, active: 0, openings: 0, changed: BTreeSet::new() }
     }
 
+    /// The same with all zones full, as a host leaves them that has written everything.
+    pub(crate) fn filled(mut self) -> ZoneTable {
+        let written = self.capacity_blocks();
+        self.zones.fill(Zone { state: ZoneState::FULL, written, ..EMPTY });
+        self
+    }
+
     /// A format empties all zones.
     pub(crate) fn format(&mut self, lba_shift: u32) {
         *self = ZoneTable::new(self.layout, self.layout.zone_bytes * self.zones.len() as u64, lba_shift);

@@ -3,7 +3,7 @@
 //! Applies to engines that move data to open descriptors; the others return at once.
 
 use super::Setup;
-use super::rig::{Access, BLOCK, BLOCKS, Rig};
+use super::rig::{Access, BLOCK, BLOCKS, Rig, holds_data};
 use crate::{Engine, FileUse, Op, OpKind, Submission};
 
 /// `-EOPNOTSUPP`: what a file system without holes says of a trim (errno(3)).
@@ -12,11 +12,6 @@ const NOT_SUPPORTED: i32 = -95;
 fn moves_file_data<E: Engine>() -> bool {
     let capabilities = E::DESCRIPTION.capabilities;
     capabilities.moves_data && holds_data(capabilities.files)
-}
-
-/// Whether there is something behind the lane that keeps what is written.
-pub(super) fn holds_data(files: FileUse) -> bool {
-    matches!(files, FileUse::Descriptors | FileUse::Devices)
 }
 
 /// Bytes that tell block and position apart, so that a swapped buffer or offset cannot pass.

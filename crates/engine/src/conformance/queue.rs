@@ -1,8 +1,7 @@
 //! How a lane queues: depth, ownership of slots, waiting, and being dropped.
 
 use super::Setup;
-use super::data::holds_data;
-use super::rig::{BLOCK, BLOCKS, PATIENCE_NS, Rig};
+use super::rig::{BLOCK, BLOCKS, PATIENCE_NS, Rig, holds_data};
 use crate::{Engine, Lane, Op, OpKind, Submission, Wait};
 
 /// Waits for `at_least` completions.

@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use iolab_memory::SlotPool;
 
 use super::Setup;
-use super::data::holds_data;
 use crate::{
     Completion, Completions, Engine, FileUse, Lane, Op, OpKind, OpenError, OpenRequest, Submission, TargetFile, Wait,
 };
@@ -302,6 +301,11 @@ impl<E: Engine> Rig<E> {
         }
         out.as_slice().to_vec()
     }
+}
+
+/// Whether there is something behind the lane that keeps what is written.
+pub(super) fn holds_data(files: FileUse) -> bool {
+    matches!(files, FileUse::Descriptors | FileUse::Devices)
 }
 
 fn open_lane<E: Engine>(setup: &Setup, depth: usize, pool: &SlotPool, scratch: &Scratch) -> Result<E::Lane, OpenError> {

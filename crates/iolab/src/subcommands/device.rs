@@ -107,7 +107,10 @@ fn info(name: &str) -> Result<u8, Failure> {
     let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name));
     let _ = writeln!(text, "socket: {}\n\nEvery parameter:", socket(name).display());
     for (key, value, unit) in config.described() {
-        let _ = writeln!(text, "  {key:<28} {value} {unit}");
+        let _ = writeln!(text, "{}", format!("  {key:<28} {value} {unit}").trim_end());
+    }
+    for (_, fault) in entry.parameters.iter().filter(|(key, _)| key == "fault") {
+        let _ = writeln!(text, "  {:<28} {fault}", "fault");
     }
     output::print(&text)?;
     Ok(0)
@@ -115,13 +118,16 @@ fn info(name: &str) -> Result<u8, Failure> {
 
 fn stats(name: &str, json: bool) -> Result<u8, Failure> {
     let question = if json { "stats json" } else { "stats" };
-    let answer = ask(&socket(name), question).map_err(|error| match error {
-        LinkError::NotServed { .. } => Failure::mistake(format!(
-            "iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"
-        )),
-        other => Failure::failed(format!("iolab: {name}: {other}")),
-    })?;
-    output::print(&answer)?;
+    match ask(&socket(name), question) {
+        Ok(answer) => output::print(&answer)?,
+        Err(LinkError::NotServed { .. }) => {
+            Catalogue::of_user()?.find(name)?;
+            return Err(Failure::mistake(format!(
+                "iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"
+            )));
+        }
+        Err(other) => return Err(Failure::failed(format!("iolab: {name}: {other}"))),
+    }
     Ok(0)
 }
 

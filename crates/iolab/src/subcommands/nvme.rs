@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use iolab_clock::Clock;
-use iolab_engine_nvme::{DeviceName, Opened, Place, open};
+use iolab_engine_nvme::{DeviceError, DeviceName, Opened, Place, open};
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{Controller, DmaSlice, Namespace, QueueOptions, QueuePair, Submit};
 use iolab_nvme_spec::FromBytes;
@@ -49,8 +49,15 @@ fn named(device: &str) -> Result<DeviceName, Failure> {
 
 fn opened(device: &str) -> Result<(DeviceName, Opened), Failure> {
     let name = named(device)?;
-    let opened = open(&name).map_err(|error| Failure::failed(format!("iolab: {device}: {error}")))?;
+    let opened = open(&name).map_err(|error| trouble(device, &error))?;
     Ok((name, opened))
+}
+
+/// What is wrong with a device, or with what the user said of it.
+fn trouble(device: &str, error: &DeviceError) -> Failure {
+    let mistaken = matches!(error, DeviceError::Config(_) | DeviceError::Namespace { .. });
+    let failure = if mistaken { Failure::mistake } else { Failure::failed };
+    failure(format!("iolab: {device}: {error}"))
 }
 
 fn list() -> Result<String, Failure> {
@@ -153,7 +160,7 @@ fn hello(device: &str, allowed: bool) -> Result<String, Failure> {
         return Err(Failure::refused(format!("iolab: hello: {why}; say --allow-destroy if that is what you want")));
     }
     let (name, opened) = opened(device)?;
-    let namespace = opened.controller.namespace(name.namespace).map_err(failed)?;
+    let namespace = opened.namespace(name.namespace).map_err(|error| trouble(device, &error))?;
     let mut greeting = Greeting::new(&opened, namespace)?;
     let text = greeting.exchange()?;
     Ok(format!("{device}: {text}"))

@@ -5,6 +5,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use iolab_clock::Clock;
@@ -18,16 +19,18 @@ pub(crate) fn now_ns() -> u64 {
     Clock::monotonic().now_ns()
 }
 
-/// A folder of its own: jobs run in it, recordings are kept in it.
+/// A folder of its own: jobs run in it, recordings and virtual devices are kept in it.
 pub(crate) struct Lab {
     folder: TempDir,
+    /// Programs started so far: each prints into files of its own.
+    started: AtomicU32,
 }
 
 impl Lab {
     pub(crate) fn new() -> Lab {
         // Not in a tmpfs, where one can be had: file systems with everything are what jobs run on.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        Lab { folder }
+        Lab { folder, started: AtomicU32::new(0) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -81,17 +84,20 @@ impl Lab {
         arguments: I,
         environment: &[(&str, PathBuf)],
     ) -> Running {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let (stdout, stderr) = (self.path(&format!(".stdout-{number}")), self.path(&format!(".stderr-{number}")));
         let child = Command::new(program)
             .args(arguments)
             .current_dir(self.folder.path())
             .env("IOLAB_RECORDINGS", self.path("recordings"))
+            .env("IOLAB_DEVICES", self.path("devices"))
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
-            .stdout(Stdio::from(std::fs::File::create(self.path(".stdout")).unwrap()))
-            .stderr(Stdio::from(std::fs::File::create(self.path(".stderr")).unwrap()))
+            .stdout(Stdio::from(std::fs::File::create(&stdout).unwrap()))
+            .stderr(Stdio::from(std::fs::File::create(&stderr).unwrap()))
             .spawn()
             .unwrap();
-        Running { child, stdout: self.path(".stdout"), stderr: self.path(".stderr"), begun_ns: now_ns() }
+        Running { child, stdout, stderr, begun_ns: now_ns() }
     }
 
     /// The recording that `job` left.

@@ -23,11 +23,16 @@ impl QueuePair {
     pub(crate) fn create(shared: Arc<Shared>, options: QueueOptions) -> Result<QueuePair, DriverError> {
         check(&shared, &options)?;
         let list_bytes = ListArea::slot_bytes(longest_transfer(&shared), shared.facts.page_bytes);
-        let (queue, epoch) = {
+        let (queue, epoch, [sq_doorbell, cq_doorbell]) = {
             let mut cold = shared.lock();
             cold.alive()?;
             let epoch = shared.epoch.load(Ordering::Acquire);
-            (Allocation::make(&mut cold, &options, list_bytes)?, epoch)
+            let queue = Allocation::make(&mut cold, &options, list_bytes)?;
+            let (mut tail, mut head) = cold.doorbells(queue.addresses.qid);
+            // Before the device has the queues: it looks at shadow doorbells as soon as it has.
+            tail.restart();
+            head.restart();
+            (queue, epoch, [tail, head])
         };
         if let Err(error) = shared.create_queues(&queue.addresses) {
             let mut cold = shared.lock();
@@ -40,11 +45,10 @@ impl QueuePair {
             drop(cold);
             return Err(error);
         }
-        let (sq_doorbell, cq_doorbell) = shared.lock().doorbells(queue.addresses.qid);
-        let slots: Box<[Slot]> = (0..options.slots).map(Slot::new).collect();
-        let bits = u32::from(options.slots).next_power_of_two().trailing_zeros();
+        let cid_step = options.slots.next_power_of_two();
+        let slots: Box<[Slot]> = (0..options.slots).map(|index| Slot::new(index, cid_step)).collect();
         let [sq, cq, lists] = &queue.buffers;
-        let mut pair = QueuePair {
+        Ok(QueuePair {
             sq: SubmissionRing::new(sq.memory.clone(), options.entries),
             cq: CompletionRing::new(cq.memory.clone(), options.entries),
             lists: ListArea::new(lists, list_bytes, shared.facts.page_bytes),
@@ -52,8 +56,8 @@ impl QueuePair {
             page_bytes: shared.facts.page_bytes,
             sgl: options.data_pointer == DataPointer::Sgl,
             in_flight: 0,
-            slot_mask: ((1u32 << bits) - 1) as u16,
-            cid_step: 1 << bits,
+            slot_mask: cid_step - 1,
+            cid_step,
             qid: queue.addresses.qid,
             countdown: options.reaps_per_check.max(1),
             epoch,
@@ -73,10 +77,7 @@ impl QueuePair {
                 dead: false,
                 options,
             }),
-        };
-        pair.sq_doorbell.restart();
-        pair.cq_doorbell.restart();
-        Ok(pair)
+        })
     }
 
     /// The queue identifier.

@@ -34,10 +34,14 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(index: u16) -> Slot {
+    /// The slot with this number; `cid_step` is what its identifiers differ by.
+    pub(super) fn new(index: u16, cid_step: u16) -> Slot {
+        // Each slot starts at another count of uses, so that an identifier with a wrong slot number in it is hardly ever
+        // one that is expected there.
+        let first = index.wrapping_add(cid_step.wrapping_mul(index));
         Slot {
             expected: IDLE,
-            next_cid: index,
+            next_cid: if first == u16::MAX { first.wrapping_add(cid_step) } else { first },
             pursuit: Pursuit::None,
             replays: 0,
             entry: [0; 8],
@@ -96,7 +100,7 @@ mod tests {
         for bits in [0, 4, 8, 14] {
             let step = 1u16 << bits;
             let mask = step - 1;
-            let mut slot = Slot::new(mask);
+            let mut slot = Slot::new(mask, step);
             for _ in 0..70_000 {
                 let cid = slot.next_cid();
                 assert_ne!(cid, u16::MAX);

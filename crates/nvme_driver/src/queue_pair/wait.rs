@@ -7,6 +7,8 @@ use crate::error::DriverError;
 
 /// Looks at the ring between two looks at the clock.
 const LOOKS: u32 = 64;
+/// What a look costs on a clock that is simulated: it would stand still otherwise.
+const SIMULATED_LOOK_NS: u64 = 10_000;
 /// The longest sleep: a lost interrupt costs no more, and time-outs are noticed.
 const LONGEST_SLEEP_NS: u64 = 10_000_000;
 
@@ -48,7 +50,7 @@ impl QueuePair {
         if let Some(cold) = self.shared.try_lock() {
             cold.device.pause(Duration::ZERO);
         }
-        self.shared.clock.advance(1_000);
+        self.shared.clock.advance(SIMULATED_LOOK_NS);
     }
 
     /// Sleeps until the device signals. Whatever it has completed before is seen first: it writes the completion, then

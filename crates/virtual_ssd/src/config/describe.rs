@@ -64,6 +64,7 @@ impl Config {
             ("namespaces", self.namespaces.to_string(), ""),
             ("lba", self.lba_bytes.to_string(), "bytes"),
             ("media", media, ""),
+            ("age", self.age.to_string(), ""),
             ("mdts", self.most_bytes.to_string(), "bytes"),
             ("queues", self.queue_pairs.to_string(), ""),
             ("queue_entries", self.queue_entries.to_string(), ""),

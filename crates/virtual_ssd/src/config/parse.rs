@@ -135,6 +135,15 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "age",
+        values: "fresh|filled|steady|steady:DRIVE_WRITES",
+        help: "what the flash has been through before: nothing, written once, overwritten at random (twice)",
+        set: |config, key, text| {
+            config.age = text.parse().map_err(|reason| ConfigError::BadValue { key, reason })?;
+            Ok(())
+        },
+    },
+    Key {
         name: "mdts",
         values: "bytes",
         help: "most bytes of a command, 0 for no limit",
@@ -173,7 +182,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "seed",
         values: "number",
-        help: "makes identifiers",
+        help: "makes identifiers, and the places that age=steady overwrites",
         set: |config, key, text| {
             config.seed = number(key, text)?;
             Ok(())
@@ -321,6 +330,8 @@ mod tests {
             ("media=disk", "media:"),
             ("media=file:", "media:"),
             ("zoned=maybe", "zoned:"),
+            ("age=old preset=970pro", "age: `old` is not fresh, filled"),
+            ("age=steady", "age: the model `ideal` has no flash"),
             ("zone=3M", "whole zones"),
             ("zone=1M zone_capacity=2M", "zone_capacity:"),
             ("zoned=yes max_active=2", "max_open:"),

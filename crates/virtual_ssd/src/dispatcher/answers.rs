@@ -13,10 +13,10 @@ impl<M: HostMemory> Dispatcher<M> {
         if let Some(completions) = self.completions_of(queue) {
             completions.reserve();
         }
-        self.parked.park(at_ns, Parked { queue: queue as u32, cid, answer, fault });
+        self.parked.park(at_ns, Parked::new(queue, cid, answer, fault));
     }
 
-    fn completions_of(&mut self, queue: usize) -> Option<&mut crate::queue::CompletionQueue> {
+    pub(super) fn completions_of(&mut self, queue: usize) -> Option<&mut crate::queue::CompletionQueue> {
         let place = self.submissions.get(queue)?.as_ref()?.completion_index;
         self.completions.get_mut(place)?.as_mut()
     }

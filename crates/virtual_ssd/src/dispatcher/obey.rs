@@ -78,7 +78,10 @@ impl<M: HostMemory> Dispatcher<M> {
                     self.arm(self.is_armed);
                     (token, done)
                 }
-                Order::Stop { token } => (token, self.stop()),
+                Order::Stop { token } => {
+                    self.finish_copies(now_ns);
+                    (token, self.stop())
+                }
             };
             self.shared.inbox.send(Notice::Done { token, done });
         }
@@ -119,6 +122,7 @@ impl<M: HostMemory> Dispatcher<M> {
     /// Commands of the queue that have been fetched are answered as aborted (Base, section 5.6).
     fn delete_submissions(&mut self, id: u16, now_ns: u64) -> bool {
         let Some(place) = self.submission_place(id) else { return false };
+        self.finish_copies(now_ns);
         while let Some(mut parked) = self.parked.take_if(|parked| parked.queue as usize == place) {
             parked.answer = Answer::failure(Status::ABORTED_SQ_DELETION);
             parked.fault = None;
@@ -130,6 +134,7 @@ impl<M: HostMemory> Dispatcher<M> {
 
     fn abort(&mut self, queue: u16, cid: u16, now_ns: u64) -> bool {
         let Some(place) = self.submission_place(queue) else { return false };
+        self.finish_copies(now_ns);
         let Some(mut parked) = self.parked.take_if(|parked| parked.queue as usize == place && parked.cid == cid) else {
             return false;
         };

@@ -37,6 +37,17 @@ pub(super) struct Parked {
     pub(super) cid: u16,
     pub(super) answer: Answer,
     pub(super) fault: Option<FaultKind>,
+    /// A copier has its data.
+    pub(super) is_copying: bool,
+    /// Its time came while it was being copied.
+    pub(super) is_due: bool,
+}
+
+impl Parked {
+    #[inline]
+    pub(super) fn new(queue: usize, cid: u16, answer: Answer, fault: Option<FaultKind>) -> Parked {
+        Parked { queue: queue as u32, cid, answer, fault, is_copying: false, is_due: false }
+    }
 }
 
 /// Bits of the place of a command; what is above them, up to the time, counts arrivals.
@@ -66,7 +77,7 @@ pub(super) struct ParkingLot {
 
 impl ParkingLot {
     #[inline]
-    pub(super) fn park(&mut self, at_ns: u64, parked: Parked) {
+    pub(super) fn park(&mut self, at_ns: u64, parked: Parked) -> u32 {
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(parked);
@@ -79,6 +90,7 @@ impl ParkingLot {
         };
         self.arrivals += 1;
         self.due.push(Reverse(key(at_ns, self.arrivals, slot)));
+        slot
     }
 
     /// When the next one is due.
@@ -96,6 +108,13 @@ impl ParkingLot {
                 return None;
             }
             self.due.pop();
+            if let Some(parked) = &mut self.slots[slot]
+                && parked.is_copying
+            {
+                // Its place is free when the copy is done.
+                parked.is_due = true;
+                continue;
+            }
             self.free.push(slot as u32);
             // Empty where the command was aborted.
             if let Some(parked) = self.slots[slot].take() {
@@ -103,6 +122,21 @@ impl ParkingLot {
             }
         }
         None
+    }
+
+    /// One that is being copied.
+    pub(super) fn get(&self, ticket: u32) -> Option<Parked> {
+        self.slots.get(ticket as usize).copied().flatten()
+    }
+
+    /// Puts back one whose copy is done; `true` when it was due and is taken out instead.
+    pub(super) fn put_back(&mut self, ticket: u32, parked: Parked) -> bool {
+        let slot = &mut self.slots[ticket as usize];
+        *slot = (!parked.is_due).then_some(parked);
+        if parked.is_due {
+            self.free.push(ticket);
+        }
+        parked.is_due
     }
 
     /// Takes the first that is meant out of turn; its place is free when its time has come.
@@ -122,7 +156,7 @@ mod tests {
     use super::*;
 
     fn parked(cid: u16) -> Parked {
-        Parked { queue: 0, cid, answer: Answer::success(0), fault: None }
+        Parked::new(0, cid, Answer::success(0), None)
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl<M: HostMemory> Execution<'_, M> {
         }
     }
 
-    pub(super) fn copy(&mut self, namespace: &Namespace) -> Result<Step, Refusal> {
+    pub(super) fn copy_ranges(&mut self, namespace: &Namespace) -> Result<Step, Refusal> {
         let dword = CopyDword12(self.command.cdw(12));
         // Format 0: ranges of this namespace without protection information (NVM, section 3.2.2).
         if dword.df() != 0 {

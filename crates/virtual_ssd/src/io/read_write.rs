@@ -55,9 +55,7 @@ impl<M: HostMemory> Execution<'_, M> {
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
         let extra_ns = self.strike(Some(namespace), &range, (true, false))?;
-        let bench = &mut *self.bench;
-        let copied = self.subsystem.media.copy_to_host(range.offset(namespace), &mut bench.memory, &bench.pieces);
-        copied.map_err(|error| self.copy_error(error, range.lba))?;
+        self.copy(Direction::ToHost, range.offset(namespace), range.lba)?;
         self.bench.counters.count_read(range.bytes());
         Ok(Step::Done { at_ns: at_ns + extra_ns, result: 0 })
     }
@@ -89,9 +87,7 @@ impl<M: HostMemory> Execution<'_, M> {
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
         let extra_ns = self.strike(Some(namespace), &range, (false, true))?;
-        let bench = &mut *self.bench;
-        let copied = self.subsystem.media.copy_from_host(range.offset(namespace), &mut bench.memory, &bench.pieces);
-        copied.map_err(|error| self.copy_error(error, range.lba))?;
+        self.copy(Direction::FromHost, range.offset(namespace), range.lba)?;
         namespace.clear_uncorrectable(range.lba, range.blocks);
         if let Some(zoned) = zoned {
             zoned.commit();

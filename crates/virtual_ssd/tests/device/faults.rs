@@ -75,7 +75,7 @@ fn a_completion_can_be_dropped_doubled_or_spoiled() {
     let cid = stale.send(stale.read(0, 1));
     assert_eq!(stale.reap(0), None);
     let raw = stale.pairs[0].completions.memory.load_words::<2>(0);
-    assert_eq!(CompletionEntry { words: raw }.phase(), false);
+    assert!(!CompletionEntry { words: raw }.phase());
     assert_eq!(CompletionEntry { words: raw }.cid(), cid);
 
     let mut confused = host("wrong-cid:times=1");

@@ -1,6 +1,8 @@
 //! The device against a host by hand.
 
 mod admin;
+mod age;
+mod copiers;
 mod faults;
 mod host;
 mod io;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use iolab_engine::{Engine, OpenRequest, TargetFile};
-use iolab_engine_nvme::Nvme;
+use iolab_engine_nvme::{DeviceName, Nvme, Place};
 use iolab_export_fuse::{PoolShape, Size, Stop, Transport};
 use iolab_memory::{Backing, SlotPool};
 use iolab_options::Settings;
@@ -48,6 +48,11 @@ fn device_name(given: &str) -> Result<String, Failure> {
     Ok(format!("trtype=VIRT {}", pairs.join(" ")))
 }
 
+/// Whether trimmed blocks surely read as zeroes: those of the virtual SSD do; a real device may do as it likes.
+fn trims_to_zeroes(name: &str) -> bool {
+    DeviceName::parse(name).is_ok_and(|name| !matches!(name.place, Place::Pcie(_)))
+}
+
 /// A lane on the device and the slots it works on.
 fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPool), Failure> {
     let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Memfd)
@@ -81,7 +86,7 @@ fn file(
     };
     options.depth = usize::from(arguments.depth);
     options.cpu = arguments.cpu;
-    options.limits.trim_zeroes = true;
+    options.limits.trim_zeroes = trims_to_zeroes(name);
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path, transport } => tell(&format!("{} by {transport}; end with Ctrl-C", path.display())),
@@ -98,7 +103,7 @@ fn file(
 fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<Stop>) -> Result<String, Failure> {
     use iolab_export_ublk::{Moment, Options, serve};
     let mut options = Options { depth: usize::from(arguments.depth), cpu: arguments.cpu, ..Options::default() };
-    options.limits.trim_zeroes = true;
+    options.limits.trim_zeroes = trims_to_zeroes(name);
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path } => tell(&format!("{}; end with Ctrl-C", path.display())),

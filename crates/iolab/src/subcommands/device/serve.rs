@@ -25,7 +25,11 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
     make_socket_folder(&socket)?;
     let drive =
         Subsystem::new(config).map_err(|error| Failure::failed(format!("iolab: {}: {error}", arguments.name)))?;
-    let options = ServeOptions { dispatchers: usize::from(arguments.dispatchers), cpus: arguments.cpus.clone() };
+    let options = ServeOptions {
+        dispatchers: usize::from(arguments.dispatchers),
+        workers: usize::from(arguments.workers),
+        cpus: arguments.cpus.clone(),
+    };
     iolab_process::count_signals();
     let (clock, _) = Clock::best();
     let service = iolab_device_server::serve(&socket, &arguments.name, &drive, &clock, &options);
