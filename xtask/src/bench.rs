@@ -10,6 +10,7 @@ mod engines;
 mod job;
 mod memory;
 mod null;
+mod nvme;
 mod records;
 mod scale;
 mod sheet;
@@ -28,17 +29,18 @@ const PAGE: &str = "docs/benchmarks.md";
 const USAGE: &str = "\
 usage: cargo xtask bench [SUITE ...] [--size=small|real] [--rounds=5] [--runtime-ms=200] [--folder=target]
                          [--t-io-uring=PATH] [--json=FILE] [--write]
-suites: null, engines, psync, scale, intervals, logs; all of them unless some are named";
+suites: null, engines, psync, scale, intervals, logs, nvme; all of them unless some are named";
 
 type Suite = (&'static str, fn(&Bench) -> Result<Sheet, String>);
 
-const SUITES: [Suite; 6] = [
+const SUITES: [Suite; 7] = [
     ("null", null::run),
     ("engines", engines::run),
     ("psync", engines::run_psync),
     ("scale", scale::run),
     ("intervals", records::intervals),
     ("logs", records::logs),
+    ("nvme", nvme::run),
 ];
 
 /// How much is done.
@@ -216,7 +218,8 @@ mod tests {
             let sheet = suite(&bench).unwrap_or_else(|reason| panic!("{name}: {reason}"));
             assert_eq!(sheet.suite, name);
             assert!(sheet.rows.iter().any(|row| row.program.starts_with("iolab")), "{name} has no row of iolab's");
-            assert!(sheet.rows.iter().any(|row| row.program.starts_with("fio")) || name == "intervals", "{name}");
+            let is_alone = ["intervals", "nvme"].contains(&name);
+            assert!(sheet.rows.iter().any(|row| row.program.starts_with("fio")) || is_alone, "{name}");
             let cells = sheet.rows.iter().flat_map(|row| &row.cells).flatten();
             assert!(cells.clone().count() > 0 && cells.into_iter().all(|cell| cell.median.is_finite()), "{name}");
             println!("{name}:\n{}", sheet.markdown());

@@ -5,7 +5,9 @@
 //! user instructions for each operation as callgrind counts them, from the difference of a long and a short run, so
 //! that start and end cancel. Instruction counts do not depend on the machine's mood, so they have budgets, and
 //! exceeding one by a tenth is a failure. The clock is the time stamp counter there, too (valgrind reads the real one),
-//! so that what is counted is what runs.
+//! so that what is counted is what runs. [`nvme`] counts the way of a read through the NVMe driver and device, too.
+
+pub(crate) mod nvme;
 
 use std::fmt::Write;
 use std::process::{Command, Stdio};
@@ -63,14 +65,18 @@ pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String>
             _ => return Err(USAGE.to_owned()),
         }
     }
-    let ours = Workshop::open(repository, Profile::Release)?.iolab()?.display().to_string();
+    let workshop = Workshop::open(repository, Profile::Release)?;
+    let ours = workshop.iolab()?.display().to_string();
     let mut tables = String::new();
     if !only_instructions {
         tables += &speed_table(&ours, rounds, runtime_ms)?;
         tables.push('\n');
     }
-    let (table, exceeded) = instruction_table(&ours)?;
+    let (table, mut exceeded) = instruction_table(&ours)?;
     tables += &table;
+    let (table, more) = nvme::table(&workshop)?;
+    tables = tables + "\n" + &table;
+    exceeded.extend(more);
     print!("{tables}");
     if write {
         page::put(repository, PAGE, BEGIN, &tables)?;
@@ -133,14 +139,15 @@ fn instruction_table(ours: &str) -> Result<(String, Vec<String>), String> {
     for shape in &SHAPES {
         let spent = instructions(ours, shape)?;
         let _ = writeln!(table, "| {} | {spent} | {} |", shape.name, shape.budget);
-        if spent * 10 > shape.budget * 11 {
-            exceeded.push(format!(
-                "{}: {spent} instructions exceed the budget of {} by over a tenth",
-                shape.name, shape.budget
-            ));
-        }
+        exceeded.extend(excess(shape.name, spent, shape.budget));
     }
     Ok((table, exceeded))
+}
+
+/// A sentence about a budget that was exceeded by too much.
+fn excess(name: &str, spent: u64, budget: u64) -> Option<String> {
+    (spent * 10 > budget * 11)
+        .then(|| format!("{name}: {spent} instructions exceed the budget of {budget} by over a tenth"))
 }
 
 /// From the slope between two lengths of run.
@@ -156,6 +163,11 @@ fn counted(ours: &str, shape: &Shape, operations: u64) -> Result<u64, String> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", ours]).args(shape.words());
     valgrind.arg(format!("--number_ios={operations}"));
+    collected(&mut valgrind)
+}
+
+/// What callgrind says that it has counted.
+fn collected(valgrind: &mut Command) -> Result<u64, String> {
     let output = valgrind.output().map_err(|error| format!("valgrind: {error}"))?;
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find_map(|line| line.split_once("Collected : ").map(|(_, count)| count.trim().to_owned()));
@@ -170,6 +182,12 @@ mod tests {
     fn the_middle_of_the_rounds_counts() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
         assert!(median(Vec::new()).is_nan());
+    }
+
+    #[test]
+    fn a_tenth_above_the_budget_is_too_much() {
+        assert_eq!(excess("a", 110, 100), None);
+        assert!(excess("a", 111, 100).unwrap().starts_with("a: 111"));
     }
 
     #[test]

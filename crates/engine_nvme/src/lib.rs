@@ -21,7 +21,7 @@ use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileUse
 
 pub use lane::NvmeLane;
 pub use name::{DeviceName, NameError, Place};
-pub use opened::{DeviceError, Opened, open, socket_of};
+pub use opened::{DeviceError, Opened, open, open_inline, socket_of};
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]

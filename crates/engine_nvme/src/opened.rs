@@ -132,14 +132,18 @@ pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
         Place::Served(served) => {
             let link = Link::connect(&socket_of(served))
                 .map_err(|error| DeviceError::Link { advice: advice(&error, served), error })?;
-            Ok(Opened { controller: enable(Box::new(link))?, inline: None })
+            let controller = Controller::open(Box::new(link), clock(), virtual_options())?;
+            Ok(Opened { controller, inline: None })
         }
-        Place::Embedded(parameters) => {
-            let drive = drive(&name.place, parameters)?;
-            let inline = InlineDevice::new(Embedded::new(&drive, clock())?);
-            Ok(Opened { controller: enable(Box::new(inline.clone()))?, inline: Some(inline) })
-        }
+        Place::Embedded(parameters) => open_inline(&drive(&name.place, parameters)?, &clock()),
     }
+}
+
+/// A new controller of `drive` inside this thread, whose time is `clock`; it works when it is asked to ([`Opened::poll`]).
+pub fn open_inline(drive: &Arc<Subsystem>, clock: &Clock) -> Result<Opened, DeviceError> {
+    let inline = InlineDevice::new(Embedded::new(drive, clock.clone())?);
+    let controller = Controller::open(Box::new(inline.clone()), clock.clone(), virtual_options())?;
+    Ok(Opened { controller, inline: Some(inline) })
 }
 
 fn advice(error: &LinkError, served: &str) -> String {
@@ -151,6 +155,11 @@ fn advice(error: &LinkError, served: &str) -> String {
 
 fn enable(device: Box<dyn iolab_pci_device::PciDevice>) -> Result<Controller, DriverError> {
     Controller::open(device, clock(), ControllerOptions::default())
+}
+
+/// The registers of a virtual device are memory already: a shadow of them would cost two barriers and save nothing.
+fn virtual_options() -> ControllerOptions {
+    ControllerOptions { shadow_doorbells: false, ..ControllerOptions::default() }
 }
 
 fn clock() -> Clock {

@@ -86,6 +86,25 @@ fn faults_of_the_device_are_errors_of_the_job() {
 }
 
 #[test]
+fn a_run_survives_a_confused_device_and_ends_with_a_removed_one() {
+    let lab = Lab::new();
+    let job = |faults: &str| {
+        format!(
+            "[a]\nioengine=nvme\ncommand_timeout=200ms\nrw=read\nbs=64k\n\
+             filename=trtype=VIRT model=ideal size=4M {faults}\n"
+        )
+    };
+    let confused = "fault=drop\\:after=5,times=1 fault=double\\:after=10,times=1 \
+                    fault=wrong-phase\\:after=15,times=1 fault=wrong-cid\\:after=20,times=1";
+    for faults in [confused, "fault=fatal\\:after=10,times=1"] {
+        let report = lab.job(&job(faults)).ended(0, "").json();
+        assert_eq!((ios(&report["jobs"][0], "read"), report["jobs"][0]["error"].as_u64()), (64, Some(0)), "{report}");
+    }
+    lab.job(&job("fault=removal\\:after=10")).ended(1, "No such device: read offset=655360");
+    assert_eq!(lab.recording().workers[0].directions[0].ios, 10);
+}
+
+#[test]
 fn what_the_device_cannot_do_is_refused_before_the_run() {
     let lab = Lab::new();
     let job = |device: &str, more: &str| format!("[a]\nioengine=nvme\nfilename={device}\nrw=randread\n{more}\n");

@@ -136,7 +136,7 @@ impl SharedBytes {
         Some((file.as_fd(), offset + within as u64))
     }
 
-    /// Loads the 32-bit word at `offset`, a multiple of 4 ([`panics`](self) outside the window).
+    /// Loads the 32-bit word at `offset`, a multiple of 4 (it panics outside the window, as all of these do).
     #[inline]
     pub fn load_u32(&self, offset: usize, order: Ordering) -> u32 {
         let at = self.at(offset, 4, 4).cast::<u32>();

@@ -110,7 +110,7 @@ impl CompletionRing {
     }
 
     /// The entry at the head, if the device has written it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn peek(&self) -> Option<CompletionEntry> {
         let offset = self.head as usize * COMPLETION_ENTRY_BYTES;
         let second = self.memory.load_u64(offset + 8, Ordering::Acquire);

@@ -65,6 +65,7 @@ impl Flash {
         self.read(now_ns, start_ns, spot, bytes, false)
     }
 
+    #[inline(always)]
     fn read(&mut self, now_ns: u64, start_ns: u64, spot: Spot, bytes: u64, to_host: bool) -> u64 {
         let die = spot.die as usize;
         let kind = (spot.flash % self.cell_bits) as usize;

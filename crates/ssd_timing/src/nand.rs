@@ -120,6 +120,7 @@ impl Nand {
     }
 
     /// Lets happen what happens inside up to `now_ns`.
+    #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
         self.buffer.advance(self.now_ns);

@@ -45,7 +45,7 @@ pub(crate) enum Direction {
 }
 
 /// Fills `pieces` with where the `bytes` of an I/O command are.
-#[inline]
+#[inline(always)]
 pub(crate) fn resolve<M: HostMemory>(
     memory: &mut M,
     command: &SubmissionEntry,
@@ -54,6 +54,24 @@ pub(crate) fn resolve<M: HostMemory>(
     pieces: &mut Vec<Piece>,
 ) -> Result<(), Refusal> {
     pieces.clear();
+    let (kind, first) = (DataPointerKind(command.cdw0().psdt()), command.prp1());
+    let page_mask = (1u64 << page_shift) - 1;
+    if kind == DataPointerKind::PRP && first & 3 == 0 && (first & page_mask) + data.1 as u64 <= page_mask + 1 {
+        pieces.push(Piece::new(first, data.1));
+        return Ok(());
+    }
+    resolve_several(memory, command, data, page_shift, pieces)
+}
+
+/// Data that crosses pages, or is described by scatter gather lists. Apart, so that a page costs little.
+#[inline(never)]
+fn resolve_several<M: HostMemory>(
+    memory: &mut M,
+    command: &SubmissionEntry,
+    data: (Direction, usize),
+    page_shift: u32,
+    pieces: &mut Vec<Piece>,
+) -> Result<(), Refusal> {
     match DataPointerKind(command.cdw0().psdt()) {
         DataPointerKind::PRP => prp::resolve(memory, command.prp1(), command.prp2(), data.1, page_shift, pieces),
         DataPointerKind::SGL => sgl::resolve(memory, command.sgl1(), data, pieces),

@@ -10,7 +10,7 @@ use crate::error::{DriverError, Fault};
 
 impl QueuePair {
     /// Makes the accepted commands visible to the device: at most one doorbell.
-    #[inline]
+    #[inline(always)]
     pub fn flush(&mut self) {
         if self.current_epoch.load(Ordering::Acquire) != self.epoch {
             // The queues of the old life are gone. What was accepted is sent with the new ones.

@@ -9,6 +9,7 @@ use crate::fault::FaultKind;
 
 impl<M: HostMemory> Dispatcher<M> {
     /// Keeps an answer until its time, and an entry of the completion queue for it.
+    #[inline(always)]
     pub(super) fn park(&mut self, queue: usize, cid: u16, answer: Answer, at_ns: u64, fault: Option<FaultKind>) {
         if let Some(completions) = self.completions_of(queue) {
             completions.reserve();
@@ -16,6 +17,7 @@ impl<M: HostMemory> Dispatcher<M> {
         self.parked.park(at_ns, Parked::new(queue, cid, answer, fault));
     }
 
+    #[inline]
     pub(super) fn completions_of(&mut self, queue: usize) -> Option<&mut crate::queue::CompletionQueue> {
         let place = self.submissions.get(queue)?.as_ref()?.completion_index;
         self.completions.get_mut(place)?.as_mut()
@@ -32,6 +34,7 @@ impl<M: HostMemory> Dispatcher<M> {
         worked
     }
 
+    #[inline]
     pub(super) fn answer_parked(&mut self, parked: Parked, now_ns: u64) {
         if let Some(completions) = self.completions_of(parked.queue as usize) {
             completions.release();

@@ -100,17 +100,18 @@ impl CompletionQueue {
     }
 
     /// Posts a completion. The caller has seen that there is room.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn post<M: HostMemory>(&mut self, memory: &mut M, entry: CompletionEntry) -> Result<(), DmaFault> {
         self.post_with_phase(memory, entry, self.phase)
     }
 
     /// Posts a completion with the phase of the round before, which the host does not see.
+    #[cold]
     pub(crate) fn post_stale<M: HostMemory>(&mut self, memory: &mut M, entry: CompletionEntry) -> Result<(), DmaFault> {
         self.post_with_phase(memory, entry, !self.phase)
     }
 
-    #[inline]
+    #[inline(always)]
     fn post_with_phase<M: HostMemory>(
         &mut self,
         memory: &mut M,
