@@ -33,7 +33,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Everything but plain success: flushes, short transfers, errors.
     #[cold]
     fn unusual(&mut self, completion: Completion, now: u64) {
-        let slot = *self.slots.get(completion.slot);
+        let slot = self.slots.stamped(completion.slot);
         let sync = slot.op.kind.is_sync();
         let short = completion.result > 0 && !sync && (completion.result as u32) < slot.op.length;
         if short && self.resubmit_rest(completion) {
@@ -110,8 +110,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         for index in 0..self.done.as_slice().len() {
             let completion = self.done.as_slice()[index];
             let slot = self.slots.get(completion.slot);
-            // Slots already taken back have been counted.
-            if slot.lanes && !slot.is_plain(completion.result) {
+            // The plain ones have been counted, and their slots hold what they held.
+            if !slot.is_plain(completion.result) {
                 self.unusual(completion, now);
             }
         }

@@ -15,24 +15,15 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let mut odd = 0;
         let mut returning = slots.returning();
         let mut rest = done.as_slice();
-        while let [first, others @ ..] = rest {
-            rest = others;
-            let Some(slot) = returning.take_plain(*first) else {
+        while !rest.is_empty() {
+            let run = returning.take_run(rest, |slot| _ = pacer.completed(slot, now));
+            let Some((head, count, bytes)) = run else {
+                rest = &rest[1..];
                 odd += 1;
                 continue;
             };
-            let head = *slot;
-            let mut bytes = head.bytes();
-            pacer.completed(&head, now);
-            let mut count = 1;
-            while let [next, others @ ..] = rest
-                && let Some(slot) = returning.take_like(&head, *next)
-            {
-                rest = others;
-                count += 1;
-                bytes += slot.bytes();
-                pacer.completed(slot, now);
-            }
+            rest = &rest[count..];
+            let count = count as u64;
             let (begun_ns, submitted_ns) = (head.begun_ns, head.submitted_ns);
             let direction = head.direction();
             recorder.completed_run(&Run { direction, count, bytes, begun_ns, submitted_ns, reaped_ns: now });

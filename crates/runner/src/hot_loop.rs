@@ -171,11 +171,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if answer != Submission::Accepted {
             return Some(self.not_accepted(answer));
         }
-        debug_assert!(!slot.lanes, "slot {} handed over twice", slot.op.slot);
-        slot.lanes = true;
+        slot.give();
         slot.intended_ns = intended_ns;
         slot.begun_ns = *begun_ns;
-        slot.submitted_ns = *begun_ns;
         pacer.released(&slot.op, intended_ns, *begun_ns);
         slots.hand_over();
         batch.skip(1);
@@ -188,14 +186,15 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     #[inline(always)]
     pub(crate) fn flush(&mut self, mut now: u64) -> u64 {
         let answer = self.lane.flush();
+        let mut submitted_ns = 0;
         if R::STAMPS && !L::SYNCHRONOUS {
             now = self.clock.now_ns();
-            self.slots.stamp_submitted(self.unflushed, now);
+            submitted_ns = now;
             if P::PACED {
                 self.pacer.handed_over(now.saturating_sub(self.slots.latest().begun_ns));
             }
         }
-        self.count_burst();
+        self.count_burst(submitted_ns);
         if let Err(error) = answer {
             self.trouble.lane_broke(error);
             self.watch.look_at_once();
@@ -210,10 +209,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let answer = if self.unflushed == 0 {
             self.lane.reap(wait, &mut self.done)
         } else {
-            if R::STAMPS && self.unflushed > 1 {
-                self.slots.stamp_submitted(self.unflushed, self.clock.now_ns());
-            }
-            self.count_burst();
+            let submitted_ns = if R::STAMPS && self.unflushed > 1 { self.clock.now_ns() } else { 0 };
+            self.count_burst(submitted_ns);
             self.lane.flush_and_reap(wait, &mut self.done)
         };
         let now = self.clock.now_ns();
@@ -247,10 +244,12 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if ticks || odd > 0 { self.clock.now_ns() } else { now }
     }
 
-    /// The burst is the lane's: counts its size and the depth it made.
+    /// The burst is the lane's, since `submitted_ns` (0: since each operation began): counts its size and the depth it
+    /// made.
     #[inline(always)]
-    fn count_burst(&mut self) {
+    fn count_burst(&mut self, submitted_ns: u64) {
         self.recorder.tally().flushed(self.unflushed, self.in_flight);
+        self.slots.end_burst(self.unflushed, submitted_ns);
         self.unflushed = 0;
     }
 

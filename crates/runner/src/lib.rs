@@ -5,6 +5,7 @@
 
 mod alarm;
 mod attributes;
+mod bursts;
 mod calibration;
 mod choice;
 mod cold_path;

@@ -42,8 +42,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             if answer != Submission::Accepted {
                 break;
             }
-            debug_assert!(!slot.lanes, "slot 0 handed over twice");
-            slot.lanes = true;
+            slot.give();
             slot.begun_ns = now;
             slot.submitted_ns = now;
             turns += 1;
@@ -62,8 +61,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 left_over = true;
                 break;
             }
-            debug_assert!(slot.lanes, "slot 0 came back twice");
-            slot.lanes = false;
+            slot.take();
             if R::EACH {
                 recorder.completed(&slot.sample(slot.begun_ns, slot.begun_ns, now));
             } else {
@@ -95,7 +93,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let tally = recorder.tally();
         tally.took_turns(turns as u64, (turns - usize::from(left_over)) as u64);
         if left_over {
-            self.slots.hand_over();
+            self.slots.hand_over_only();
             self.in_flight = 1;
         }
     }

@@ -288,7 +288,7 @@ pub(crate) mod tests {
 
     /// A slot that came back at once.
     fn slot(now_ns: u64) -> Slot {
-        Slot { op: read(), lanes: true, intended_ns: now_ns, begun_ns: now_ns, submitted_ns: now_ns }
+        Slot { intended_ns: now_ns, begun_ns: now_ns, submitted_ns: now_ns, ..Slot::new(read()) }
     }
 
     fn pacer(plan: &PacingPlan) -> Paced {

@@ -116,7 +116,7 @@ mod tests {
         }
         let mut rest = first;
         (rest.offset, rest.length, rest.buffer_offset) = (8000, 192, 3904);
-        let slot = Slot { op: rest, lanes: true, intended_ns: 0, begun_ns: 5, submitted_ns: 6 };
+        let slot = Slot { begun_ns: 5, submitted_ns: 6, ..Slot::new(rest) };
         assert_eq!(pacer.completed(&slot, 7), 5);
         assert_eq!(pacer.release(&first, 0), Release::Now);
     }
