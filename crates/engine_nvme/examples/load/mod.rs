@@ -39,7 +39,7 @@ pub(crate) struct Load {
     opened: Opened,
     namespace: Namespace,
     clock: Clock,
-    /// Bus address of the data: [`LONG_BYTES`] for each slot.
+    /// Bus address of the data: room for [`LONG_BYTES`] for each slot.
     address: u64,
     depth: u16,
     idle: Vec<u16>,
@@ -176,9 +176,11 @@ impl Load {
         if failed { Err("a read failed".into()) } else { Ok(reaped as u64) }
     }
 
+    /// Slots lie side by side, as those of a pool do: a large power of two between them would make them share a few sets
+    /// of the cache.
     #[inline]
     fn data(&self, slot: u16, bytes: u32) -> DmaSlice {
-        DmaSlice::new(self.address + u64::from(slot) * u64::from(LONG_BYTES), bytes)
+        DmaSlice::new(self.address + u64::from(slot) * u64::from(bytes), bytes)
     }
 
     /// Waits for what is under way.
