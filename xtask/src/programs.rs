@@ -30,7 +30,9 @@ impl Workshop {
     pub(crate) fn open(repository: &Repository, profile: Profile) -> Result<Workshop, String> {
         let this = std::env::current_exe().map_err(|error| error.to_string())?;
         // Cargo marks the target folder for programs that make backups.
+        let profile_folder = |folder: &&Path| folder.ends_with("debug") || folder.ends_with("release");
         let target = this.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
+        let target = target.or_else(|| this.ancestors().find(profile_folder)?.parent());
         let target = target.ok_or("this program lies in no target folder")?.to_owned();
         Ok(Workshop { root: repository.root.clone(), target, profile })
     }

@@ -167,6 +167,14 @@ impl Shared {
         self.delete_queue(AdminOpcode::DELETE_IO_CQ, qid)
     }
 
+    /// Deletes whichever queues of a pair exist.
+    pub(crate) fn forget_queues(&self, qid: u16) {
+        for opcode in [AdminOpcode::DELETE_IO_SQ, AdminOpcode::DELETE_IO_CQ] {
+            // What does not exist is refused, which is as good; a device that is gone is found by the next command.
+            let _ = self.delete_queue(opcode, qid);
+        }
+    }
+
     fn delete_queue(&self, opcode: AdminOpcode, qid: u16) -> Result<(), DriverError> {
         let entry = SubmissionEntry::new(opcode.0, 0).with_cdw(10, QueueDword10(0).with_qid(qid).0);
         self.command(AdminCommand::new(entry, Payload::None)).map(drop)

@@ -164,12 +164,21 @@ impl QueuePair {
             self.cq.restart();
             self.sq_doorbell.restart();
             self.cq_doorbell.restart();
-            if self.shared.create_queues(&self.cold.addresses).is_ok() {
+            let mut made = self.shared.create_queues(&self.cold.addresses);
+            if made.is_err() && self.current_epoch.load(Ordering::Acquire) == self.epoch {
+                // An attempt that began before the last reset may have taken effect after it: then they are there already.
+                self.shared.forget_queues(self.qid);
+                made = self.shared.create_queues(&self.cold.addresses);
+            }
+            if self.current_epoch.load(Ordering::Acquire) != self.epoch {
+                continue;
+            }
+            if made.is_ok() {
                 self.send_again();
                 if self.current_epoch.load(Ordering::Acquire) == self.epoch {
                     return;
                 }
-            } else if self.current_epoch.load(Ordering::Acquire) == self.epoch {
+            } else {
                 // The controller works and refuses the queues that it had before.
                 let reason = DriverError::BadDescription("it refuses to create its queues again after a reset".into());
                 self.shared.lock().give_up(Fault::Requested, reason);
