@@ -3,7 +3,7 @@
 //! Guarantees: a line is free, open (being written), closed, or being collected, and the count of free lines is that
 //! of the first kind. Closed lines with something invalid are kept in a binary min-heap by their valid pages; among
 //! equals the heap's own order decides, which NVMeVirt's results depend on.
-//! NVMeVirt can run out of free lines and stops then (its issue 4); here a line is added, which only the compatible
+//! NVMeVirt can run out of free lines and stops then (a defect known to its users); here a line is added, which only the compatible
 //! fidelity ever needs. Deliberately not here: which pages are valid.
 
 use std::collections::VecDeque;
