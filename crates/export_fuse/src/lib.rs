@@ -7,7 +7,7 @@
 //! The protocol is spoken here from its bytes on, over two transports: reads and writes of `/dev/fuse`, and FUSE over
 //! io_uring (Linux 6.14 and later), where one system call answers requests and fetches the next. A request uses one
 //! slot from the kernel to the lane and back; aligned data is not copied on the way. One thread serves: the one that
-//! calls [`serve`], because a lane belongs to one thread. Waiting for requests it sleeps; with operations in flight it
+//! calls [`serve()`], because a lane belongs to one thread. Waiting for requests it sleeps; with operations in flight it
 //! polls the lane and the kernel in turn.
 //!
 //! What it deliberately is not: a file system with folders, a cache, or a server for several lanes.
