@@ -1,0 +1,1 @@
+//! Placeholder that the next commit fills.
