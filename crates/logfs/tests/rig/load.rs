@@ -162,7 +162,10 @@ pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Resul
             assert!(found == expected, "{step:?} reads something else");
             (Ok(()), Ok(()))
         }
-        Step::Fsync(inode) => (fs.fsync(*inode).await, Ok(())),
+        Step::Fsync(inode) => {
+            let expected = if model.inodes().contains(inode) { Ok(()) } else { Err(Error::NotFound) };
+            (fs.fsync(*inode).await, expected)
+        }
         Step::Sync => (fs.sync().await, Ok(())),
         Step::Checkpoint => {
             fs.want_checkpoint();

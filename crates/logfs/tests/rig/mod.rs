@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test uses its part
 
+pub(crate) mod crash;
 pub(crate) mod load;
 pub(crate) mod model;
 

@@ -49,6 +49,10 @@ impl Model {
         }
     }
 
+    pub(crate) fn lookup(&self, directory: InodeId, name: &[u8]) -> Option<InodeId> {
+        self.names(directory).ok()?.get(name).copied()
+    }
+
     fn names_mut(&mut self, directory: InodeId) -> &mut BTreeMap<Vec<u8>, InodeId> {
         match self.nodes.get_mut(&directory) {
             Some(Node::Directory(names)) => names,
