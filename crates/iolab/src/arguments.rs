@@ -297,6 +297,9 @@ pub(crate) struct PerfArguments {
     /// File for the recording
     #[arg(long)]
     pub(crate) record: Option<PathBuf>,
+    /// Device that may be overwritten whatever is on it; may be given several times
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) allow_destroy: Vec<String>,
     /// Kernel devices and files, driven with libaio
     #[arg(value_name = "DEVICE")]
     pub(crate) paths: Vec<String>,

@@ -36,6 +36,8 @@ mod namespace;
 mod queue;
 mod refusal;
 mod registers;
+mod room;
+mod state_file;
 mod statistics;
 mod subsystem;
 mod threaded;

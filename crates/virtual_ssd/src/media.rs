@@ -2,20 +2,25 @@
 //!
 //! Guarantees: an access outside the media is an error, never a panic; memory that was never written or was discarded
 //! reads as zeroes and costs nothing. A file keeps its contents beyond the process, and [`Media::flush`] beyond a loss
-//! of power. `null` media copies nothing: reads leave the host's buffers as they are.
+//! of power. A write to a file on a full file system is an error, not the end of the process. `null` media copies
+//! nothing: reads leave the host's buffers as they are.
 //!
-//! Deliberately not here: blocks, namespaces and time. A file is accessed through a mapping, so its file system must
-//! have room for all of it: [`Media::open`] checks that, and nobody else may shorten the file while it is in use.
+//! Deliberately not here: blocks, namespaces and time. A file is accessed through a mapping, so nobody else may shorten
+//! it while it is in use; room for what is written is taken by [`Room`].
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use iolab_memory::{Access, SharedBytes};
+use iolab_nvme_spec::Status;
 use iolab_pci_device::HostMemory;
+use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::ConfigError;
-use crate::transfer::Piece;
+use crate::refusal::Refusal;
+use crate::room::{Claim, Room};
+use crate::transfer::{Piece, unreachable_data};
 
 /// Which media to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +37,14 @@ pub enum MediaKind {
 #[derive(Debug)]
 pub(crate) enum Media {
     Null,
-    Bytes { bytes: SharedBytes, file: Option<File> },
+    Bytes { bytes: SharedBytes, file: Option<Backing> },
+}
+
+/// What is behind media in a file.
+#[derive(Debug)]
+pub(crate) struct Backing {
+    file: File,
+    room: Room,
 }
 
 /// An access to the media or to the host's memory did not work.
@@ -42,6 +54,20 @@ pub(crate) enum CopyError {
     Host,
     /// The media has no such bytes.
     Media,
+    /// The media has no room for what was written.
+    Full,
+}
+
+impl CopyError {
+    /// What a command that met it answers, with the block it was about.
+    #[cold]
+    pub(crate) fn refusal(self, lba: u64) -> Refusal {
+        match self {
+            CopyError::Host => unreachable_data(),
+            CopyError::Media => Refusal::lasting(Status::INTERNAL_ERROR).on_block(lba),
+            CopyError::Full => Refusal::passing(Status::CAPACITY_EXCEEDED).on_block(lba),
+        }
+    }
 }
 
 impl Media {
@@ -60,7 +86,8 @@ impl Media {
                 let file = open_file(path, bytes).map_err(refused)?;
                 let shared = file.try_clone().map_err(refused)?;
                 let mapped = SharedBytes::of_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
-                Ok(Media::Bytes { bytes: mapped, file: Some(file) })
+                let room = Room::new(file.try_clone().map_err(refused)?, bytes);
+                Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, room }) })
             }
         }
     }
@@ -97,8 +124,10 @@ impl Media {
         memory: &mut M,
         pieces: &[Piece],
     ) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
-        let mut at = checked(bytes, offset, pieces)?;
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let total: usize = pieces.iter().map(|piece| piece.bytes).sum();
+        let mut at = window(bytes, offset, total)?;
+        let _room = claim(file, at, total)?;
         for piece in pieces {
             memory.copy_out(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
             at += piece.bytes;
@@ -117,32 +146,67 @@ impl Media {
 
     /// Copies `length` bytes within the media.
     pub(crate) fn copy_within(&self, from: u64, to: u64, length: u64) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
         let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
         let (from, to) = (window(bytes, from, length)?, window(bytes, to, length)?);
+        let _room = claim(file, to, length)?;
         bytes.copy_to(from, bytes, to, length);
         Ok(())
     }
 
     /// Makes `length` bytes read as zeroes, giving their pages back where that is possible.
     pub(crate) fn discard(&self, offset: u64, length: u64) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
         let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
         let offset = window(bytes, offset, length)?;
-        if length > 0 {
-            bytes.discard(offset, length);
+        match file {
+            _ if length == 0 => Ok(()),
+            None => {
+                bytes.discard(offset, length);
+                Ok(())
+            }
+            Some(backing) => backing.discard(bytes, offset, length),
         }
-        Ok(())
     }
 
     /// Makes what was written survive a loss of power, where the media can.
     pub(crate) fn flush(&self) -> Result<(), CopyError> {
         match self {
             // fdatasync(2) also writes the pages that were changed through a mapping.
-            Media::Bytes { file: Some(file), .. } => file.sync_data().map_err(|_| CopyError::Media),
+            Media::Bytes { file: Some(backing), .. } => backing.file.sync_data().map_err(|_| CopyError::Media),
             _ => Ok(()),
         }
     }
+}
+
+impl Backing {
+    /// Pages that lie in the range are given back; the bytes before and behind them are written, which needs room.
+    fn discard(&self, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
+        const PAGE: usize = 4096;
+        let end = offset + length;
+        let (first, last) = (offset.next_multiple_of(PAGE).min(end), (end / PAGE * PAGE).max(offset));
+        if first < last {
+            for (from, to) in [(offset, first), (last, end)] {
+                let _room = self.room.claim(from as u64, (to - from) as u64).map_err(|_| CopyError::Full)?;
+                bytes.fill(from, to - from, 0);
+            }
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let punch = || fallocate(&self.file, flags, first as u64, (last - first) as u64);
+            if self.room.give_back(first as u64, (last - first) as u64, punch).is_ok() {
+                return Ok(());
+            }
+        }
+        let _room = self.room.claim(offset as u64, length as u64).map_err(|_| CopyError::Full)?;
+        bytes.fill(offset, length, 0);
+        Ok(())
+    }
+}
+
+/// Room for what is written to a file; memory has some.
+#[inline]
+fn claim(file: &Option<Backing>, offset: usize, length: usize) -> Result<Option<Claim<'_>>, CopyError> {
+    let Some(backing) = file else { return Ok(None) };
+    backing.room.claim(offset as u64, length as u64).map(Some).map_err(|_| CopyError::Full)
 }
 
 /// `offset`, once it is known that all pieces fit behind it.
@@ -166,7 +230,7 @@ fn open_file(path: &Path, bytes: u64) -> std::io::Result<File> {
         let reason = "not a regular file: name a file that may be created or written";
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
     }
-    // A page that the file system has no room for would end the process on its first write.
+    // A drive that cannot be filled is most likely a mistake; what others take away later is met write by write.
     let system = rustix::fs::fstatvfs(&file)?;
     let missing = bytes.saturating_sub(metadata.blocks() * 512);
     if system.f_bavail.saturating_mul(system.f_frsize) < missing {
