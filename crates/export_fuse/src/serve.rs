@@ -45,7 +45,8 @@ pub fn serve<L: Lane>(lane: L, buffers: &mut SlotPool, size: Size, options: &Opt
         Exporter::new(lane, buffers, size, options.limits).map_err(|error| ExportError::Pool(error, shape))?;
     check(&exporter, options)?;
     if let Some(cpu) = options.cpu {
-        iolab_process::set_cpus(&[cpu]).map_err(|error| ExportError::Processor(cpu, error))?;
+        let bound = iolab_process::set_cpus(&[cpu]).and_then(|()| iolab_process::set_batch());
+        bound.map_err(|error| ExportError::Processor(cpu, error))?;
     }
     let owner = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let now = Clock::monotonic().unix_ns() / 1_000_000_000;

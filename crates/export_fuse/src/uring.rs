@@ -70,7 +70,9 @@ impl Entries {
     fn new<L: Lane>(channel: &Channel, session: &Session<'_, L>) -> Result<Entries, ExportError> {
         let queues = possible_cpus();
         let count = (session.exporter.slots() - 1) / queues * queues;
-        let ring = CommandRing::new(count + 8).map_err(|error| ExportError::NoUring(format!("no ring: {error}")))?;
+        let no_ring = |error| ExportError::NoUring(format!("no ring: {error}"));
+        let mut ring = CommandRing::new(count + 8).map_err(no_ring)?;
+        ring.hold(channel.fd.as_raw_fd()).map_err(no_ring)?;
         let headers = SlotPool::new(1, count * HEADER_STRIDE, 0, &Backing::Anonymous)
             .map_err(|error| ExportError::NoUring(format!("{}: {}", error.message, error.source)))?;
         let first = headers.view().slot_ptr(0) as u64;

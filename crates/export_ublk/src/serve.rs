@@ -53,7 +53,8 @@ pub fn serve<L: Lane>(lane: L, buffers: &mut SlotPool, size: Size, options: &Opt
         return Err(mismatch(iolab_export::PoolMismatch { slot_bytes, slots }));
     }
     if let Some(cpu) = options.cpu {
-        iolab_process::set_cpus(&[cpu]).map_err(|error| ExportError::Processor(cpu, error))?;
+        let bound = iolab_process::set_cpus(&[cpu]).and_then(|()| iolab_process::set_batch());
+        bound.map_err(|error| ExportError::Processor(cpu, error))?;
     }
     let control = Control::open()?;
     let mut ring = CommandRing::new(slots + 8).map_err(ExportError::Ring)?;

@@ -42,7 +42,7 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
                 judge(&hazard, worker, mode, &mut verdict);
             }
         }
-        if opens_devices(worker) && destroys(worker) {
+        if opens_devices(worker) && destroys {
             let unseen = worker.files.iter().filter(|file| seen.insert(file.path.clone()));
             verdict.refusals.extend(unseen.filter_map(|file| nvme::refusal(&file.path, &worker.job, allowed)));
         }

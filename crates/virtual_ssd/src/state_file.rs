@@ -118,7 +118,7 @@ pub(crate) struct Cells {
 }
 
 /// Where the state of the drive whose data is at `media` is kept.
-pub(crate) fn path_of(media: &Path) -> PathBuf {
+pub fn path_of(media: &Path) -> PathBuf {
     let mut name = media.as_os_str().to_owned();
     name.push(".state");
     PathBuf::from(name)
