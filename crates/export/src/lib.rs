@@ -17,6 +17,7 @@ mod exporter;
 mod ram_lane;
 mod range_lock;
 mod request;
+mod shared_ranges;
 mod stop;
 
 pub use blocks::{Size, SizeError};
@@ -24,4 +25,5 @@ pub use command_ring::{Command, CommandRing, Event};
 pub use exporter::{Exporter, Limits, PoolMismatch, PoolShape, Tally, payload_bytes, slot_bytes};
 pub use ram_lane::RamLane;
 pub use request::{Finished, Request, RequestKind};
+pub use shared_ranges::SharedRanges;
 pub use stop::Stop;
