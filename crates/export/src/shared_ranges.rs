@@ -116,17 +116,17 @@ mod tests {
         let mut freed = Vec::new();
         assert!(one.enter(3, (0, 512), true));
         assert!(!two.enter(3, (0, 1024), false), "the same slot number, the same block");
-        assert!(two.enter(0, (512, 1024), true), "another block");
-        assert!(!one.enter(0, (512, 1024), true));
+        assert!(two.enter(0, (1024, 2048), true), "another block");
+        assert!(!one.enter(0, (1024, 1536), false));
         assert!(one.is_waiting() && two.is_waiting());
         one.leave(3, &mut freed);
         assert_eq!(freed, [], "what is freed is the other's");
         two.collect(&mut freed);
-        // It came before slot 0 of its own exporter, which is of another block's part.
         assert_eq!((freed.clone(), two.is_waiting()), (vec![3], false));
         freed.clear();
-        two.leave(0, &mut freed);
         two.leave(3, &mut freed);
+        assert!(one.is_waiting());
+        two.leave(0, &mut freed);
         assert_eq!(freed, []);
         one.collect(&mut freed);
         assert_eq!((freed, one.is_waiting()), (vec![0], false));
