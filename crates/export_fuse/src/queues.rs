@@ -6,14 +6,10 @@
 //!  thread 1:  lane 1 ── its clone        ── queues 1, n + 1, …
 //! ```
 //!
-//! Guarantees: all have a lane before the first request is served; when one fails, all end, and its error is the
-//! export's. Deliberately not here: what a thread does with a request.
-
-use std::sync::mpsc::{Sender, channel};
-use std::thread::{Builder, ScopedJoinHandle, scope};
+//! Guarantees: all have a lane before the file is announced; when one fails, all end. Deliberately not here: what a thread does with a request.
 
 use iolab_engine::Lane;
-use iolab_export::{Exporter, SharedRanges, Size, Stop, Tally};
+use iolab_export::{Exporter, Ready, SharedRanges, Size, Stop, Tally, beside};
 use iolab_memory::SlotPool;
 
 use crate::channel::Channel;
@@ -39,45 +35,10 @@ pub(crate) fn serve_beside<L: Lane>(
     options: &Options,
     first: impl FnOnce(&Stop) -> Result<(), ExportError>,
 ) -> Result<Tally, ExportError> {
-    let stops = || Stop::by_hand().map_err(|error| ExportError::Connection("eventfd", error));
-    let halts = (0..options.threads()).map(|_| stops()).collect::<Result<Vec<Stop>, _>>()?;
-    let halt_all = || halts.iter().for_each(Stop::raise);
-    scope(|threads| {
-        let (ready, readiness) = channel();
-        let mut handles: Vec<ScopedJoinHandle<'_, Result<Tally, ExportError>>> = Vec::new();
-        let mut begun = Ok(());
-        for number in 1..options.threads() {
-            let ready = ready.clone();
-            let (halts, halt_all) = (&halts, &halt_all);
-            let body = move || {
-                let served = serve_one(others, (main, transport), options, (number, &halts[number]), ready);
-                if served.is_err() {
-                    halt_all();
-                }
-                served
-            };
-            match Builder::new().name(format!("queue-{number}")).spawn_scoped(threads, body) {
-                Ok(handle) => handles.push(handle),
-                Err(error) => begun = Err(ExportError::Queue(number, format!("no thread: {error}"))),
-            }
-        }
-        drop(ready);
-        // Each says so when it has a lane; one that ends without has an error, which comes below.
-        let all_ready = begun.is_ok() && readiness.iter().count() == handles.len();
-        let served = if all_ready { first(&halts[0]) } else { begun };
-        halt_all();
-        let mut tally = Tally::default();
-        let mut failed = Ok(());
-        for (number, handle) in handles.into_iter().enumerate() {
-            let panicked = |_| Err(ExportError::Queue(number + 1, "its thread has panicked".to_owned()));
-            match handle.join().unwrap_or_else(panicked) {
-                Ok(more) => tally += more,
-                Err(error) => failed = failed.and(Err(error)),
-            }
-        }
-        // The thread that failed knows why; the first one only that it was halted.
-        failed.and(served).map(|()| tally)
-    })
+    let other = |number: usize, halt: &Stop, ready: Ready| {
+        serve_one(others, (main, transport), options, ((number, halt), ready))
+    };
+    beside(options.threads(), ExportError::Queue, &other, first)
 }
 
 /// One of the others, from its lane to its end.
@@ -85,8 +46,7 @@ fn serve_one<L: Lane>(
     others: &Others<'_, L>,
     (main, transport): (&Channel, Transport),
     options: &Options,
-    (number, halt): (usize, &Stop),
-    ready: Sender<()>,
+    ((number, halt), ready): ((usize, &Stop), Ready),
 ) -> Result<Tally, ExportError> {
     options.bind(number)?;
     let (lane, mut pool): (L, SlotPool) =
@@ -96,17 +56,12 @@ fn serve_one<L: Lane>(
         .map_err(|error| ExportError::Pool(error, options.pool_shape()))?;
     let mut session = Session::new(exporter, others.tree.clone());
     let ending = Ending { stop: None, halt: Some(halt) };
-    let tell_ready = move || {
-        // Whoever waits has the other end as long as this thread lives, and waits until this end is gone.
-        let _ = ready.send(());
-        drop(ready);
-    };
     let served = if transport == Transport::Uring {
         let share = Share { thread: number, threads: options.threads() };
-        uring::serve(main, &mut session, options, (ending, share), tell_ready)
+        uring::serve(main, &mut session, options, (ending, share), || ready.tell())
     } else {
         let channel = main.another()?;
-        tell_ready();
+        ready.tell();
         classic::serve(&channel, &mut session, options, ending)
     };
     let drained = session.exporter.drain().map_err(ExportError::from);
