@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A request uses one slot from the kernel to the lane and back: the driver copies its data from and to the slot, nobody
-//! else does. One thread serves one queue: the one that calls [`serve`], because a lane belongs to one thread. It sleeps
+//! else does. One thread serves one queue: the one that calls [`serve()`], because a lane belongs to one thread. It sleeps
 //! when there is nothing to do, and polls the lane while operations are in flight.
 //!
 //! What it deliberately does not have: several queues, recovery of a device by a second server, the driver's own
