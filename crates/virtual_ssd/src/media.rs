@@ -9,7 +9,7 @@
 //! it while it is in use; room for what is written is taken by [`Room`].
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iolab_memory::{Access, SharedBytes};
@@ -40,11 +40,24 @@ pub(crate) enum Media {
     Bytes { bytes: SharedBytes, file: Option<Backing> },
 }
 
+/// `TMPFS_MAGIC` of statfs(2).
+const TMPFS: i64 = 0x0102_1994;
+
 /// What is behind media in a file.
 #[derive(Debug)]
 pub(crate) struct Backing {
     file: File,
     room: Room,
+    /// Whether even reading a hole through the mapping takes room for it, as on tmpfs.
+    reads_take_room: bool,
+}
+
+/// Where bytes can be read.
+enum Source<'a> {
+    /// Through the mapping, as long as this lives.
+    Mapping(Option<Claim<'a>>),
+    /// In a copy, from its start on.
+    Copy(SharedBytes),
 }
 
 /// An access to the media or to the host's memory did not work.
@@ -87,7 +100,8 @@ impl Media {
                 let shared = file.try_clone().map_err(refused)?;
                 let mapped = SharedBytes::of_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
                 let room = Room::new(file.try_clone().map_err(refused)?, bytes);
-                Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, room }) })
+                let reads_take_room = rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
+                Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, room, reads_take_room }) })
             }
         }
     }
@@ -105,8 +119,17 @@ impl Media {
         memory: &mut M,
         pieces: &[Piece],
     ) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
-        let mut at = checked(bytes, offset, pieces)?;
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let total: usize = pieces.iter().map(|piece| piece.bytes).sum();
+        let mut at = window(bytes, offset, total)?;
+        let source = readable(file, at, total)?;
+        let (bytes, _room) = match &source {
+            Source::Mapping(room) => (bytes, room.as_ref()),
+            Source::Copy(copy) => {
+                at = 0;
+                (copy, None)
+            }
+        };
         for piece in pieces {
             if !piece.is_bucket() {
                 memory.copy_in(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
@@ -139,7 +162,13 @@ impl Media {
     pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), CopyError> {
         match self {
             Media::Null => to.fill(0),
-            Media::Bytes { bytes, .. } => bytes.read(window(bytes, offset, to.len())?, to),
+            Media::Bytes { bytes, file } => {
+                let at = window(bytes, offset, to.len())?;
+                match readable(file, at, to.len())? {
+                    Source::Mapping(_room) => bytes.read(at, to),
+                    Source::Copy(copy) => copy.read(0, to),
+                }
+            }
         }
         Ok(())
     }
@@ -149,8 +178,12 @@ impl Media {
         let Media::Bytes { bytes, file } = self else { return Ok(()) };
         let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
         let (from, to) = (window(bytes, from, length)?, window(bytes, to, length)?);
+        let source = readable(file, from, length)?;
         let _room = claim(file, to, length)?;
-        bytes.copy_to(from, bytes, to, length);
+        match &source {
+            Source::Mapping(_) => bytes.copy_to(from, bytes, to, length),
+            Source::Copy(copy) => copy.copy_to(0, bytes, to, length),
+        }
         Ok(())
     }
 
@@ -180,6 +213,16 @@ impl Media {
 }
 
 impl Backing {
+    /// A range as read(2) gives it, which takes no room in the file.
+    #[cold]
+    fn copy_of(&self, offset: usize, length: usize) -> Result<SharedBytes, CopyError> {
+        let mut data = vec![0; length];
+        self.file.read_exact_at(&mut data, offset as u64).map_err(|_| CopyError::Media)?;
+        let copy = SharedBytes::anonymous(length.max(1)).map_err(|_| CopyError::Media)?;
+        copy.write(0, &data);
+        Ok(copy)
+    }
+
     /// Pages that lie in the range are given back; the bytes before and behind them are written, which needs room.
     fn discard(&self, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
         const PAGE: usize = 4096;
@@ -202,6 +245,22 @@ impl Backing {
     }
 }
 
+/// How to read a range: through the mapping, unless that would need room that there is not.
+#[inline]
+fn readable<'a>(
+    file: &'a Option<Backing>,
+    offset: usize,
+    length: usize,
+) -> Result<Source<'a>, CopyError> {
+    let Some(backing) = file.as_ref().filter(|backing| backing.reads_take_room) else {
+        return Ok(Source::Mapping(None));
+    };
+    match backing.room.claim(offset as u64, length as u64) {
+        Ok(room) => Ok(Source::Mapping(Some(room))),
+        Err(_) => backing.copy_of(offset, length).map(Source::Copy),
+    }
+}
+
 /// Room for what is written to a file; memory has some.
 #[inline]
 fn claim(file: &Option<Backing>, offset: usize, length: usize) -> Result<Option<Claim<'_>>, CopyError> {
@@ -209,13 +268,7 @@ fn claim(file: &Option<Backing>, offset: usize, length: usize) -> Result<Option<
     backing.room.claim(offset as u64, length as u64).map(Some).map_err(|_| CopyError::Full)
 }
 
-/// `offset`, once it is known that all pieces fit behind it.
-#[inline]
-fn checked(bytes: &SharedBytes, offset: u64, pieces: &[Piece]) -> Result<usize, CopyError> {
-    let total: usize = pieces.iter().map(|piece| piece.bytes).sum();
-    window(bytes, offset, total)
-}
-
+/// `offset`, once it is known that `length` bytes fit behind it.
 #[inline]
 fn window(bytes: &SharedBytes, offset: u64, length: usize) -> Result<usize, CopyError> {
     let offset = usize::try_from(offset).map_err(|_| CopyError::Media)?;
