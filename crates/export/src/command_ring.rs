@@ -161,11 +161,7 @@ fn entry(command: &Command, is_held: bool) -> squeue::Entry128 {
     } else {
         opcode::UringCmd80::new(types::Fd(command.fd), command.operation)
     };
-    let mut entry = built
-        .cmd(command.data)
-        .addr(Some(command.address))
-        .build()
-        .user_data(command.token);
+    let mut entry = built.cmd(command.data).addr(Some(command.address)).build().user_data(command.token);
     // SAFETY: an entry is 128 plain bytes laid out as struct io_uring_sqe, and `len` is four of them.
     unsafe { (&raw mut entry).cast::<u8>().add(LENGTH_AT).cast::<u32>().write_unaligned(command.length) };
     entry

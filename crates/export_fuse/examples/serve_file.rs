@@ -63,7 +63,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<(Options, Size, u32)
             "--transport" => options.transport = transport(&value)?,
             "--depth" => options.depth = number(&value)? as usize,
             "--transfer" => options.transfer_bytes = number(&value)? as usize,
-            "--cpu" => options.cpus = value.split(',').map(|cpu| Ok(number(cpu)? as usize)).collect::<Result<_, String>>()?,
+            "--cpu" => {
+                options.cpus = value.split(',').map(|cpu| Ok(number(cpu)? as usize)).collect::<Result<_, String>>()?
+            }
             "--queues" => options.queues = number(&value)? as usize,
             "--idle-looks" => options.idle_looks = number(&value)? as u32,
             "--lane-looks" => lane_looks = number(&value)? as u32,

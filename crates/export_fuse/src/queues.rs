@@ -49,8 +49,7 @@ fn serve_one<L: Lane>(
     ((number, halt), ready): ((usize, &Stop), Ready),
 ) -> Result<Tally, ExportError> {
     options.bind(number)?;
-    let (lane, mut pool): (L, SlotPool) =
-        (others.open)(number).map_err(|reason| ExportError::Queue(number, reason))?;
+    let (lane, mut pool): (L, SlotPool) = (others.open)(number).map_err(|reason| ExportError::Queue(number, reason))?;
     let exporter = Exporter::new(lane, &mut pool, others.size, options.limits)
         .and_then(|exporter| exporter.sharing(others.ranges, number))
         .map_err(|error| ExportError::Pool(error, options.pool_shape()))?;

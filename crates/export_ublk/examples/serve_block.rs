@@ -11,7 +11,8 @@ use iolab_export::RamLane;
 use iolab_export_ublk::{Moment, Options, Size, Stop, delete, serve_queues};
 use iolab_memory::{Backing, SharedBytes, SlotPool};
 
-const USAGE: &str = "serve_block [--number N] [--size BYTES] [--block BYTES] [--depth N] [--transfer BYTES] [--cpu N] [--queues N]
+const USAGE: &str =
+    "serve_block [--number N] [--size BYTES] [--block BYTES] [--depth N] [--transfer BYTES] [--cpu N] [--queues N]
             [--idle-looks N] [--write-zeroes], or serve_block --delete N; sizes in bytes";
 
 fn main() -> ExitCode {

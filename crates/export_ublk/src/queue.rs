@@ -33,11 +33,7 @@ pub(crate) struct Queue<'a, L: Lane> {
 
 impl<'a, L: Lane> Queue<'a, L> {
     /// Tags of a queue of the device that `fd` is open on, one for each slot.
-    pub(crate) fn new(
-        exporter: Exporter<'a, L>,
-        (fd, number): (RawFd, u16),
-        descriptors: Descriptors,
-    ) -> Queue<'a, L> {
+    pub(crate) fn new(exporter: Exporter<'a, L>, (fd, number): (RawFd, u16), descriptors: Descriptors) -> Queue<'a, L> {
         Queue { exporter, descriptors, fd, number, alive: 0 }
     }
 

@@ -62,11 +62,7 @@ fn serve_one<L: Lane>(
     served.and(drained).map(|()| queue.exporter.tally())
 }
 
-fn serve_tags<L: Lane>(
-    ring: &mut CommandRing,
-    queue: &mut Queue<'_, L>,
-    options: &Options,
-) -> Result<(), ExportError> {
+fn serve_tags<L: Lane>(ring: &mut CommandRing, queue: &mut Queue<'_, L>, options: &Options) -> Result<(), ExportError> {
     while !queue.is_dead() || queue.exporter.is_busy() {
         ring.round(queue.exporter.is_busy(), options.idle_looks).map_err(ExportError::Ring)?;
         let mut arrived = false;

@@ -100,7 +100,8 @@ impl Media {
                 let shared = file.try_clone().map_err(refused)?;
                 let mapped = SharedBytes::of_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
                 let room = Room::new(file.try_clone().map_err(refused)?, bytes);
-                let reads_take_room = rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
+                let reads_take_room =
+                    rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
                 Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, room, reads_take_room }) })
             }
         }
@@ -247,11 +248,7 @@ impl Backing {
 
 /// How to read a range: through the mapping, unless that would need room that there is not.
 #[inline]
-fn readable<'a>(
-    file: &'a Option<Backing>,
-    offset: usize,
-    length: usize,
-) -> Result<Source<'a>, CopyError> {
+fn readable<'a>(file: &'a Option<Backing>, offset: usize, length: usize) -> Result<Source<'a>, CopyError> {
     let Some(backing) = file.as_ref().filter(|backing| backing.reads_take_room) else {
         return Ok(Source::Mapping(None));
     };

@@ -45,7 +45,8 @@ struct Shape {
 
 impl Shape {
     fn of(config: &Config) -> Shape {
-        let (zone_bytes, capacity_bytes) = config.zones.map_or((0, 0), |zones| (zones.zone_bytes, zones.capacity_bytes));
+        let (zone_bytes, capacity_bytes) =
+            config.zones.map_or((0, 0), |zones| (zones.zone_bytes, zones.capacity_bytes));
         Shape { namespaces: config.namespaces, bytes: config.size_bytes, zone_bytes, capacity_bytes }
     }
 
@@ -150,7 +151,8 @@ impl StateFile {
         let mapped = file.try_clone().map_err(failed)?;
         let bytes = SharedBytes::of_file(mapped.into(), 0, length, Access::ReadWrite).map_err(failed)?;
         let (zones, namespaces) = (shape.zones(), shape.namespaces as usize);
-        let state = StateFile { path: path.to_owned(), file, bytes, zones, namespaces, changed: AtomicBool::new(false) };
+        let state =
+            StateFile { path: path.to_owned(), file, bytes, zones, namespaces, changed: AtomicBool::new(false) };
         Ok((Arc::new(state), restored))
     }
 
@@ -179,7 +181,11 @@ impl Cells {
     /// Keeps a payload of up to 40 bits.
     #[inline]
     pub(crate) fn store(&self, place: usize, payload: u64) {
-        assert!(place < self.count && payload >> PAYLOAD_BITS == 0, "cell {place} of {} given {payload:#x}", self.count);
+        assert!(
+            place < self.count && payload >> PAYLOAD_BITS == 0,
+            "cell {place} of {} given {payload:#x}",
+            self.count
+        );
         let number = self.first + place;
         self.state.bytes.store_u64(CELLS_AT + number * 8, seal(number, payload), Ordering::Relaxed);
         if !self.state.changed.load(Ordering::Relaxed) {
