@@ -31,6 +31,7 @@ mod file_system;
 mod flusher;
 mod frame;
 mod fsck;
+pub mod hostile;
 mod instance;
 mod layout;
 mod locks;
