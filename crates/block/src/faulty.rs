@@ -2,10 +2,13 @@
 
 use crate::{BlockDevice, Completion, DeviceError, Geometry, Request};
 
+/// Says whether a request fails, and how.
+type Plan = dyn FnMut(&Request) -> Option<DeviceError>;
+
 /// Asks `plan` about every request; what the plan names an error for fails with it and never reaches the device.
 pub struct Faulty<D> {
     device: D,
-    plan: Box<dyn FnMut(&Request) -> Option<DeviceError>>,
+    plan: Box<Plan>,
     failed: Vec<Completion>,
 }
 

@@ -67,15 +67,17 @@ async fn pass(instance: &Instance) -> Result<bool, Error> {
         return Ok(false);
     }
     let result = move_out(instance, &victims).await;
-    let mut state = instance.state.borrow_mut();
-    let ticket = state.log.last_ticket;
-    for victim in &victims {
-        state.clusters.unpin(instance.layout.start_of(victim.cluster), 1, ticket);
-    }
-    state.fruitless_at = None;
-    state.activity.cleaning_passes += u64::from(result.is_ok());
-    state.activity.moved_bytes += if result.is_ok() { live_bytes } else { 0 };
-    drop(state);
+    let ticket = {
+        let mut state = instance.state.borrow_mut();
+        let ticket = state.log.last_ticket;
+        for victim in &victims {
+            state.clusters.unpin(instance.layout.start_of(victim.cluster), 1, ticket);
+        }
+        state.fruitless_at = None;
+        state.activity.cleaning_passes += u64::from(result.is_ok());
+        state.activity.moved_bytes += if result.is_ok() { live_bytes } else { 0 };
+        ticket
+    };
     result?;
     // The clusters are free when the log says so durably.
     instance.sync_to(ticket).await?;

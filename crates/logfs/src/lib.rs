@@ -18,6 +18,7 @@
 
 mod allocation;
 mod anchor;
+mod attributes;
 mod bytes;
 mod checkpoint;
 mod cleaner;
@@ -44,6 +45,7 @@ mod record;
 mod recovery;
 mod tree;
 
+pub use attributes::{Attributes, InodeId, Kind};
 pub use cleaning::{Budget, Policy, reading_plan};
 pub use clusters::ClusterUse;
 pub use disk::Disk;
@@ -55,5 +57,4 @@ pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs};
 pub use names::{Entry, Occupied, Owner};
 pub use open::{OpenOptions, open};
-pub use record::{Attributes, InodeId, Kind};
 pub use recovery::Recovery;

@@ -21,7 +21,7 @@ fn run(seed: u64, steps: u64) -> (u64, u64) {
     let (mut checkpoints, mut passes) = (0, 0);
     let mut done = 0;
     while done < steps {
-        let order = if seed % 2 == 0 { Order::Fair } else { Order::Shuffled(random.next()) };
+        let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(random.next()) };
         let mut bench = Bench::new(Shuffled::new(disk.clone(), random.next()), order);
         let fs = bench.try_open(small_memory()).unwrap_or_else(|error| panic!("seed {seed}, step {done}: {error}")).0;
         let found = bench.run(snapshot(&fs));

@@ -117,7 +117,7 @@ fn short_transfers_are_finished_and_refusals_told() {
     let geometry = Geometry { size_bytes: SIZE, block_bytes: 512 };
     let open = |view| {
         let inner = RamLane::new(Size::new(SIZE, 512).unwrap(), view)?;
-        Ok::<_, iolab_memory::PoolError>(Stingy { inner, halves: Vec::new(), breaks: false })
+        Ok::<_, std::io::Error>(Stingy { inner, halves: Vec::new(), breaks: false })
     };
     let mut disk = LaneDisk::new(pool, geometry, open).unwrap();
     let bytes: Vec<u8> = (0..20_480_u32).map(|number| (number / 100) as u8).collect();

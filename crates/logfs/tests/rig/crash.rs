@@ -31,7 +31,7 @@ pub(crate) fn tell(
 ) -> Story {
     let disk = RamDisk::with_contents(image.clone(), BLOCK);
     let (device, trace) = Traced::new(Shuffled::new(disk, seed));
-    let order = if seed % 2 == 0 { Order::Fair } else { Order::Shuffled(seed) };
+    let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(seed) };
     let mut bench = Bench::new(device, order);
     let mut states = vec![model.clone()];
     let (mut begun, mut promises) = (vec![0], Vec::new());
