@@ -8,12 +8,14 @@
 //! that completed, some nanoseconds, which are thus a part of the next one's latency; in return no time is between
 //! operations that no latency contains.
 
-use iolab_engine::{Completion, Lane, Submission, Wait};
+use iolab_clock::Clock;
+use iolab_engine::{Completion, Completions, Lane, LaneError, Submission, Wait};
 use iolab_measure::{Recorder, Run};
 use iolab_workload::OpBatch;
 
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
+use crate::slots::Slot;
 
 impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Whether this worker may take the short way at all.
@@ -38,27 +40,37 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let slot = slots.only();
         for op in batch.as_slice() {
             slot.op = *op;
-            answer = lane.submit(&slot.op);
+            slot.begun_ns = now;
+            slot.submitted_ns = now;
+            done.clear();
+            if L::PERFORMS {
+                match lane.perform(&slot.op) {
+                    Ok(result) => {
+                        now = clock.now_ns();
+                        if !slot.is_plain(result) || now >= until_ns {
+                            done.push(Completion { slot: 0, result });
+                        }
+                    }
+                    Err(errno) => answer = Submission::Refused(errno),
+                }
+            } else {
+                answer = lane.submit(&slot.op);
+            }
             if answer != Submission::Accepted {
                 break;
             }
             slot.give();
-            slot.begun_ns = now;
-            slot.submitted_ns = now;
             turns += 1;
-            let wait = Wait { at_least: 1, timeout_ns: until_ns.saturating_sub(now).max(1) };
-            done.clear();
-            reaped = if R::STAMPS && !L::FUSES && !L::SYNCHRONOUS {
-                let flushed = lane.flush();
-                slot.submitted_ns = clock.now_ns();
-                flushed.and_then(|()| lane.reap(wait, done))
+            if L::PERFORMS {
+                left_over = !done.as_slice().is_empty();
             } else {
-                lane.flush_and_reap(wait, done)
-            };
-            now = clock.now_ns();
-            let plain = matches!(done.as_slice(), [Completion { slot: 0, result }] if slot.is_plain(*result));
-            if !plain || now >= until_ns || reaped.is_err() {
-                left_over = true;
+                let wait = Wait { at_least: 1, timeout_ns: until_ns.saturating_sub(now).max(1) };
+                reaped = Self::await_only(lane, slot, clock, done, wait);
+                now = clock.now_ns();
+                let plain = matches!(done.as_slice(), [Completion { slot: 0, result }] if slot.is_plain(*result));
+                left_over = !plain || now >= until_ns || reaped.is_err();
+            }
+            if left_over {
                 break;
             }
             slot.take();
@@ -83,6 +95,23 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
             self.not_accepted(answer);
         }
         now
+    }
+
+    /// Flushes and waits; stamps the operation between the two where the lane has such a moment.
+    #[inline(always)]
+    fn await_only(
+        lane: &mut L,
+        slot: &mut Slot,
+        clock: &Clock,
+        done: &mut Completions,
+        wait: Wait,
+    ) -> Result<usize, LaneError> {
+        if !R::STAMPS || L::FUSES || L::SYNCHRONOUS {
+            return lane.flush_and_reap(wait, done);
+        }
+        let flushed = lane.flush();
+        slot.submitted_ns = clock.now_ns();
+        flushed.and_then(|()| lane.reap(wait, done))
     }
 
     /// Accounts for so many turns; the last is `left_over` for the loop to count.

@@ -4,7 +4,7 @@ use iolab_plan::{Direction, Distribution, WorkloadPlan};
 
 use super::{Placement, Spot};
 use crate::WorkloadError;
-use crate::distribution::{Domain, Sampler};
+use crate::distribution::{Domain, Laws, Sampler};
 use crate::random::{Generator, Role, derive};
 use crate::shape::Shape;
 
@@ -21,10 +21,11 @@ impl Skewed {
     /// Files without room for a block get samplers that are never asked.
     pub(crate) fn new(plan: &WorkloadPlan, shape: &Shape, lengths: &[u64]) -> Result<Skewed, WorkloadError> {
         let mut samplers = Vec::with_capacity(lengths.len());
+        let mut laws = Laws::new();
         for (file, length) in lengths.iter().enumerate() {
             let mut each = [Sampler::Uniform(0), Sampler::Uniform(0), Sampler::Uniform(0)];
             for direction in shape.used.iter().filter(|_| *length >= shape.least_of_all()) {
-                each[direction.index()] = sampler(plan, shape, *direction, (file, *length))?;
+                each[direction.index()] = sampler((plan, shape, &mut laws), *direction, (file, *length))?;
             }
             samplers.push(each);
         }
@@ -34,8 +35,7 @@ impl Skewed {
 }
 
 fn sampler(
-    plan: &WorkloadPlan,
-    shape: &Shape,
+    (plan, shape, laws): (&WorkloadPlan, &Shape, &mut Laws),
     direction: Direction,
     (file, length): (usize, u64),
 ) -> Result<Sampler, WorkloadError> {
@@ -48,7 +48,7 @@ fn sampler(
     }
     // All directions have their hot blocks in the same places.
     let seed = derive(plan.seed, Role::Map, file as u64);
-    Sampler::new(distribution, domain, seed).map_err(|reason| WorkloadError::Distribution { direction, reason })
+    Sampler::new(distribution, domain, seed, laws).map_err(|reason| WorkloadError::Distribution { direction, reason })
 }
 
 impl Placement for Skewed {
