@@ -14,7 +14,8 @@ use iolab_plan::Distribution;
 use crate::permutation::Permutation;
 use crate::random::Generator;
 
-use cells::{Cells, Tables};
+pub(crate) use cells::Cells;
+use cells::Tables;
 pub(crate) use normal::Normal;
 pub(crate) use pareto::Pareto;
 pub(crate) use zipf::Zipf;
@@ -55,6 +56,11 @@ impl Laws {
     /// None yet.
     pub(crate) fn new() -> Laws {
         Laws { zipf: Tables::new(), pareto: Tables::new() }
+    }
+
+    /// What they take, bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.zipf.memory_bytes() + self.pareto.memory_bytes()
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Skewed {
     lengths: Box<[u64]>,
     align: [u64; 3],
     generator: Generator,
+    /// Of the tables that samplers share.
+    tables_bytes: usize,
 }
 
 impl Skewed {
@@ -30,7 +32,8 @@ impl Skewed {
             samplers.push(each);
         }
         let (samplers, lengths) = (samplers.into(), lengths.into());
-        Ok(Skewed { samplers, lengths, align: shape.align, generator: Generator::new(0) })
+        let (generator, tables_bytes) = (Generator::new(0), laws.memory_bytes());
+        Ok(Skewed { samplers, lengths, align: shape.align, generator, tables_bytes })
     }
 }
 
@@ -73,6 +76,6 @@ impl Placement for Skewed {
     fn begin(&mut self, _file: usize, _seed: u64) {}
 
     fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.samplers) + self.lengths.len() * 8
+        std::mem::size_of_val(&*self.samplers) + self.lengths.len() * 8 + self.tables_bytes
     }
 }
