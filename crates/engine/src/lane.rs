@@ -177,6 +177,18 @@ impl Completions {
         count
     }
 
+    /// Adds those that `make` makes of the numbers below `count`, or of as many as there is room for; how many.
+    #[inline(always)]
+    pub fn extend_with(&mut self, count: usize, mut make: impl FnMut(usize) -> Completion) -> usize {
+        let free = &mut self.items[self.length..];
+        let count = count.min(free.len());
+        for (index, place) in free[..count].iter_mut().enumerate() {
+            *place = make(index);
+        }
+        self.length += count;
+        count
+    }
+
     /// How many more fit.
     #[inline]
     pub fn room_left(&self) -> usize {

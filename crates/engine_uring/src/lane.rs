@@ -50,6 +50,8 @@ pub struct UringLane {
     until_async: u32,
     poll_thread: bool,
     poll_device: bool,
+    /// Whether completions are waited for several at a time.
+    gathers: bool,
     /// Cleared when the kernel turns out not to know the discard command.
     discards_by_ring: bool,
     /// Operations performed by plain calls, to be handed out; never more than `depth`.
@@ -60,7 +62,7 @@ pub struct UringLane {
 
 impl UringLane {
     pub(crate) fn new(opened: Opened, request: &iolab_engine::OpenRequest<'_>, wishes: &Wishes) -> UringLane {
-        let Opened { ring, setup_flags, fixed_buffers, fixed_files, notes } = opened;
+        let Opened { ring, setup_flags, fixed_buffers, fixed_files, can_gather, notes } = opened;
         let pool = &request.buffers;
         let has_memory = pool.slots() >= request.depth;
         let is_vectored = wishes.vectored && !fixed_buffers;
@@ -73,9 +75,11 @@ impl UringLane {
         let mut rwf = 0;
         rwf |= if wishes.nowait { abi::RWF_NOWAIT } else { 0 };
         rwf |= if wishes.uncached { abi::RWF_DONTCACHE } else { 0 };
+        let waits = request.files.iter().any(always_waits);
+        let gathers = wishes.gather.unwrap_or(waits) && can_gather && !wishes.poll_device;
         let word_of = |(index, file): (usize, &TargetFile)| {
             let number = if fixed_files { index as u32 } else { file.fd as u32 };
-            let at_once = wishes.workers_at_once.unwrap_or_else(|| always_waits(file));
+            let at_once = wishes.workers_at_once.unwrap_or_else(|| request.depth == 1 && always_waits(file));
             let flags = if at_once { sqe_flag::ASYNC } else { 0 };
             u64::from(number) << abi::FILE_SHIFT | u64::from(flags) << abi::FLAGS_SHIFT
         };
@@ -103,6 +107,7 @@ impl UringLane {
             until_async: wishes.force_async,
             poll_thread: wishes.poll_thread,
             poll_device: wishes.poll_device,
+            gathers,
             discards_by_ring: true,
             done: Vec::with_capacity(request.depth),
             setup_flags,
@@ -157,12 +162,11 @@ impl UringLane {
         if !self.done.is_empty() {
             handed = self.collect_done(out);
         }
-        let count = self.ring.ready().min(out.room_left());
-        for index in 0..count {
+        let count = out.extend_with(self.ring.ready(), |index| {
             let cqe = self.ring.completion(index);
             let result = if cqe.res < 0 { self.failed(cqe) } else { cqe.res };
-            out.push(Completion { slot: cqe.user_data as u32, result });
-        }
+            Completion { slot: cqe.user_data as u32, result }
+        });
         self.ring.take(count);
         self.held -= count + handed;
         count + handed

@@ -26,7 +26,7 @@ const fn priority(name: &'static str, kind: Kind, summary: &'static str) -> Opti
 }
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 19] = [
+pub(crate) static OPTIONS: [OptionEntry; 20] = [
     automatic(
         "fixedbufs",
         "Register the buffers with the kernel once instead of mapping them for every operation",
@@ -88,9 +88,17 @@ pub(crate) static OPTIONS: [OptionEntry; 19] = [
     automatic(
         "workers_at_once",
         "Hand operations to kernel worker threads without first trying to do them in place",
-        "Automatic: on for files that the kernel cannot read without waiting (RWF_NOWAIT is refused, as by RAM disks and \
-         some file systems), where the attempt never succeeds and workers would be woken one by one. Off where \
+        "IOSQE_ASYNC on every read and write. Automatic: on where iodepth is 1 for files that the kernel cannot read \
+         without waiting (it refuses RWF_NOWAIT, as for RAM disks and some file systems), because the attempt never \
+         succeeds. With more depth it makes more threads, which use more processors and more processor time. Off where \
          force_async, nowait or hipri is set.",
+    ),
+    automatic(
+        "gather",
+        "Wait for an eighth of the operations in flight, or for one when 20 microseconds have passed",
+        "Every wake-up of the worker takes a processor from the kernel's threads where these do the work. A completion \
+         may thus be stamped up to 20 microseconds late. Needs Linux 6.12. Automatic: on for files that the kernel cannot \
+         read without waiting (it refuses RWF_NOWAIT, as for RAM disks and some file systems).",
     ),
     automatic(
         "single_issuer",
@@ -152,6 +160,7 @@ pub(crate) struct Wishes {
     pub(crate) force_async: u32,
     /// All files, none, or those that need it.
     pub(crate) workers_at_once: Option<bool>,
+    pub(crate) gather: Option<bool>,
 }
 
 impl Wishes {
@@ -174,6 +183,7 @@ impl Wishes {
             uncached: on("uncached"),
             nowait: on("nowait"),
             force_async: settings.integer("force_async").unwrap_or(0) as u32,
+            gather: settings.flag("gather"),
             workers_at_once: match settings.flag("workers_at_once") {
                 None if on("nowait") || on("hipri") || settings.has("force_async") => Some(false),
                 wish => wish,
@@ -214,6 +224,7 @@ mod tests {
             nowait: true,
             force_async: 2,
             workers_at_once: Some(true),
+            gather: Some(true),
         };
         assert_eq!(Wishes::of(&setup.options), all);
     }

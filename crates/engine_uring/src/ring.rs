@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use crate::abi::{self, Cqe, GetEventsArg, Params, RingFdUpdate, Sqe, SyncCancel, Timespec};
 
+const NS_PER_S: u64 = 1_000_000_000;
+
 /// A mapping of the ring's descriptor, unmapped on drop.
 #[derive(Debug)]
 struct Mapping {
@@ -215,14 +217,20 @@ impl Ring {
         if min_complete == 0 || timeout_ns == u64::MAX {
             return self.enter(to_submit, min_complete, flags);
         }
-        self.enter_with_timeout(to_submit, min_complete, timeout_ns, flags)
+        self.enter_with(to_submit, min_complete, flags, (timeout_ns, 0))
     }
 
-    #[cold]
-    fn enter_with_timeout(&self, to_submit: u32, min_complete: u32, timeout_ns: u64, flags: u32) -> i32 {
-        let timeout =
-            Timespec { seconds: (timeout_ns / 1_000_000_000) as i64, nanoseconds: (timeout_ns % 1_000_000_000) as i64 };
-        let argument = GetEventsArg { ts: (&raw const timeout) as u64, ..GetEventsArg::default() };
+    /// Submits and waits for `wanted` completions, but when `gather_us` have passed for one, as `enter_for` does.
+    pub(crate) fn enter_gathering(&self, to_submit: u32, wanted: u32, timeout_ns: u64, gather_us: u32) -> i32 {
+        self.enter_with(to_submit, wanted, abi::enter::GETEVENTS, (timeout_ns, gather_us))
+    }
+
+    fn enter_with(&self, to_submit: u32, min_complete: u32, flags: u32, (timeout_ns, gather_us): (u64, u32)) -> i32 {
+        // Rarely is there a second, and never a division then.
+        let seconds = if timeout_ns < NS_PER_S { 0 } else { timeout_ns / NS_PER_S };
+        let timeout = Timespec { seconds: seconds as i64, nanoseconds: (timeout_ns - seconds * NS_PER_S) as i64 };
+        let ts = if timeout_ns == u64::MAX { 0 } else { (&raw const timeout) as u64 };
+        let argument = GetEventsArg { ts, min_wait_usec: gather_us, ..GetEventsArg::default() };
         let flags = flags | abi::enter::EXT_ARG;
         self.call_enter(to_submit, min_complete, flags, (&raw const argument).cast(), size_of::<GetEventsArg>())
     }

@@ -40,36 +40,35 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let slot = slots.only();
         for op in batch.as_slice() {
             slot.op = *op;
-            slot.begun_ns = now;
-            slot.submitted_ns = now;
-            done.clear();
             if L::PERFORMS {
                 match lane.perform(&slot.op) {
                     Ok(result) => {
+                        slot.give_at(now);
                         now = clock.now_ns();
                         if !slot.is_plain(result) || now >= until_ns {
+                            done.clear();
                             done.push(Completion { slot: 0, result });
+                            left_over = true;
                         }
                     }
-                    Err(errno) => answer = Submission::Refused(errno),
+                    Err(errno) => {
+                        answer = Submission::Refused(errno);
+                        break;
+                    }
                 }
             } else {
                 answer = lane.submit(&slot.op);
-            }
-            if answer != Submission::Accepted {
-                break;
-            }
-            slot.give();
-            turns += 1;
-            if L::PERFORMS {
-                left_over = !done.as_slice().is_empty();
-            } else {
+                if answer != Submission::Accepted {
+                    break;
+                }
+                slot.give_at(now);
                 let wait = Wait { at_least: 1, timeout_ns: until_ns.saturating_sub(now).max(1) };
                 reaped = Self::await_only(lane, slot, clock, done, wait);
                 now = clock.now_ns();
                 let plain = matches!(done.as_slice(), [Completion { slot: 0, result }] if slot.is_plain(*result));
                 left_over = !plain || now >= until_ns || reaped.is_err();
             }
+            turns += 1;
             if left_over {
                 break;
             }
@@ -106,6 +105,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         done: &mut Completions,
         wait: Wait,
     ) -> Result<usize, LaneError> {
+        done.clear();
         if !R::STAMPS || L::FUSES || L::SYNCHRONOUS {
             return lane.flush_and_reap(wait, done);
         }
