@@ -180,7 +180,6 @@ pub(crate) mod setup {
 pub(crate) mod feature {
     pub(crate) const SINGLE_MMAP: u32 = 1 << 0;
     pub(crate) const EXT_ARG: u32 = 1 << 8;
-    pub(crate) const MIN_TIMEOUT: u32 = 1 << 15;
 }
 
 /// `IORING_ENTER_*`.

@@ -50,8 +50,6 @@ pub struct UringLane {
     until_async: u32,
     poll_thread: bool,
     poll_device: bool,
-    /// Whether completions are waited for several at a time.
-    gathers: bool,
     /// Cleared when the kernel turns out not to know the discard command.
     discards_by_ring: bool,
     /// Operations performed by plain calls, to be handed out; never more than `depth`.
@@ -62,7 +60,7 @@ pub struct UringLane {
 
 impl UringLane {
     pub(crate) fn new(opened: Opened, request: &iolab_engine::OpenRequest<'_>, wishes: &Wishes) -> UringLane {
-        let Opened { ring, setup_flags, fixed_buffers, fixed_files, can_gather, notes } = opened;
+        let Opened { ring, setup_flags, fixed_buffers, fixed_files, notes } = opened;
         let pool = &request.buffers;
         let has_memory = pool.slots() >= request.depth;
         let is_vectored = wishes.vectored && !fixed_buffers;
@@ -75,8 +73,6 @@ impl UringLane {
         let mut rwf = 0;
         rwf |= if wishes.nowait { abi::RWF_NOWAIT } else { 0 };
         rwf |= if wishes.uncached { abi::RWF_DONTCACHE } else { 0 };
-        let waits = request.files.iter().any(always_waits);
-        let gathers = wishes.gather.unwrap_or(waits) && can_gather && !wishes.poll_device;
         let word_of = |(index, file): (usize, &TargetFile)| {
             let number = if fixed_files { index as u32 } else { file.fd as u32 };
             let at_once = wishes.workers_at_once.unwrap_or_else(|| request.depth == 1 && always_waits(file));
@@ -107,7 +103,6 @@ impl UringLane {
             until_async: wishes.force_async,
             poll_thread: wishes.poll_thread,
             poll_device: wishes.poll_device,
-            gathers,
             discards_by_ring: true,
             done: Vec::with_capacity(request.depth),
             setup_flags,

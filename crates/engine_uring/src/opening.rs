@@ -18,8 +18,6 @@ pub(crate) struct Opened {
     /// Whether operations name buffers and files by their registered index.
     pub(crate) fixed_buffers: bool,
     pub(crate) fixed_files: bool,
-    /// Whether the kernel can wait for some completions, and after a while for one (Linux 6.12).
-    pub(crate) can_gather: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -35,9 +33,7 @@ pub(crate) fn open(request: &OpenRequest<'_>, wishes: &Wishes) -> Result<Opened,
         return Err(OpenError { message, errno: None });
     }
     let notes = missing(&params, wishes);
-    let can_gather = params.features & feature::MIN_TIMEOUT != 0;
-    let setup_flags = params.flags;
-    let mut opened = Opened { ring, setup_flags, fixed_buffers: false, fixed_files: false, can_gather, notes };
+    let mut opened = Opened { ring, setup_flags: params.flags, fixed_buffers: false, fixed_files: false, notes };
     opened.register(request, wishes);
     Ok(opened)
 }

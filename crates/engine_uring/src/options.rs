@@ -26,7 +26,7 @@ const fn priority(name: &'static str, kind: Kind, summary: &'static str) -> Opti
 }
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 20] = [
+pub(crate) static OPTIONS: [OptionEntry; 19] = [
     automatic(
         "fixedbufs",
         "Register the buffers with the kernel once instead of mapping them for every operation",
@@ -94,13 +94,6 @@ pub(crate) static OPTIONS: [OptionEntry; 20] = [
          force_async, nowait or hipri is set.",
     ),
     automatic(
-        "gather",
-        "Wait for an eighth of the operations in flight, or for one when 20 microseconds have passed",
-        "Every wake-up of the worker takes a processor from the kernel's threads where these do the work. A completion \
-         may thus be stamped up to 20 microseconds late. Needs Linux 6.12. Automatic: on for files that the kernel cannot \
-         read without waiting (it refuses RWF_NOWAIT, as for RAM disks and some file systems).",
-    ),
-    automatic(
         "single_issuer",
         "Promise the kernel that one thread submits",
         "IORING_SETUP_SINGLE_ISSUER (Linux 6.0). Automatic: on.",
@@ -160,7 +153,6 @@ pub(crate) struct Wishes {
     pub(crate) force_async: u32,
     /// All files, none, or those that need it.
     pub(crate) workers_at_once: Option<bool>,
-    pub(crate) gather: Option<bool>,
 }
 
 impl Wishes {
@@ -183,7 +175,6 @@ impl Wishes {
             uncached: on("uncached"),
             nowait: on("nowait"),
             force_async: settings.integer("force_async").unwrap_or(0) as u32,
-            gather: settings.flag("gather"),
             workers_at_once: match settings.flag("workers_at_once") {
                 None if on("nowait") || on("hipri") || settings.has("force_async") => Some(false),
                 wish => wish,
@@ -224,7 +215,6 @@ mod tests {
             nowait: true,
             force_async: 2,
             workers_at_once: Some(true),
-            gather: Some(true),
         };
         assert_eq!(Wishes::of(&setup.options), all);
     }

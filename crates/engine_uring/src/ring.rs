@@ -217,20 +217,14 @@ impl Ring {
         if min_complete == 0 || timeout_ns == u64::MAX {
             return self.enter(to_submit, min_complete, flags);
         }
-        self.enter_with(to_submit, min_complete, flags, (timeout_ns, 0))
+        self.enter_with_timeout(to_submit, min_complete, timeout_ns, flags)
     }
 
-    /// Submits and waits for `wanted` completions, but when `gather_us` have passed for one, as `enter_for` does.
-    pub(crate) fn enter_gathering(&self, to_submit: u32, wanted: u32, timeout_ns: u64, gather_us: u32) -> i32 {
-        self.enter_with(to_submit, wanted, abi::enter::GETEVENTS, (timeout_ns, gather_us))
-    }
-
-    fn enter_with(&self, to_submit: u32, min_complete: u32, flags: u32, (timeout_ns, gather_us): (u64, u32)) -> i32 {
+    fn enter_with_timeout(&self, to_submit: u32, min_complete: u32, timeout_ns: u64, flags: u32) -> i32 {
         // Rarely is there a second, and never a division then.
         let seconds = if timeout_ns < NS_PER_S { 0 } else { timeout_ns / NS_PER_S };
         let timeout = Timespec { seconds: seconds as i64, nanoseconds: (timeout_ns - seconds * NS_PER_S) as i64 };
-        let ts = if timeout_ns == u64::MAX { 0 } else { (&raw const timeout) as u64 };
-        let argument = GetEventsArg { ts, min_wait_usec: gather_us, ..GetEventsArg::default() };
+        let argument = GetEventsArg { ts: (&raw const timeout) as u64, ..GetEventsArg::default() };
         let flags = flags | abi::enter::EXT_ARG;
         self.call_enter(to_submit, min_complete, flags, (&raw const argument).cast(), size_of::<GetEventsArg>())
     }

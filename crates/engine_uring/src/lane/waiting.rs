@@ -11,10 +11,6 @@ use crate::abi::{enter, sq_flag};
 
 /// How often a lane with a submission thread looks for completions before it sleeps for them.
 const SPINS: usize = 2000;
-/// Of so many operations in flight one is waited for, where completions are gathered.
-const GATHERED_PART: usize = 8;
-/// How long a completion may wait for others, microseconds.
-const GATHER_US: u32 = 20;
 /// How often a submission that the kernel has no memory for is offered again before the lane gives up.
 const PATIENCE: usize = 10_000;
 
@@ -27,9 +23,6 @@ impl UringLane {
         }
         let ready = self.ring.ready();
         if need > ready || self.unsubmitted > 0 {
-            if self.gathers && need == 1 {
-                return self.gather(timeout_ns);
-            }
             let need = if self.poll_device && timeout_ns != u64::MAX { 0 } else { need };
             return self.enter_ring(need, timeout_ns, enter::GETEVENTS);
         }
@@ -39,22 +32,6 @@ impl UringLane {
             return self.enter_ring(0, 0, enter::GETEVENTS);
         }
         Ok(())
-    }
-
-    /// Waits for a completion, and a moment longer for a part of those in flight: each of them is made by a thread
-    /// that would be taken off its processor to wake this one.
-    #[inline(never)]
-    fn gather(&mut self, timeout_ns: u64) -> Result<(), LaneError> {
-        let wanted = self.flushed() / GATHERED_PART;
-        if wanted <= 1 {
-            return self.enter_ring(1, timeout_ns, enter::GETEVENTS);
-        }
-        let result = self.ring.enter_gathering(self.unsubmitted, wanted as u32, timeout_ns, GATHER_US);
-        if result as u32 == self.unsubmitted && (self.ring.ready() > 0 || timeout_ns != u64::MAX) {
-            self.unsubmitted = 0;
-            return Ok(());
-        }
-        self.enter_again(result, 1, timeout_ns, enter::GETEVENTS)
     }
 
     /// The same where a kernel thread submits: looks for a while before it sleeps.
