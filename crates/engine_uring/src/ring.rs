@@ -220,6 +220,7 @@ impl Ring {
         self.enter_with_timeout(to_submit, min_complete, timeout_ns, flags)
     }
 
+    #[cold]
     fn enter_with_timeout(&self, to_submit: u32, min_complete: u32, timeout_ns: u64, flags: u32) -> i32 {
         // Rarely is there a second, and never a division then.
         let seconds = if timeout_ns < NS_PER_S { 0 } else { timeout_ns / NS_PER_S };

@@ -8,8 +8,7 @@
 //! that completed, some nanoseconds, which are thus a part of the next one's latency; in return no time is between
 //! operations that no latency contains.
 
-use iolab_clock::Clock;
-use iolab_engine::{Completion, Completions, Lane, LaneError, Submission, Wait};
+use iolab_engine::{Completion, Lane, Submission, Wait};
 use iolab_measure::{Recorder, Run};
 use iolab_workload::OpBatch;
 
@@ -31,6 +30,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         if now >= until_ns {
             return now;
         }
+        if L::PERFORMS {
+            return self.perform_all(now, until_ns);
+        }
         let mut now = now;
         let mut turns = 0;
         let mut answer = Submission::Accepted;
@@ -40,51 +42,31 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let slot = slots.only();
         for op in batch.as_slice() {
             slot.op = *op;
-            if L::PERFORMS {
-                match lane.perform(&slot.op) {
-                    Ok(result) => {
-                        slot.give_at(now);
-                        now = clock.now_ns();
-                        if !slot.is_plain(result) || now >= until_ns {
-                            done.clear();
-                            done.push(Completion { slot: 0, result });
-                            left_over = true;
-                        }
-                    }
-                    Err(errno) => {
-                        answer = Submission::Refused(errno);
-                        break;
-                    }
-                }
-            } else {
-                answer = lane.submit(&slot.op);
-                if answer != Submission::Accepted {
-                    break;
-                }
-                slot.give_at(now);
-                let wait = Wait { at_least: 1, timeout_ns: until_ns.saturating_sub(now).max(1) };
-                reaped = Self::await_only(lane, slot, clock, done, wait);
-                now = clock.now_ns();
-                let plain = matches!(done.as_slice(), [Completion { slot: 0, result }] if slot.is_plain(*result));
-                left_over = !plain || now >= until_ns || reaped.is_err();
+            answer = lane.submit(&slot.op);
+            if answer != Submission::Accepted {
+                break;
             }
+            slot.give();
+            slot.begun_ns = now;
+            slot.submitted_ns = now;
             turns += 1;
-            if left_over {
+            let wait = Wait { at_least: 1, timeout_ns: until_ns.saturating_sub(now).max(1) };
+            done.clear();
+            reaped = if R::STAMPS && !L::FUSES && !L::SYNCHRONOUS {
+                let flushed = lane.flush();
+                slot.submitted_ns = clock.now_ns();
+                flushed.and_then(|()| lane.reap(wait, done))
+            } else {
+                lane.flush_and_reap(wait, done)
+            };
+            now = clock.now_ns();
+            let plain = matches!(done.as_slice(), [Completion { slot: 0, result }] if slot.is_plain(*result));
+            if !plain || now >= until_ns || reaped.is_err() {
+                left_over = true;
                 break;
             }
             slot.take();
-            if R::EACH {
-                recorder.completed(&slot.sample(slot.begun_ns, slot.begun_ns, now));
-            } else {
-                recorder.completed_run(&Run {
-                    direction: slot.direction(),
-                    count: 1,
-                    bytes: u64::from(slot.op.length),
-                    begun_ns: slot.begun_ns,
-                    submitted_ns: slot.submitted_ns,
-                    reaped_ns: now,
-                });
-            }
+            Self::count_only(recorder, slot, now);
         }
         self.end_turns(turns, left_over);
         if left_over {
@@ -96,22 +78,63 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         now
     }
 
-    /// Flushes and waits; stamps the operation between the two where the lane has such a moment.
+    /// Counts the operation of the only slot, a plain success.
     #[inline(always)]
-    fn await_only(
-        lane: &mut L,
-        slot: &mut Slot,
-        clock: &Clock,
-        done: &mut Completions,
-        wait: Wait,
-    ) -> Result<usize, LaneError> {
-        done.clear();
-        if !R::STAMPS || L::FUSES || L::SYNCHRONOUS {
-            return lane.flush_and_reap(wait, done);
+    fn count_only(recorder: &mut R, slot: &Slot, now: u64) {
+        if R::EACH {
+            recorder.completed(&slot.sample(slot.begun_ns, slot.begun_ns, now));
+            return;
         }
-        let flushed = lane.flush();
-        slot.submitted_ns = clock.now_ns();
-        flushed.and_then(|()| lane.reap(wait, done))
+        recorder.completed_run(&Run {
+            direction: slot.direction(),
+            count: 1,
+            bytes: u64::from(slot.op.length),
+            begun_ns: slot.begun_ns,
+            submitted_ns: slot.submitted_ns,
+            reaped_ns: now,
+        });
+    }
+
+    /// The same with a lane that performs an operation in one call: it has nothing to hand out and is never full.
+    #[inline(always)]
+    fn perform_all(&mut self, now: u64, until_ns: u64) -> u64 {
+        let mut now = now;
+        let mut turns = 0;
+        let mut answer = Submission::Accepted;
+        let mut left_over = false;
+        let HotLoop { lane, recorder, clock, batch, slots, done, .. } = self;
+        let slot = slots.only();
+        for op in batch.as_slice() {
+            slot.op = *op;
+            let result = match lane.perform(&slot.op) {
+                Ok(result) => result,
+                Err(errno) => {
+                    answer = Submission::Refused(errno);
+                    break;
+                }
+            };
+            slot.give();
+            slot.begun_ns = now;
+            slot.submitted_ns = now;
+            turns += 1;
+            now = clock.now_ns();
+            if !slot.is_plain(result) || now >= until_ns {
+                done.clear();
+                done.push(Completion { slot: 0, result });
+                left_over = true;
+                break;
+            }
+            slot.take();
+            Self::count_only(recorder, slot, now);
+        }
+        self.end_turns(turns, left_over);
+        if left_over {
+            return self.count(Ok(1), now);
+        }
+        if answer != Submission::Accepted {
+            self.not_accepted(answer);
+        }
+        now
     }
 
     /// Accounts for so many turns; the last is `left_over` for the loop to count.

@@ -42,14 +42,6 @@ impl Slot {
         }
     }
 
-    /// The same, of an operation that was begun and submitted at `now`.
-    #[inline(always)]
-    pub(crate) fn give_at(&mut self, now: u64) {
-        self.give();
-        self.begun_ns = now;
-        self.submitted_ns = now;
-    }
-
     /// Its operation has been reaped.
     #[inline(always)]
     pub(crate) fn take(&mut self) {
