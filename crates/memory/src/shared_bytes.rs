@@ -27,12 +27,27 @@ pub enum Access {
     ReadWrite,
 }
 
+/// What pages memory is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageSize {
+    /// As the system is set up.
+    Default,
+    /// Small ones: the least memory for what is written here and there.
+    Small,
+    /// Transparent huge pages where the kernel has them: the fewest faults and look-ups.
+    HugeIfPossible,
+    /// Transparent huge pages, or an error where the kernel has none.
+    Huge,
+}
+
 /// A window into shared memory.
 #[derive(Clone)]
 pub struct SharedBytes {
     mapping: Arc<Mapping>,
     start: NonNull<u8>,
     bytes: usize,
+    /// As many as `bytes` where they may be written, else none: one comparison for a write too.
+    writable_bytes: usize,
 }
 
 /// One mapping, unmapped with its last window.
@@ -63,6 +78,48 @@ impl SharedBytes {
         Mapping::make(bytes, flags, Access::ReadWrite, None)
     }
 
+    /// Zeroed pages of this process as [`SharedBytes::anonymous`] makes them, of the size that `pages` asks for.
+    ///
+    /// A huge page is taken whole with its first byte: memory that is written here and there costs up to the size of a
+    /// huge page for each place. [`SharedBytes::discard`] makes parts of one read as zeroes at once, and the kernel takes
+    /// them back when it needs memory.
+    ///
+    /// # Errors
+    /// When there is no room for the mapping, or huge pages are demanded and the kernel has none to give (madvise(2),
+    /// `MADV_HUGEPAGE`).
+    pub fn anonymous_of(bytes: usize, pages: PageSize) -> io::Result<SharedBytes> {
+        let advice = match pages {
+            PageSize::Default => return SharedBytes::anonymous(bytes),
+            PageSize::Small => libc::MADV_NOHUGEPAGE,
+            PageSize::Huge | PageSize::HugeIfPossible => libc::MADV_HUGEPAGE,
+        };
+        // The kernel places a mapping of this size at a multiple of it where it can; a huge page at either end that is not
+        // whole is made of small ones.
+        let memory = SharedBytes::anonymous(bytes)?;
+        // SAFETY: the whole of a mapping just made; the advice changes what it is made of, never what it holds.
+        let refused = unsafe { libc::madvise(memory.start.as_ptr().cast(), memory.mapping.bytes, advice) } != 0;
+        if refused && pages == PageSize::Huge {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(memory)
+    }
+
+    /// Takes all pages of the window now, written and zeroed as they were, so that no later access waits for one
+    /// (madvise(2), `MADV_POPULATE_WRITE`).
+    ///
+    /// # Errors
+    /// When the kernel has not enough memory, or does not know the call (before Linux 5.14).
+    pub fn populate(&self) -> io::Result<()> {
+        let start = self.at_mut(0, self.bytes, 1);
+        let before = start as usize % 4096;
+        let first = start.wrapping_sub(before).cast();
+        // SAFETY: the pages of this window, which stay mapped and keep what they hold.
+        if unsafe { libc::madvise(first, before + self.bytes, libc::MADV_POPULATE_WRITE) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
     /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor, and
     /// seal so that nobody shortens it under them.
     pub fn memfd(name: &str, bytes: usize) -> io::Result<SharedBytes> {
@@ -91,7 +148,7 @@ impl SharedBytes {
     pub(crate) unsafe fn borrowed(base: NonNull<u8>, bytes: usize, file: Option<OwnedFd>) -> SharedBytes {
         let file = file.map(|file| (file, 0));
         let mapping = Mapping { base, bytes, access: Access::ReadWrite, owned: false, file };
-        SharedBytes { mapping: Arc::new(mapping), start: base, bytes }
+        SharedBytes { mapping: Arc::new(mapping), start: base, bytes, writable_bytes: bytes }
     }
 
     /// Bytes in this window.
@@ -119,7 +176,8 @@ impl SharedBytes {
             return None;
         }
         let start = NonNull::new(self.start.as_ptr().wrapping_add(offset))?;
-        Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes })
+        let writable_bytes = if self.access() == Access::ReadWrite { bytes } else { 0 };
+        Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes, writable_bytes })
     }
 
     /// The address of the first byte, for calls that hand the window to the kernel. Valid while a window lives.
@@ -178,6 +236,20 @@ impl SharedBytes {
             let word = unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) };
             u64::from_le(word.load(Ordering::Relaxed))
         })
+    }
+
+    /// Loads `N` 64-bit words from `offset`, a multiple of 8: the last one first and with `Acquire`, so that the others are
+    /// as the peer left them that stored the last one with `Release`.
+    #[inline]
+    pub fn load_published<const N: usize>(&self, offset: usize) -> [u64; N] {
+        let at = self.at(offset, N * 8, 8).cast::<u64>();
+        let mut words = [0; N];
+        for position in (0..N).rev() {
+            let order = if position + 1 == N { Ordering::Acquire } else { Ordering::Relaxed };
+            // SAFETY: as in load_u32; all N words lie within the window.
+            words[position] = u64::from_le(unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) }.load(order));
+        }
+        words
     }
 
     /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with `last`, so that a peer which
@@ -242,19 +314,36 @@ impl SharedBytes {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn at(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
-        let inside = offset <= self.bytes && bytes <= self.bytes - offset;
-        assert!(inside, "{bytes} bytes at {offset} of a window of {}", self.bytes);
+        self.within(self.bytes, offset, bytes, align)
+    }
+
+    #[inline(always)]
+    fn at_mut(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        self.within(self.writable_bytes, offset, bytes, align)
+    }
+
+    /// The address of `bytes` at `offset`, which end within the first `limit` bytes of the window.
+    #[inline(always)]
+    fn within(&self, limit: usize, offset: usize, bytes: usize, align: usize) -> *mut u8 {
         let at = self.start.as_ptr().wrapping_add(offset);
-        assert!((at as usize).is_multiple_of(align), "a word at {offset} is not aligned to {align}");
+        // The last place where so many bytes fit: one comparison, without an addition that could overflow.
+        let fits = limit.checked_sub(bytes).is_some_and(|last| offset <= last);
+        if !fits || !(at as usize).is_multiple_of(align) {
+            self.refuse(offset, bytes, align, limit);
+        }
         at
     }
 
-    #[inline]
-    fn at_mut(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
-        assert!(self.mapping.access == Access::ReadWrite, "a write to a window that may only be read");
-        self.at(offset, bytes, align)
+    /// Apart, and with everything by value, so that an access which is right prepares nothing for this.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, offset: usize, bytes: usize, align: usize, limit: usize) -> ! {
+        assert!(limit == self.bytes, "a write to a window that may only be read");
+        let fits = self.bytes.checked_sub(bytes).is_some_and(|last| offset <= last);
+        assert!(fits, "{bytes} bytes at {offset} of a window of {}", self.bytes);
+        panic!("a word at {offset} is not aligned to {align}");
     }
 }
 
@@ -279,7 +368,8 @@ impl Mapping {
         }
         let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
         let mapping = Arc::new(Mapping { base, bytes: bytes.max(1), access, owned: true, file });
-        Ok(SharedBytes { mapping, start: base, bytes })
+        let writable_bytes = if access == Access::ReadWrite { bytes } else { 0 };
+        Ok(SharedBytes { mapping, start: base, bytes, writable_bytes })
     }
 }
 
@@ -293,85 +383,4 @@ impl Drop for Mapping {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_and_pieces_are_the_same_little_endian_bytes() {
-        let memory = SharedBytes::anonymous(8192).unwrap();
-        memory.store_words(64, [0x0807_0605_0403_0201, 0x100f_0e0d_0c0b_0a09], Ordering::Release);
-        let mut bytes = [0; 16];
-        memory.read(64, &mut bytes);
-        assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
-        assert_eq!(memory.load_u32(68, Ordering::Acquire), 0x0807_0605);
-        assert_eq!(memory.load_u64(72, Ordering::Acquire), 0x100f_0e0d_0c0b_0a09);
-        memory.store_u32(64, 7, Ordering::Relaxed);
-        assert_eq!(memory.load_words::<2>(64)[0], 0x0807_0605_0000_0007);
-    }
-
-    #[test]
-    fn a_window_is_a_checked_part_that_keeps_the_mapping() {
-        let memory = SharedBytes::anonymous(100).unwrap();
-        assert!(memory.window(90, 11).is_none() && memory.window(usize::MAX, 2).is_none());
-        let window = memory.window(90, 10).unwrap();
-        drop(memory);
-        window.write(0, b"0123456789");
-        let mut two = [0; 2];
-        window.window(8, 2).unwrap().read(0, &mut two);
-        assert_eq!(&two, b"89");
-    }
-
-    #[test]
-    fn a_memfd_is_seen_by_whoever_maps_its_descriptor() {
-        let ours = SharedBytes::memfd("iolab-test", 3 * 4096).unwrap();
-        let window = ours.window(4096, 4096).unwrap();
-        let (fd, offset) = window.file().unwrap();
-        assert_eq!(offset, 4096);
-        let theirs = SharedBytes::of_file(fd.try_clone_to_owned().unwrap(), offset, 4096, Access::Read).unwrap();
-        window.write(10, b"seen");
-        let mut seen = [0; 4];
-        theirs.read(10, &mut seen);
-        assert_eq!(&seen, b"seen");
-        assert!(SharedBytes::anonymous(1).unwrap().file().is_none());
-    }
-
-    #[test]
-    fn discarded_bytes_read_as_zeroes_and_their_neighbours_stay() {
-        for memory in [SharedBytes::anonymous(5 * 4096).unwrap(), SharedBytes::memfd("iolab-test", 5 * 4096).unwrap()] {
-            for (offset, bytes) in [(0, 5 * 4096), (100, 50), (100, 3 * 4096), (4096, 4096), (4000, 200), (77, 0)] {
-                memory.fill(0, memory.len(), 0xaa);
-                memory.discard(offset, bytes);
-                let mut all = vec![0; memory.len()];
-                memory.read(0, &mut all);
-                for (position, byte) in all.into_iter().enumerate() {
-                    let zeroed = (offset..offset + bytes).contains(&position);
-                    assert_eq!(byte == 0, zeroed, "{position} after discarding {bytes} at {offset}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn overlapping_copies_keep_their_bytes() {
-        let memory = SharedBytes::anonymous(64).unwrap();
-        memory.write(0, b"abcdefgh");
-        memory.copy_to(0, &memory, 3, 8);
-        let mut moved = [0; 11];
-        memory.read(0, &mut moved);
-        assert_eq!(&moved, b"abcabcdefgh");
-    }
-
-    #[test]
-    #[should_panic(expected = "4 bytes at 62 of a window of 64")]
-    fn an_access_beyond_the_window_is_a_bug() {
-        SharedBytes::anonymous(64).unwrap().write(62, &[0; 4]);
-    }
-
-    #[test]
-    #[should_panic(expected = "may only be read")]
-    fn a_write_to_what_may_only_be_read_is_a_bug() {
-        let ours = SharedBytes::memfd("iolab-test", 4096).unwrap();
-        let fd = ours.file().unwrap().0.try_clone_to_owned().unwrap();
-        SharedBytes::of_file(fd, 0, 4096, Access::Read).unwrap().store_u32(0, 1, Ordering::Relaxed);
-    }
-}
+mod tests;

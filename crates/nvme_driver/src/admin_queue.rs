@@ -68,7 +68,7 @@ impl AdminQueue {
             sq_address: sq.address,
             cq_address: cq.address,
             sq: SubmissionRing::new(sq.memory, ADMIN_ENTRIES),
-            cq: CompletionRing::new(cq.memory, ADMIN_ENTRIES),
+            cq: CompletionRing::new(cq.memory, ADMIN_ENTRIES, 1),
             sq_doorbell: stride.submission_tail(0) as u32,
             cq_doorbell: stride.completion_head(0) as u32,
             data,

@@ -50,7 +50,7 @@ pub use dispatcher::Dispatcher;
 pub use embedded::{Embedded, EmbeddedError};
 pub use fault::{Fault, FaultError, FaultKind, Operation, Stripe};
 pub use health::Totals;
-pub use media::MediaKind;
+pub use media::{HugePages, MediaKind, MemoryPages};
 pub use registers::{REGISTER_BYTES, Registers};
 pub use statistics::DriveStatistics;
 pub use subsystem::Subsystem;

@@ -4,8 +4,12 @@
 //! reads as zeroes and costs nothing. A file keeps its contents beyond the process, and [`Media::flush`] beyond a loss
 //! of power. `null` media copies nothing: reads leave the host's buffers as they are.
 //!
+//! Memory is made of huge pages where they cannot cost more than there is (`media/pages.rs`).
+//!
 //! Deliberately not here: blocks, namespaces and time. A file is accessed through a mapping, so its file system must
 //! have room for all of it: [`Media::open`] checks that, and nobody else may shorten the file while it is in use.
+
+mod pages;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use iolab_memory::{Access, SharedBytes};
 use iolab_pci_device::HostMemory;
+
+pub use pages::{HugePages, MemoryPages};
 
 use crate::ConfigError;
 use crate::transfer::Piece;
@@ -46,12 +52,13 @@ pub(crate) enum CopyError {
 
 impl Media {
     /// Opens or creates media of `bytes`.
-    pub(crate) fn open(kind: &MediaKind, bytes: u64) -> Result<Media, ConfigError> {
+    pub(crate) fn open(kind: &MediaKind, bytes: u64, pages: MemoryPages) -> Result<Media, ConfigError> {
         let length = usize::try_from(bytes).map_err(|_| ConfigError::TooLarge { bytes })?;
         match kind {
             MediaKind::Null => Ok(Media::Null),
             MediaKind::Memory => {
-                let memory = SharedBytes::anonymous(length)
+                let memory = pages
+                    .take(length)
                     .map_err(|source| ConfigError::Media { what: format!("{bytes} bytes of memory"), source })?;
                 Ok(Media::Bytes { bytes: memory, file: None })
             }
@@ -189,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("media");
         for kind in [MediaKind::Memory, MediaKind::File(path.clone())] {
-            let media = Media::open(&kind, 1 << 20).unwrap();
+            let media = Media::open(&kind, 1 << 20, MemoryPages::default()).unwrap();
             let mut table = DmaTable::new();
             let buffer = table.allocate(8192).unwrap();
             buffer.memory.fill(0, 8192, 7);
@@ -209,7 +216,7 @@ mod tests {
             assert_eq!(media.copy_to_host(0, &mut table, &[Piece::new(64, 512)]), Err(CopyError::Host));
             assert_eq!(media.discard(u64::MAX, 2), Err(CopyError::Media));
         }
-        let again = Media::open(&MediaKind::File(path), 1 << 20).unwrap();
+        let again = Media::open(&MediaKind::File(path), 1 << 20, MemoryPages::default()).unwrap();
         let mut byte = [0];
         again.read(100_000, &mut byte).unwrap();
         assert_eq!(byte, [7], "a file survives");
@@ -219,7 +226,10 @@ mod tests {
     fn media_that_cannot_be_opened_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let refused =
-            |path: &Path, bytes| Media::open(&MediaKind::File(path.to_owned()), bytes).unwrap_err().to_string();
+            |path: &Path, bytes| {
+                let kind = MediaKind::File(path.to_owned());
+                Media::open(&kind, bytes, MemoryPages::default()).unwrap_err().to_string()
+            };
         assert!(refused(folder.path(), 4096).contains("media"), "{}", refused(folder.path(), 4096));
         let huge = folder.path().join("huge");
         assert!(refused(&huge, 1 << 60).contains("no room"), "{}", refused(&huge, 1 << 60));

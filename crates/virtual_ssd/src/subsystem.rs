@@ -36,7 +36,7 @@ impl Subsystem {
     /// Makes the drive that `config` describes.
     pub fn new(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
         config.check()?;
-        let media = Media::open(&config.media, config.media_bytes())?;
+        let media = Media::open(&config.media, config.media_bytes(), config.memory)?;
         let shift = config.lba_shift();
         let namespaces = (0..config.namespaces).map(|position| {
             let zones = config.zones.map(|layout| {

@@ -28,6 +28,11 @@ impl Timing {
         Ok(Timing::Model(Box::new(Mutex::new(model))))
     }
 
+    /// Whether nothing takes time.
+    pub(crate) fn is_ideal(&self) -> bool {
+        matches!(self, Timing::Ideal)
+    }
+
     /// When `request`, which has arrived now, completes.
     #[inline(always)]
     pub(crate) fn schedule(&self, now_ns: u64, request: &Request) -> Verdict {

@@ -56,9 +56,8 @@ impl QueuePair {
                 }
             }
         }
-        if reaped > 0 {
-            self.cold.progress = true;
-            self.cq_doorbell.ring(&self.shared, self.cq.head());
+        if let Some(head) = self.cq.consumed(reaped as u32) {
+            self.cq_doorbell.ring(&self.shared, head);
         }
         Ok(reaped)
     }

@@ -54,7 +54,8 @@ impl QueuePair {
         }
         let timeout_ns = self.cold.options.timeout_ns;
         self.cold.next_check_ns = now_ns.saturating_add((timeout_ns / 8).min(SLOWEST_CHECK_NS));
-        if !std::mem::take(&mut self.cold.progress) {
+        // A ring that has gone round exactly looks as if it stood still: then the device is looked at once too often.
+        if std::mem::replace(&mut self.cold.checked_head, self.cq.head()) == self.cq.head() {
             self.watch();
         }
         for index in 0..self.slots.len() {
