@@ -22,6 +22,13 @@ pub(crate) struct SubmissionRing {
     rung: u32,
 }
 
+/// Room for one entry.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// The tail after it.
+    next: u32,
+}
+
 impl SubmissionRing {
     /// An empty ring over `entries` entries of memory.
     pub(crate) fn new(memory: SharedBytes, entries: u32) -> SubmissionRing {
@@ -48,14 +55,21 @@ impl SubmissionRing {
     /// Whether another entry fits: one entry always stays empty (Base, section 4.1.2).
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.after(self.tail) != self.head
+        self.room().is_some()
     }
 
-    /// Writes an entry at the tail. There must be room.
-    #[inline]
-    pub(crate) fn push(&mut self, words: [u64; 8]) {
+    /// Room for another entry, to push it into.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> Option<Room> {
+        let next = self.after(self.tail);
+        (next != self.head).then_some(Room { next })
+    }
+
+    /// Writes an entry at the tail.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, room: Room, words: [u64; 8]) {
         self.memory.store_words(self.tail as usize * SUBMISSION_ENTRY_BYTES, words, Ordering::Release);
-        self.tail = self.after(self.tail);
+        self.tail = room.next;
     }
 
     /// The new tail, if the device has not been told of it.
@@ -167,12 +181,10 @@ mod tests {
     fn a_submission_ring_keeps_one_entry_empty_and_wraps() {
         let mut ring = SubmissionRing::new(memory(4096), 3);
         for round in 0..7u64 {
-            assert!(ring.has_room());
-            ring.push([round; 8]);
+            ring.push(ring.room().unwrap(), [round; 8]);
             let tail = ring.take_unrung().unwrap();
             assert_eq!(u64::from(tail), (round + 1) % 3);
-            assert!(ring.has_room());
-            ring.push([round; 8]);
+            ring.push(ring.room().unwrap(), [round; 8]);
             assert!(!ring.has_room(), "one entry stays empty");
             ring.tail = tail;
             assert!(ring.fetched(tail as u16));
@@ -197,8 +209,8 @@ mod tests {
     #[test]
     fn heads_beyond_what_was_rung_are_refused() {
         let mut ring = SubmissionRing::new(memory(4096), 4);
-        ring.push([1; 8]);
-        ring.push([2; 8]);
+        ring.push(ring.room().unwrap(), [1; 8]);
+        ring.push(ring.room().unwrap(), [2; 8]);
         assert!(!ring.fetched(1), "pushed, but never rung");
         ring.take_unrung();
         assert!(ring.fetched(1) && ring.fetched(1) && ring.fetched(2));

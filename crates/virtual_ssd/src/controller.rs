@@ -37,7 +37,7 @@ use admin_queue::AdminQueue;
 use life_cycle::State;
 
 /// Polls that busy dispatchers may take for themselves.
-const MOST_SKIPPED: u32 = 16;
+const MOST_SKIPPED: u32 = 64;
 
 /// What connects a controller to its host.
 #[derive(Debug)]

@@ -39,6 +39,7 @@ use crate::queue::{CompletionQueue, SubmissionQueue};
 use crate::registers::Registers;
 use crate::subsystem::Subsystem;
 
+use answers::entry;
 pub(crate) use coalescing::Coalescing;
 pub(crate) use obey::Order;
 pub(crate) use parked::Answer;
@@ -185,10 +186,9 @@ impl<M: HostMemory> Dispatcher<M> {
     #[inline]
     fn serve(&mut self, place: usize, now_ns: u64) -> bool {
         let Some(queue) = &mut self.submissions[place] else { return false };
-        let id = queue.spec.id;
         let tail = match &self.shadow {
-            None => self.shared.registers.memory().load_u32(Registers::tail_offset(id), Ordering::Acquire),
-            Some(shadow) => shadow.tail(id),
+            None => queue.rung(),
+            Some(shadow) => shadow.tail(queue.spec.id),
         };
         if tail != queue.tail() {
             take_tail(queue, tail, &self.shared, self.shadow.as_ref().map(|shadow| (shadow, self.is_armed)));
@@ -216,11 +216,16 @@ impl<M: HostMemory> Dispatcher<M> {
     /// Entries of a completion queue that are free, looked up at the doorbell if they seem too few.
     #[inline]
     fn room(&mut self, place: usize, wanted: u32) -> u32 {
-        let Some(queue) = self.completions.get_mut(place).and_then(Option::as_mut) else { return 0 };
-        let room = queue.room();
-        if room >= wanted {
-            return room;
+        match self.completions.get(place).and_then(Option::as_ref).map(CompletionQueue::room) {
+            Some(room) if room >= wanted => room,
+            _ => self.room_at_doorbell(place),
         }
+    }
+
+    /// Apart, because a host with large queues rings seldom.
+    #[inline(never)]
+    fn room_at_doorbell(&mut self, place: usize) -> u32 {
+        let Some(queue) = self.completions.get_mut(place).and_then(Option::as_mut) else { return 0 };
         let id = queue.spec.id;
         let head = match &self.shadow {
             None => self.shared.registers.memory().load_u32(Registers::head_offset(id), Ordering::Acquire),
@@ -270,7 +275,18 @@ impl<M: HostMemory> Dispatcher<M> {
             return true;
         }
         match fate.at_complete {
-            None if at_ns <= now_ns => self.answer(place, command.cid(), answer, now_ns),
+            None if at_ns <= now_ns => {
+                let Some(completions) = self.completions.get_mut(queue.completion_index).and_then(Option::as_mut) else {
+                    return true;
+                };
+                let entry = entry(queue, command.cid(), answer);
+                if completions.post(&mut self.bench.memory, entry).is_err() {
+                    self.shared.fail();
+                    return false;
+                }
+                self.posted += 1;
+                self.has_unsignalled |= completions.note_unsignalled(now_ns);
+            }
             Some(fault) if at_ns <= now_ns => self.answer_with(fault, place, (command.cid(), answer), now_ns),
             fault => self.park(place, command.cid(), answer, at_ns, fault),
         }

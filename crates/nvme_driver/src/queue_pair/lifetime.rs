@@ -16,7 +16,7 @@ use crate::options::{DataPointer, QueueOptions, WaitPolicy};
 use crate::ring::{CompletionRing, SubmissionRing};
 
 /// Leaves each slot several identifiers, so that late completions are told from new ones.
-const MOST_SLOTS: u16 = 1 << 14;
+const MOST_SLOTS: u16 = (1 << 14) - 1;
 
 impl QueuePair {
     /// Makes both queues, their memory and their slots.
@@ -46,7 +46,7 @@ impl QueuePair {
             drop(cold);
             return Err(error);
         }
-        let cid_step = options.slots.next_power_of_two();
+        let cid_step = (options.slots + 1).next_power_of_two();
         let slots: Box<[Slot]> = (0..options.slots).map(|index| Slot::new(index, cid_step)).collect();
         let [sq, cq, lists] = &queue.buffers;
         Ok(QueuePair {

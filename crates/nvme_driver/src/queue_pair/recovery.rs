@@ -228,7 +228,7 @@ impl QueuePair {
                 continue;
             }
             slot.replays += 1;
-            words[0] = words[0] & !0xffff_0000 | u64::from(slot.next_cid()) << 16;
+            words[0] &= !0xffff_0000;
             slot.start(words);
             let cid = slot.cid();
             self.cold.unsent.push((index, cid));
@@ -241,12 +241,12 @@ impl QueuePair {
         while let Some((index, cid)) = self.cold.unsent.last().copied() {
             let slot = &self.slots[usize::from(index)];
             if slot.expects(cid) {
-                if !self.sq.has_room() {
+                let Some(room) = self.sq.room() else {
                     // Looked after by the next reap.
                     self.countdown = 1;
                     break;
-                }
-                self.sq.push(slot.entry);
+                };
+                self.sq.push(room, slot.entry);
             }
             self.cold.unsent.pop();
         }

@@ -6,6 +6,7 @@ use iolab_pci_device::HostMemory;
 use super::Dispatcher;
 use super::parked::{Answer, Parked};
 use crate::fault::FaultKind;
+use crate::queue::SubmissionQueue;
 
 impl<M: HostMemory> Dispatcher<M> {
     /// Keeps an answer until its time, and an entry of the completion queue for it.
@@ -73,9 +74,7 @@ impl<M: HostMemory> Dispatcher<M> {
     fn post(&mut self, queue: usize, cid: u16, answer: Answer, now_ns: u64, stale: bool) {
         let Some(submissions) = self.submissions[queue].as_ref() else { return };
         let Some(completions) = self.completions[submissions.completion_index].as_mut() else { return };
-        let entry = CompletionEntry::new(submissions.spec.id, cid, answer.status)
-            .with_sqhd(submissions.head())
-            .with_result(answer.result);
+        let entry = entry(submissions, cid, answer);
         let memory = &mut self.bench.memory;
         let posted = if stale { completions.post_stale(memory, entry) } else { completions.post(memory, entry) };
         if posted.is_err() {
@@ -83,12 +82,12 @@ impl<M: HostMemory> Dispatcher<M> {
             return;
         }
         self.posted += 1;
-        if completions.spec.vector.is_some() {
-            if completions.unsignalled == 0 {
-                completions.unsignalled_since_ns = now_ns;
-            }
-            completions.unsignalled += 1;
-            self.has_unsignalled = true;
-        }
+        self.has_unsignalled |= completions.note_unsignalled(now_ns);
     }
+}
+
+/// The entry that answers a command of a queue.
+#[inline(always)]
+pub(super) fn entry(queue: &SubmissionQueue, cid: u16, answer: Answer) -> CompletionEntry {
+    CompletionEntry::new(queue.spec.id, cid, answer.status).with_sqhd(queue.head()).with_result(answer.result)
 }

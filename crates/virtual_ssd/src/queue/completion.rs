@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use iolab_nvme_spec::CompletionEntry;
 use iolab_nvme_spec::completion::COMPLETION_ENTRY_BYTES;
-use iolab_pci_device::{Access, DmaFault, HostMemory};
+use iolab_pci_device::{Access, DmaFault, HostMemory, SharedBytes};
 
 use super::Ring;
 
@@ -68,7 +68,6 @@ impl CompletionQueue {
     }
 
     /// Takes in the head doorbell; `false` where the host has consumed what was not there.
-    #[inline]
     pub(crate) fn set_head(&mut self, head: u32) -> bool {
         if head >= self.spec.entries {
             return false;
@@ -99,6 +98,19 @@ impl CompletionQueue {
         self.reserved = self.reserved.saturating_sub(1);
     }
 
+    /// Notes that the host is to be signalled of a posted completion, where it wants that; whether it does.
+    #[inline(always)]
+    pub(crate) fn note_unsignalled(&mut self, now_ns: u64) -> bool {
+        let is_wanted = self.spec.vector.is_some();
+        if is_wanted {
+            if self.unsignalled == 0 {
+                self.unsignalled_since_ns = now_ns;
+            }
+            self.unsignalled += 1;
+        }
+        is_wanted
+    }
+
     /// Posts a completion. The caller has seen that there is room.
     #[inline(always)]
     pub(crate) fn post<M: HostMemory>(&mut self, memory: &mut M, entry: CompletionEntry) -> Result<(), DmaFault> {
@@ -120,9 +132,11 @@ impl CompletionQueue {
     ) -> Result<(), DmaFault> {
         let words = entry.with_phase(phase).words;
         let offset = self.tail as usize * COMPLETION_ENTRY_BYTES;
-        self.ring.entry(memory, offset, COMPLETION_ENTRY_BYTES, |bytes, at| {
-            bytes.store_words(at, words, Ordering::Release);
-        })?;
+        let store = |bytes: &SharedBytes, at: usize| bytes.store_words(at, words, Ordering::Release);
+        match self.ring.window() {
+            Some(window) => store(window, offset),
+            None => self.ring.entry_by_itself(memory, offset, COMPLETION_ENTRY_BYTES, store)?,
+        }
         self.tail += 1;
         if self.tail == self.spec.entries {
             self.tail = 0;

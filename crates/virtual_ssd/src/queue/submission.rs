@@ -1,8 +1,10 @@
 //! A submission queue as its consumer sees it.
 
+use std::sync::atomic::Ordering;
+
 use iolab_nvme_spec::SubmissionEntry;
 use iolab_nvme_spec::submission::SUBMISSION_ENTRY_BYTES;
-use iolab_pci_device::{Access, DmaFault, HostMemory};
+use iolab_pci_device::{Access, DmaFault, HostMemory, SharedWord};
 
 use super::Ring;
 
@@ -29,13 +31,27 @@ pub(crate) struct SubmissionQueue {
     pub(crate) stalled_until_ns: u64,
     /// Its place among the completion queues of its dispatcher.
     pub(crate) completion_index: usize,
+    /// The register that the host writes its tail to.
+    doorbell: SharedWord,
 }
 
 impl SubmissionQueue {
-    pub(crate) fn new<M: HostMemory>(memory: &mut M, spec: SubmissionSpec, completion_index: usize) -> SubmissionQueue {
+    pub(crate) fn new<M: HostMemory>(
+        memory: &mut M,
+        spec: SubmissionSpec,
+        completion_index: usize,
+        doorbell: SharedWord,
+    ) -> SubmissionQueue {
         let bytes = spec.entries as usize * SUBMISSION_ENTRY_BYTES;
         let ring = Ring::new(memory, spec.base, bytes, Access::Read);
-        SubmissionQueue { spec, ring, head: 0, tail: 0, refused_tail: None, stalled_until_ns: 0, completion_index }
+        let (head, tail, refused_tail, stalled_until_ns) = (0, 0, None, 0);
+        SubmissionQueue { spec, ring, head, tail, refused_tail, stalled_until_ns, completion_index, doorbell }
+    }
+
+    /// What the host has written to its doorbell.
+    #[inline(always)]
+    pub(crate) fn rung(&self) -> u32 {
+        self.doorbell.load(Ordering::Acquire)
     }
 
     /// Takes in the tail doorbell; `false` where its value is no entry of the queue.
@@ -73,10 +89,13 @@ impl SubmissionQueue {
     }
 
     /// Reads the command at the head.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fetch<M: HostMemory>(&self, memory: &mut M) -> Result<SubmissionEntry, DmaFault> {
         let offset = self.head as usize * SUBMISSION_ENTRY_BYTES;
-        let words = self.ring.entry(memory, offset, SUBMISSION_ENTRY_BYTES, |bytes, at| bytes.load_words::<8>(at))?;
+        let words = match self.ring.window() {
+            Some(window) => window.load_words::<8>(offset),
+            None => self.ring.entry_by_itself(memory, offset, SUBMISSION_ENTRY_BYTES, |bytes, at| bytes.load_words(at))?,
+        };
         Ok(SubmissionEntry { words })
     }
 
