@@ -75,9 +75,7 @@ impl Drop for Guard<'_> {
 
 impl InlineDevice {
     pub(crate) fn new(device: Embedded) -> InlineDevice {
-        InlineDevice {
-            shared: Arc::new(Shared { is_taken: AtomicBool::new(false), device: UnsafeCell::new(device) }),
-        }
+        InlineDevice { shared: Arc::new(Shared { is_taken: AtomicBool::new(false), device: UnsafeCell::new(device) }) }
     }
 
     #[inline(always)]

@@ -333,9 +333,12 @@ impl SharedBytes {
     fn within(&self, limit: usize, offset: usize, bytes: usize, align: usize) -> *mut u8 {
         let at = self.start.as_ptr().wrapping_add(offset);
         // The last place where so many bytes fit: one comparison, without an addition that could overflow.
-        let fits = limit.checked_sub(bytes).is_some_and(|last| offset <= last);
-        if !fits || !(at as usize).is_multiple_of(align) {
-            self.refuse(offset, bytes, align, limit);
+        match limit.checked_sub(bytes) {
+            Some(last) if offset <= last => {}
+            _ => self.refuse(offset, bytes, limit),
+        }
+        if !(at as usize).is_multiple_of(align) {
+            misaligned(offset, align);
         }
         at
     }
@@ -343,12 +346,16 @@ impl SharedBytes {
     /// Apart, and with everything by value, so that an access which is right prepares nothing for this.
     #[cold]
     #[inline(never)]
-    fn refuse(&self, offset: usize, bytes: usize, align: usize, limit: usize) -> ! {
+    fn refuse(&self, offset: usize, bytes: usize, limit: usize) -> ! {
         assert!(limit == self.bytes, "a write to a window that may only be read");
-        let fits = self.bytes.checked_sub(bytes).is_some_and(|last| offset <= last);
-        assert!(fits, "{bytes} bytes at {offset} of a window of {}", self.bytes);
-        panic!("a word at {offset} is not aligned to {align}");
+        panic!("{bytes} bytes at {offset} of a window of {}", self.bytes);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn misaligned(offset: usize, align: usize) -> ! {
+    panic!("a word at {offset} is not aligned to {align}");
 }
 
 impl fmt::Debug for SharedBytes {

@@ -276,7 +276,8 @@ impl<M: HostMemory> Dispatcher<M> {
         }
         match fate.at_complete {
             None if at_ns <= now_ns => {
-                let Some(completions) = self.completions.get_mut(queue.completion_index).and_then(Option::as_mut) else {
+                let Some(completions) = self.completions.get_mut(queue.completion_index).and_then(Option::as_mut)
+                else {
                     return true;
                 };
                 let entry = entry(queue, command.cid(), answer);

@@ -225,11 +225,10 @@ mod tests {
     #[test]
     fn media_that_cannot_be_opened_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let refused =
-            |path: &Path, bytes| {
-                let kind = MediaKind::File(path.to_owned());
-                Media::open(&kind, bytes, MemoryPages::default()).unwrap_err().to_string()
-            };
+        let refused = |path: &Path, bytes| {
+            let kind = MediaKind::File(path.to_owned());
+            Media::open(&kind, bytes, MemoryPages::default()).unwrap_err().to_string()
+        };
         assert!(refused(folder.path(), 4096).contains("media"), "{}", refused(folder.path(), 4096));
         let huge = folder.path().join("huge");
         assert!(refused(&huge, 1 << 60).contains("no room"), "{}", refused(&huge, 1 << 60));

@@ -91,7 +91,10 @@ fn memory_of_any_page_size_is_zeroed_and_gives_back_what_is_discarded() {
         let mut all = vec![1; BYTES];
         memory.read(0, &mut all);
         let written = 3 << 20..(3 << 20) + 100;
-        assert!(all.iter().enumerate().all(|(at, byte)| *byte == if written.contains(&at) { 7 } else { 0 }), "{pages:?}");
+        assert!(
+            all.iter().enumerate().all(|(at, byte)| *byte == if written.contains(&at) { 7 } else { 0 }),
+            "{pages:?}"
+        );
         memory.discard(3 << 20, 1 << 20);
         memory.read(0, &mut all);
         assert!(all.iter().all(|byte| *byte == 0), "{pages:?}");

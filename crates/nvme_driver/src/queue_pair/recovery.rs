@@ -148,6 +148,13 @@ impl QueuePair {
     /// controller is dead, declares everything lost.
     #[cold]
     pub(super) fn rejoin(&mut self) {
+        self.follow();
+        if !self.pending.is_empty() {
+            self.countdown = 1;
+        }
+    }
+
+    fn follow(&mut self) {
         for _ in 0..ATTEMPTS {
             // With the lock held no reset is going on: the controller works, or is dead, in this epoch.
             let alive = {

@@ -31,8 +31,8 @@ pub(crate) struct CompletionQueue {
     phase: bool,
     /// A doorbell value that was refused, so that the host is told once.
     refused_head: Option<u32>,
-    /// Entries that fetched commands will need.
-    reserved: u32,
+    /// Entries that are neither used nor set aside for commands that have been fetched.
+    room: u32,
     /// Entries posted since the last interrupt.
     pub(crate) unsignalled: u32,
     /// When the first of them was posted.
@@ -50,7 +50,7 @@ impl CompletionQueue {
             head: 0,
             phase: true,
             refused_head: None,
-            reserved: 0,
+            room: spec.entries - 1,
             unsignalled: 0,
             unsignalled_since_ns: 0,
         }
@@ -64,7 +64,7 @@ impl CompletionQueue {
     /// Entries that are neither used nor reserved.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
-        (self.spec.entries - 1).saturating_sub(self.used() + self.reserved)
+        self.room
     }
 
     /// Takes in the head doorbell; `false` where the host has consumed what was not there.
@@ -76,6 +76,7 @@ impl CompletionQueue {
         let is_valid = consumed <= self.used();
         if is_valid {
             self.head = head;
+            self.room += consumed;
         }
         is_valid
     }
@@ -89,13 +90,13 @@ impl CompletionQueue {
     /// Sets an entry aside for a command.
     #[inline]
     pub(crate) fn reserve(&mut self) {
-        self.reserved += 1;
+        self.room = self.room.saturating_sub(1);
     }
 
     /// Gives back what was set aside: the command will not complete, or completes now.
     #[inline]
     pub(crate) fn release(&mut self) {
-        self.reserved = self.reserved.saturating_sub(1);
+        self.room += 1;
     }
 
     /// Notes that the host is to be signalled of a posted completion, where it wants that; whether it does.
@@ -137,6 +138,7 @@ impl CompletionQueue {
             Some(window) => store(window, offset),
             None => self.ring.entry_by_itself(memory, offset, COMPLETION_ENTRY_BYTES, store)?,
         }
+        self.room = self.room.saturating_sub(1);
         self.tail += 1;
         if self.tail == self.spec.entries {
             self.tail = 0;
