@@ -202,19 +202,24 @@ impl QueuePair {
         }
         // Nearly every transfer: data within a page, a slot and room for it.
         let within_page = (data.address & (self.page_bytes - 1)) + bytes <= self.page_bytes;
-        if let (true, Some(state), Some(room)) =
-            (within_page && !self.sgl, self.slots.get_mut(usize::from(slot)), self.sq.room())
+        if within_page
+            && !self.sgl
+            && let Some(state) = self.slots.get_mut(usize::from(slot))
             && state.is_idle()
+            && let Some(room) = self.sq.room()
         {
             let words = state.start(transfer.words(0, (data.address, 0, 0)));
             self.sq.push(room, words);
             self.in_flight += 1;
             return Submit::Accepted;
         }
-        self.transfer_otherwise(slot, transfer, data.address, bytes)
+        // A copy of its own, so that the one above needs no place in memory.
+        let Transfer { opcode, namespace, lba, blocks, control } = transfer;
+        self.transfer_otherwise(slot, Transfer { opcode, namespace, lba, blocks, control }, data.address, bytes)
     }
 
     /// A transfer that needs a list or a scatter gather list, or cannot be taken.
+    #[cold]
     #[inline(never)]
     fn transfer_otherwise(&mut self, slot: u16, transfer: Transfer<'_>, address: u64, bytes: u64) -> Submit {
         if let Some(refusal) = self.cannot_take(slot) {

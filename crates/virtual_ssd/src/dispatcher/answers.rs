@@ -25,8 +25,14 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 
     /// Answers what is due.
-    #[inline]
+    #[inline(always)]
     pub(super) fn answer_due(&mut self, now_ns: u64) -> bool {
+        self.parked.has_due(now_ns) && self.answer_all_due(now_ns)
+    }
+
+    /// Apart, because it is large, and an ideal drive never comes here.
+    #[inline(never)]
+    fn answer_all_due(&mut self, now_ns: u64) -> bool {
         let mut worked = false;
         while let Some(parked) = self.parked.take_due(now_ns) {
             self.answer_parked(parked, now_ns);

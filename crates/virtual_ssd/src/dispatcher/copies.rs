@@ -29,6 +29,7 @@ impl<M: HostMemory + Clone> Dispatcher<M> {
 
 impl<M: HostMemory> Dispatcher<M> {
     /// Parks a command until its time, and lets a copier copy meanwhile. Without room there the copy is done here.
+    #[inline(never)]
     pub(super) fn hand_over(&mut self, at_ns: u64, mut parked: Parked, copy: Copy) {
         if let Some(completions) = self.completions_of(parked.queue as usize) {
             completions.reserve();
@@ -59,6 +60,7 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 
     /// Takes back what copiers have copied.
+    #[inline(never)]
     pub(super) fn take_copies(&mut self, now_ns: u64) -> bool {
         let mut worked = false;
         for port in 0..self.ports.len() {
