@@ -79,4 +79,6 @@ struct ColdQueue {
     unsent: Vec<(u16, u16)>,
     /// The controller was given up.
     dead: bool,
+    /// Whether time passes only when somebody says so; the device is in this thread then.
+    is_simulated: bool,
 }

@@ -157,7 +157,7 @@ impl<M: HostMemory> Controller<M> {
     pub fn poll(&mut self, now_ns: u64) -> bool {
         self.now_ns = now_ns;
         let mut worked = false;
-        for dispatcher in &mut self.inline {
+        if let Some(dispatcher) = &mut self.inline {
             worked |= dispatcher.poll(now_ns);
         }
         self.skipped += 1;
@@ -204,7 +204,7 @@ impl<M: HostMemory> Controller<M> {
         worked |= self.poll_admin();
         // Orders to dispatchers of this thread are obeyed and reported at once, so that one poll finishes a command.
         let now_ns = self.now_ns;
-        for dispatcher in &mut self.inline {
+        if let Some(dispatcher) = &mut self.inline {
             worked |= dispatcher.take_orders(now_ns);
         }
         if self.shared.inbox.has_mail() {

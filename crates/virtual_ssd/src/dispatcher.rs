@@ -26,7 +26,7 @@ mod shadow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use iolab_nvme_spec::SubmissionEntry;
+use iolab_nvme_spec::{IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::HostMemory;
 
 use crate::controller::{ControllerShared, Notice};
@@ -36,6 +36,7 @@ use crate::io::{Execution, Step, Workbench};
 use crate::mailbox::Mailbox;
 use crate::namespace::Namespace;
 use crate::queue::{CompletionQueue, SubmissionQueue};
+use crate::refusal::Refusal;
 use crate::registers::Registers;
 use crate::subsystem::Subsystem;
 
@@ -68,6 +69,8 @@ pub struct Dispatcher<M> {
     /// Whether a submission queue may wait for the medium.
     has_stalled: bool,
     is_armed: bool,
+    /// Whether data is copied here, so that it pays to look at the next command before this one.
+    looks_ahead: bool,
     posted: u64,
 }
 
@@ -81,6 +84,7 @@ impl<M: HostMemory> Dispatcher<M> {
         let bench = Workbench::new(memory, shared.id, subsystem.health.counters());
         Dispatcher {
             generation: bench.memory.generation(),
+            looks_ahead: !subsystem.media.is_null(),
             shared,
             subsystem,
             orders,
@@ -245,7 +249,13 @@ impl<M: HostMemory> Dispatcher<M> {
             self.shared.fail();
             return false;
         };
+        if self.looks_ahead {
+            look_ahead(&self.subsystem, queue);
+        }
         let queue_id = queue.spec.id;
+        if queue.is_outstanding(command.cid()) {
+            return self.refuse_conflict(place, &command, now_ns);
+        }
         let fate = match self.subsystem.faults {
             None => Fate::default(),
             Some(_) => fate(&self.subsystem, queue_id, &command),
@@ -294,6 +304,19 @@ impl<M: HostMemory> Dispatcher<M> {
         true
     }
 
+    /// The identifier is that of another command of the queue that has not been answered (Base, section 4.2). Which of the
+    /// two an answer means, the host has to find out.
+    #[cold]
+    fn refuse_conflict(&mut self, place: usize, command: &SubmissionEntry, now_ns: u64) -> bool {
+        if let Some(queue) = &mut self.submissions[place] {
+            let refusal = Refusal::lasting(Status::COMMAND_ID_CONFLICT).at(crate::refusal::place::CID, 0);
+            let answer = self.shared.log_failure(queue.spec.id, command, refusal);
+            queue.advance();
+            self.answer(place, command.cid(), answer, now_ns);
+        }
+        true
+    }
+
     /// A fault strikes when a command is fetched.
     #[cold]
     fn suffer(&mut self, place: usize, command: &SubmissionEntry, kind: FaultKind) -> bool {
@@ -309,6 +332,20 @@ impl<M: HostMemory> Dispatcher<M> {
             }
         }
         false
+    }
+}
+
+/// Starts to fetch the data of the next command while that of this one is copied.
+#[inline(never)]
+fn look_ahead(subsystem: &Subsystem, queue: &SubmissionQueue) {
+    /// As much as the processor does not find by itself: it follows an access within a page.
+    const BYTES: usize = 4096;
+    if let Some((opcode, namespace, lba)) = queue.peek_next()
+        && matches!(IoOpcode(opcode), IoOpcode::READ | IoOpcode::WRITE)
+        && let Some(namespace) = subsystem.namespace(namespace)
+    {
+        let offset = lba.checked_mul(1 << namespace.lba_shift()).and_then(|bytes| bytes.checked_add(namespace.base));
+        subsystem.media.prefetch(offset.unwrap_or(u64::MAX), BYTES);
     }
 }
 

@@ -77,6 +77,14 @@ impl Media {
         matches!(self, Media::Null)
     }
 
+    /// Brings what will soon be copied from or to `offset` near to the processor.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64, length: usize) {
+        if let (Media::Bytes { bytes, .. }, Ok(offset)) = (self, usize::try_from(offset)) {
+            bytes.prefetch(offset, length);
+        }
+    }
+
     /// Copies to the host.
     #[inline]
     pub(crate) fn copy_to_host<M: HostMemory>(

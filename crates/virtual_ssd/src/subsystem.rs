@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use iolab_nvme_spec::zone::ZoneState;
-use iolab_ssd_timing::Statistics;
+use iolab_ssd_timing::{Request, Statistics};
 
 use crate::config::{Age, Config, ConfigError};
 use crate::controller::ControllerShared;
@@ -150,6 +150,19 @@ impl Subsystem {
             if is_meant(controller.id) {
                 controller.inbox.send(notice.clone());
             }
+        }
+    }
+
+    /// The timing model forgets what namespaces hold: all of the flash is erased when they are all that there are, and
+    /// what they hold is deallocated otherwise.
+    pub(crate) fn forget_flash(&self, ids: &[u32], now_ns: u64) {
+        if self.namespaces.iter().all(|one| ids.contains(&one.id)) {
+            self.timing.erase();
+            return;
+        }
+        for namespace in ids.iter().filter_map(|id| self.namespace(*id)) {
+            // A model that cannot take it now keeps the old contents: a later write replaces them.
+            self.timing.schedule(now_ns, &Request::trim(namespace.base, namespace.bytes()));
         }
     }
 

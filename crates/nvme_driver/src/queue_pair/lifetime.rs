@@ -49,6 +49,7 @@ impl QueuePair {
         let cid_step = (options.slots + 1).next_power_of_two();
         let slots: Box<[Slot]> = (0..options.slots).map(|index| Slot::new(index, cid_step)).collect();
         let [sq, cq, lists] = &queue.buffers;
+        let is_simulated = shared.clock.name() == "simulated";
         Ok(QueuePair {
             sq: SubmissionRing::new(sq.memory.clone(), options.entries),
             cq: CompletionRing::new(cq.memory.clone(), options.entries, patience(&options)),
@@ -76,6 +77,7 @@ impl QueuePair {
                 distrust: false,
                 unsent: Vec::with_capacity(usize::from(options.slots)),
                 dead: false,
+                is_simulated,
                 options,
             }),
         })

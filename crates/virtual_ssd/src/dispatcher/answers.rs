@@ -12,6 +12,9 @@ impl<M: HostMemory> Dispatcher<M> {
     /// Keeps an answer until its time, and an entry of the completion queue for it.
     #[inline(always)]
     pub(super) fn park(&mut self, queue: usize, cid: u16, answer: Answer, at_ns: u64, fault: Option<FaultKind>) {
+        if let Some(submissions) = self.submissions.get_mut(queue).and_then(Option::as_mut) {
+            submissions.set_outstanding(cid);
+        }
         if let Some(completions) = self.completions_of(queue) {
             completions.reserve();
         }
@@ -43,6 +46,9 @@ impl<M: HostMemory> Dispatcher<M> {
 
     #[inline]
     pub(super) fn answer_parked(&mut self, parked: Parked, now_ns: u64) {
+        if let Some(submissions) = self.submissions.get_mut(parked.queue as usize).and_then(Option::as_mut) {
+            submissions.clear_outstanding(parked.cid);
+        }
         if let Some(completions) = self.completions_of(parked.queue as usize) {
             completions.release();
         }

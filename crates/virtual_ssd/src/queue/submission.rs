@@ -33,6 +33,10 @@ pub(crate) struct SubmissionQueue {
     pub(crate) completion_index: usize,
     /// The register that the host writes its tail to.
     doorbell: SharedWord,
+    /// A bit for each identifier of a command that has been taken and not been answered; made with the first of them.
+    outstanding: Vec<u64>,
+    /// How many bits are set.
+    outstanding_count: u32,
 }
 
 impl SubmissionQueue {
@@ -45,7 +49,46 @@ impl SubmissionQueue {
         let bytes = spec.entries as usize * SUBMISSION_ENTRY_BYTES;
         let ring = Ring::new(memory, spec.base, bytes, Access::Read);
         let (head, tail, refused_tail, stalled_until_ns) = (0, 0, None, 0);
-        SubmissionQueue { spec, ring, head, tail, refused_tail, stalled_until_ns, completion_index, doorbell }
+        SubmissionQueue {
+            spec,
+            ring,
+            head,
+            tail,
+            refused_tail,
+            stalled_until_ns,
+            completion_index,
+            doorbell,
+            outstanding: Vec::new(),
+            outstanding_count: 0,
+        }
+    }
+
+    /// Whether a command with this identifier waits for its answer.
+    #[inline(always)]
+    pub(crate) fn is_outstanding(&self, cid: u16) -> bool {
+        let word = || self.outstanding.get(usize::from(cid >> 6)).copied().unwrap_or(0);
+        self.outstanding_count > 0 && word() >> (cid & 63) & 1 != 0
+    }
+
+    /// A command is taken and answered later.
+    #[inline]
+    pub(crate) fn set_outstanding(&mut self, cid: u16) {
+        if self.outstanding.is_empty() {
+            self.outstanding.resize(1 << 10, 0);
+        }
+        if let Some(word) = self.outstanding.get_mut(usize::from(cid >> 6)) {
+            *word |= 1 << (cid & 63);
+            self.outstanding_count += 1;
+        }
+    }
+
+    /// A command that was taken is answered, or never will be.
+    #[inline]
+    pub(crate) fn clear_outstanding(&mut self, cid: u16) {
+        if let Some(word) = self.outstanding.get_mut(usize::from(cid >> 6)) {
+            *word &= !(1 << (cid & 63));
+            self.outstanding_count = self.outstanding_count.saturating_sub(1);
+        }
     }
 
     /// What the host has written to its doorbell.
@@ -99,6 +142,18 @@ impl SubmissionQueue {
             }
         };
         Ok(SubmissionEntry { words })
+    }
+
+    /// Opcode, namespace and first block of the command behind the one at the head, if it waits too.
+    #[inline]
+    pub(crate) fn peek_next(&self) -> Option<(u8, u32, u64)> {
+        if self.waiting() < 2 {
+            return None;
+        }
+        let next = if self.head + 1 == self.spec.entries { 0 } else { self.head + 1 };
+        let window = self.ring.window()?;
+        let words = window.load_words::<6>(next as usize * SUBMISSION_ENTRY_BYTES);
+        Some((words[0] as u8, (words[0] >> 32) as u32, words[5]))
     }
 
     /// The command at the head has been taken.
