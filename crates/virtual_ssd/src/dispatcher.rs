@@ -71,6 +71,8 @@ pub struct Dispatcher<M> {
     is_armed: bool,
     /// Whether data is copied here, so that it pays to look at the next command before this one.
     looks_ahead: bool,
+    /// Whether commands need nothing but to be executed: no faults are planned, and no data is copied.
+    is_plain: bool,
     posted: u64,
 }
 
@@ -85,6 +87,7 @@ impl<M: HostMemory> Dispatcher<M> {
         Dispatcher {
             generation: bench.memory.generation(),
             looks_ahead: !subsystem.media.is_null(),
+            is_plain: subsystem.media.is_null() && subsystem.faults.is_none(),
             shared,
             subsystem,
             orders,
@@ -249,17 +252,12 @@ impl<M: HostMemory> Dispatcher<M> {
             self.shared.fail();
             return false;
         };
-        if self.looks_ahead {
-            look_ahead(&self.subsystem, queue);
-        }
         let queue_id = queue.spec.id;
         if queue.is_outstanding(command.cid()) {
             return self.refuse_conflict(place, &command, now_ns);
         }
-        let fate = match self.subsystem.faults {
-            None => Fate::default(),
-            Some(_) => fate(&self.subsystem, queue_id, &command),
-        };
+        let fate =
+            if self.is_plain { Fate::default() } else { foresee(&self.subsystem, queue, &command, self.looks_ahead) };
         if let Some(kind) = fate.at_fetch {
             return self.suffer(place, &command, kind);
         }
@@ -335,8 +333,16 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 }
 
-/// Starts to fetch the data of the next command while that of this one is copied.
+/// What is to be done before a command, and what faults have in store for it.
 #[inline(never)]
+fn foresee(subsystem: &Subsystem, queue: &SubmissionQueue, command: &SubmissionEntry, looks_ahead: bool) -> Fate {
+    if looks_ahead {
+        look_ahead(subsystem, queue);
+    }
+    if subsystem.faults.is_none() { Fate::default() } else { fate(subsystem, queue.spec.id, command) }
+}
+
+/// Starts to fetch the data of the next command while that of this one is copied.
 fn look_ahead(subsystem: &Subsystem, queue: &SubmissionQueue) {
     /// As much as the processor does not find by itself: it follows an access within a page.
     const BYTES: usize = 4096;

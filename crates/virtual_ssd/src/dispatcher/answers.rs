@@ -12,10 +12,9 @@ impl<M: HostMemory> Dispatcher<M> {
     /// Keeps an answer until its time, and an entry of the completion queue for it.
     #[inline(always)]
     pub(super) fn park(&mut self, queue: usize, cid: u16, answer: Answer, at_ns: u64, fault: Option<FaultKind>) {
-        if let Some(submissions) = self.submissions.get_mut(queue).and_then(Option::as_mut) {
-            submissions.set_outstanding(cid);
-        }
-        if let Some(completions) = self.completions_of(queue) {
+        let Some(submissions) = self.submissions.get_mut(queue).and_then(Option::as_mut) else { return };
+        submissions.set_outstanding(cid);
+        if let Some(completions) = self.completions.get_mut(submissions.completion_index).and_then(Option::as_mut) {
             completions.reserve();
         }
         self.parked.park(at_ns, Parked::new(queue, cid, answer, fault));
@@ -46,18 +45,24 @@ impl<M: HostMemory> Dispatcher<M> {
 
     #[inline]
     pub(super) fn answer_parked(&mut self, parked: Parked, now_ns: u64) {
-        if let Some(submissions) = self.submissions.get_mut(parked.queue as usize).and_then(Option::as_mut) {
-            submissions.clear_outstanding(parked.cid);
+        let Some(submissions) = self.submissions.get_mut(parked.queue as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        submissions.clear_outstanding(parked.cid);
+        let Some(completions) = self.completions.get_mut(submissions.completion_index).and_then(Option::as_mut) else {
+            return;
+        };
+        completions.release();
+        if let Some(fault) = parked.fault {
+            return self.answer_with(fault, parked.queue as usize, (parked.cid, parked.answer), now_ns);
         }
-        if let Some(completions) = self.completions_of(parked.queue as usize) {
-            completions.release();
+        let entry = entry(submissions, parked.cid, parked.answer);
+        if completions.post(&mut self.bench.memory, entry).is_err() {
+            self.shared.fail();
+            return;
         }
-        match parked.fault {
-            None => self.answer(parked.queue as usize, parked.cid, parked.answer, now_ns),
-            Some(fault) => {
-                self.answer_with(fault, parked.queue as usize, (parked.cid, parked.answer), now_ns);
-            }
-        }
+        self.posted += 1;
+        self.has_unsignalled |= completions.note_unsignalled(now_ns);
     }
 
     /// Posts a completion.

@@ -34,9 +34,7 @@ pub(crate) struct SubmissionQueue {
     /// The register that the host writes its tail to.
     doorbell: SharedWord,
     /// A bit for each identifier of a command that has been taken and not been answered; made with the first of them.
-    outstanding: Vec<u64>,
-    /// How many bits are set.
-    outstanding_count: u32,
+    outstanding: Option<Box<[u64; 1 << 10]>>,
 }
 
 impl SubmissionQueue {
@@ -58,36 +56,28 @@ impl SubmissionQueue {
             stalled_until_ns,
             completion_index,
             doorbell,
-            outstanding: Vec::new(),
-            outstanding_count: 0,
+            outstanding: None,
         }
     }
 
     /// Whether a command with this identifier waits for its answer.
     #[inline(always)]
     pub(crate) fn is_outstanding(&self, cid: u16) -> bool {
-        let word = || self.outstanding.get(usize::from(cid >> 6)).copied().unwrap_or(0);
-        self.outstanding_count > 0 && word() >> (cid & 63) & 1 != 0
+        self.outstanding.as_ref().is_some_and(|bits| bits[usize::from(cid >> 6)] >> (cid & 63) & 1 != 0)
     }
 
     /// A command is taken and answered later.
     #[inline]
     pub(crate) fn set_outstanding(&mut self, cid: u16) {
-        if self.outstanding.is_empty() {
-            self.outstanding.resize(1 << 10, 0);
-        }
-        if let Some(word) = self.outstanding.get_mut(usize::from(cid >> 6)) {
-            *word |= 1 << (cid & 63);
-            self.outstanding_count += 1;
-        }
+        let bits = self.outstanding.get_or_insert_with(|| Box::new([0; 1 << 10]));
+        bits[usize::from(cid >> 6)] |= 1 << (cid & 63);
     }
 
     /// A command that was taken is answered, or never will be.
     #[inline]
     pub(crate) fn clear_outstanding(&mut self, cid: u16) {
-        if let Some(word) = self.outstanding.get_mut(usize::from(cid >> 6)) {
-            *word &= !(1 << (cid & 63));
-            self.outstanding_count = self.outstanding_count.saturating_sub(1);
+        if let Some(bits) = &mut self.outstanding {
+            bits[usize::from(cid >> 6)] &= !(1 << (cid & 63));
         }
     }
 
