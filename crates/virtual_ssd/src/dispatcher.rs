@@ -204,12 +204,14 @@ impl<M: HostMemory> Dispatcher<M> {
         if waiting == 0 {
             return false;
         }
-        if now_ns < queue.stalled_until_ns {
-            self.has_stalled = true;
-            return false;
+        if queue.stalled_until_ns != 0 {
+            if now_ns < queue.stalled_until_ns {
+                self.has_stalled = true;
+                return false;
+            }
+            queue.stalled_until_ns = 0;
         }
         let completion = queue.completion_index;
-        queue.stalled_until_ns = 0;
         let room = self.room(completion, waiting.min(BURST));
         let batch = waiting.min(BURST).min(room);
         for _ in 0..batch {
@@ -294,7 +296,10 @@ impl<M: HostMemory> Dispatcher<M> {
                     return false;
                 }
                 self.posted += 1;
-                self.has_unsignalled |= completions.note_unsignalled(now_ns);
+                if completions.spec.vector.is_some() {
+                    completions.note_unsignalled(now_ns);
+                    self.has_unsignalled = true;
+                }
             }
             Some(fault) if at_ns <= now_ns => self.answer_with(fault, place, (command.cid(), answer), now_ns),
             fault => self.park(place, command.cid(), answer, at_ns, fault),

@@ -31,11 +31,11 @@ pub struct Embedded {
     interrupts: InterruptTable,
     clock: Clock,
     is_simulated: bool,
-    /// Whether no command of the drive takes time.
-    is_timeless: bool,
-    /// The time of the last look at the clock, and looks at the device that it serves yet.
+    /// The time of the last look at the clock, and for how many looks at the device it serves yet.
     now_ns: u64,
     looks: u32,
+    /// For how many it serves at all.
+    most_looks: u32,
 }
 
 /// Looks at a drive that takes no time from one look at the clock to the next. What remains that has a time, keep-alive
@@ -54,6 +54,7 @@ impl Embedded {
         let subsystem = Arc::clone(subsystem);
         let is_simulated = clock.name() == "simulated";
         let is_timeless = subsystem.timing.is_ideal() && subsystem.faults.is_none();
+        let most_looks = if is_timeless { LOOKS } else { 0 };
         let controller = RefCell::new(controller);
         Ok(Embedded {
             controller,
@@ -63,9 +64,9 @@ impl Embedded {
             interrupts,
             clock,
             is_simulated,
-            is_timeless,
             now_ns: 0,
             looks: 0,
+            most_looks,
         })
     }
 
@@ -77,11 +78,12 @@ impl Embedded {
     /// Lets the device work, for whoever has it to himself; whether there was anything to do.
     #[inline(always)]
     pub fn work(&mut self) -> bool {
-        if self.looks == 0 || !self.is_timeless {
+        if self.looks == 0 {
             self.now_ns = self.clock.now_ns();
-            self.looks = LOOKS;
+            self.looks = self.most_looks;
+        } else {
+            self.looks -= 1;
         }
-        self.looks -= 1;
         self.controller.get_mut().poll(self.now_ns)
     }
 

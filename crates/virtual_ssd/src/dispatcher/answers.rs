@@ -62,7 +62,10 @@ impl<M: HostMemory> Dispatcher<M> {
             return;
         }
         self.posted += 1;
-        self.has_unsignalled |= completions.note_unsignalled(now_ns);
+        if completions.spec.vector.is_some() {
+            completions.note_unsignalled(now_ns);
+            self.has_unsignalled = true;
+        }
     }
 
     /// Posts a completion.
@@ -99,7 +102,10 @@ impl<M: HostMemory> Dispatcher<M> {
             return;
         }
         self.posted += 1;
-        self.has_unsignalled |= completions.note_unsignalled(now_ns);
+        if completions.spec.vector.is_some() {
+            completions.note_unsignalled(now_ns);
+            self.has_unsignalled = true;
+        }
     }
 }
 

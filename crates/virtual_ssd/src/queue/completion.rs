@@ -99,17 +99,13 @@ impl CompletionQueue {
         self.room += 1;
     }
 
-    /// Notes that the host is to be signalled of a posted completion, where it wants that; whether it does.
-    #[inline(always)]
-    pub(crate) fn note_unsignalled(&mut self, now_ns: u64) -> bool {
-        let is_wanted = self.spec.vector.is_some();
-        if is_wanted {
-            if self.unsignalled == 0 {
-                self.unsignalled_since_ns = now_ns;
-            }
-            self.unsignalled += 1;
+    /// Notes that the host, which wants that, is to be signalled of a posted completion.
+    #[inline]
+    pub(crate) fn note_unsignalled(&mut self, now_ns: u64) {
+        if self.unsignalled == 0 {
+            self.unsignalled_since_ns = now_ns;
         }
-        is_wanted
+        self.unsignalled += 1;
     }
 
     /// Posts a completion. The caller has seen that there is room.
