@@ -101,6 +101,11 @@ pub(crate) fn device_number(info: &[u8; 64]) -> u32 {
     u32::from_ne_bytes([info[12], info[13], info[14], info[15]])
 }
 
+/// How many queues the driver has given it.
+pub(crate) fn device_queues(info: &[u8; 64]) -> u16 {
+    u16::from_ne_bytes([info[0], info[1]])
+}
+
 /// What a device is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -201,7 +206,8 @@ mod tests {
         assert_eq!(info[..25], expected);
         assert_eq!(info[25..], [0; 39]);
         info[12..16].copy_from_slice(&[7, 0, 0, 0]);
-        assert_eq!(device_number(&info), 7);
+        info[0] = 2;
+        assert_eq!((device_number(&info), device_queues(&info)), (7, 2));
     }
 
     #[test]

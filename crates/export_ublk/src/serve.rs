@@ -89,7 +89,8 @@ fn make_and_serve<L: Lane>(
     let mut ring = CommandRing::new(slots + 8).map_err(ExportError::Ring)?;
     let payload_bytes = exporter.payload_bytes() as u32;
     let shape = (options.threads() as u16, slots as u16, payload_bytes);
-    let number = control.add(&mut ring, options.number, shape)?;
+    let (number, queues) = control.add(&mut ring, options.number, shape)?;
+    let options = &Options { queues: usize::from(queues), ..options.clone() };
     let device = Shape { bytes: size.bytes(), block_bytes: size.block_bytes(), payload_bytes };
     let served = control
         .set_parameters(&mut ring, number, device)
@@ -122,8 +123,10 @@ fn open_and_run<L: Lane>(
     let mut queue = Queue::new(exporter, (file.as_raw_fd(), 0), descriptors);
     let mut first = |halt: Option<&Stop>| run(control, ring, &mut queue, (options, number), halt);
     let served = match &others {
-        Some(others) => serve_beside(others, (&file, &path), options, |halt| first(Some(halt))),
-        None => first(None).map(|()| Tally::default()),
+        Some(others) if options.threads() > 1 => {
+            serve_beside(others, (&file, &path), options, |halt| first(Some(halt)))
+        }
+        _ => first(None).map(|()| Tally::default()),
     };
     let drained = queue.exporter.drain().map_err(ExportError::from);
     let mut tally = queue.exporter.tally();

@@ -217,6 +217,12 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Another process uses the drive.
+    #[error("media: {path}: a device uses these data already: end it first, or name another file")]
+    InUse {
+        /// Its state file.
+        path: String,
+    },
     /// The media could not be had.
     #[error("media: {what}: {source}")]
     Media {

@@ -12,7 +12,8 @@
 //! when the process is killed between two instructions. [`StateFile::flush`] makes the changes survive a loss of power.
 //! A new file appears under its name only when it is complete.
 //!
-//! Guarantees: a file of something else, of another shape or with a broken cell is refused, and left as it is.
+//! Guarantees: a file of something else, of another shape or with a broken cell is refused, and left as it is; two
+//! processes never use the same drive.
 //! Deliberately not here: what the payloads mean, which their owners know.
 
 use std::fs::{File, OpenOptions};
@@ -22,6 +23,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iolab_memory::{Access, SharedBytes};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::ConfigError;
 use crate::config::Config;
@@ -139,10 +142,15 @@ impl StateFile {
         };
         if let Some(file) = &existing {
             check_header(file, shape, new).map_err(&refuse)?;
+            lock(file, path)?;
         }
         let (file, restored) = match existing {
             Some(file) if !new => (file, true),
-            _ => (create(path, shape).map_err(failed)?, false),
+            _ => {
+                let file = create(path, shape).map_err(failed)?;
+                lock(&file, path)?;
+                (file, false)
+            }
         };
         let length = CELLS_AT + shape.cells() * 8;
         if file.metadata().map_err(failed)?.len() != length as u64 {
@@ -220,6 +228,15 @@ fn seal(number: usize, payload: u64) -> u64 {
     payload << (64 - PAYLOAD_BITS) | u64::from(crc32fast::hash(&bytes) >> 8)
 }
 
+/// Makes sure that nobody else uses the drive, as long as the file is open (flock(2)). File systems without locks are
+/// trusted.
+fn lock(file: &File, path: &Path) -> Result<(), ConfigError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(ConfigError::InUse { path: path.display().to_string() }),
+        _ => Ok(()),
+    }
+}
+
 fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
     let mut header = [0; HEADER_BYTES];
     let read = std::os::unix::fs::FileExt::read_exact_at(file, &mut header, 0);
@@ -288,6 +305,7 @@ mod tests {
         assert_eq!(state.zones(0).load(15).unwrap(), 7);
         assert_eq!(state.zones(2).load(0).unwrap(), 0);
         assert!(state.zones(1).load(3).is_err(), "never stored");
+        drop(state);
         let (_, restored) = StateFile::open(&path, &config, true).unwrap();
         assert!(!restored, "new data have no state");
         let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -145,3 +145,13 @@ fn another_device_and_a_torn_file_are_refused() {
     let mut host = kept.host(ZONES);
     assert_eq!(zone(&mut host, 0), (ZoneState::EMPTY.0, 0), "without the file it starts anew");
 }
+
+#[test]
+fn a_drive_is_used_by_one_at_a_time() {
+    let kept = Kept::new();
+    let first = kept.host("");
+    let second = Subsystem::new(Config::parse(&kept.config("")).unwrap());
+    assert!(matches!(second, Err(ConfigError::InUse { .. })), "{second:?}");
+    drop(first);
+    kept.host("");
+}
