@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn measure(shape: &Shape) -> Result<(), Box<dyn Error>> {
     let media = &shape.media;
-    let parameters = format!("size={} media={media} model={} lba=4k", shape.size, shape.model);
+    let parameters = format!("size={} media={media} populate=yes model={} lba=4k", shape.size, shape.model);
     let (reads, spent_ns) = match shape.path.as_str() {
         "direct" => {
             let clock = match shape.end {

@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     driver.set(wanted.driver_cpu);
     sched_setaffinity(None, &driver)?;
     for media in ["null", "ram"] {
-        let parameters = format!("size={} media={media} lba=4k", wanted.size);
+        let parameters = format!("size={} media={media} populate=yes lba=4k", wanted.size);
         let (_service, name) = served(&parameters, wanted.device_cpu)?;
         for depth in [1, 4, 32, 128] {
             let mut load = Load::on(&name, depth)?;

@@ -65,7 +65,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "huge_pages",
         values: "auto|on|off",
-        help: "pages of media=ram: huge ones where half of the free memory holds all blocks, huge ones, small ones",
+        help: "pages of media=ram: huge ones if populate=yes and half of the free memory holds them, huge ones, small ones",
         set: |config, key, text| {
             config.memory.huge = text.parse().map_err(|reason| ConfigError::BadValue { key, reason })?;
             Ok(())

@@ -5,8 +5,9 @@
 //! huge    2 MiB are taken with the first write among them: few faults and look-ups, up to 512 times the memory
 //! ```
 //!
-//! Guarantees: the automatic choice takes huge pages only where all blocks fit into half of the memory that is available,
-//! so that not even writes scattered over the whole drive take more than that. Reads of what was never written take none.
+//! Guarantees: the automatic choice takes huge pages only where all memory is taken at once, and then only as much as half
+//! of what is available. Otherwise each first write would wait until a whole huge page is found and zeroed, which takes
+//! milliseconds in a guest whose host has to find it too. Reads of what was never written take none.
 //! Deliberately not here: how memory is had, which is `iolab_memory`.
 
 use std::fmt;
@@ -27,7 +28,7 @@ pub struct MemoryPages {
 /// Whether memory is made of transparent huge pages (Linux, `admin-guide/mm/transhuge`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HugePages {
-    /// Where the kernel has them and the memory that is available is twice what all blocks take.
+    /// Where all memory is taken at once, and the memory that is available is twice what all blocks take.
     #[default]
     Auto,
     /// Wherever the kernel gives them; an error where it knows none.
@@ -42,7 +43,7 @@ impl MemoryPages {
         let size = match self.huge {
             HugePages::On => PageSize::Huge,
             HugePages::Off => PageSize::Small,
-            HugePages::Auto if available_bytes() / 2 >= bytes as u64 => PageSize::HugeIfPossible,
+            HugePages::Auto if self.populate && available_bytes() / 2 >= bytes as u64 => PageSize::HugeIfPossible,
             HugePages::Auto => PageSize::Default,
         };
         let memory = SharedBytes::anonymous_of(bytes, size)?;
