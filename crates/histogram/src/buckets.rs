@@ -125,14 +125,7 @@ impl Default for Histogram {
 impl Histogram {
     /// An empty histogram (21 KiB, of which only what is used is ever touched).
     pub fn new() -> Histogram {
-        Histogram {
-            counts: no_counts(),
-            min: u64::MAX,
-            max: 0,
-            sum: 0,
-            sum_of_squares: 0.0,
-            earlier: NOTHING,
-        }
+        Histogram { counts: no_counts(), min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0.0, earlier: NOTHING }
     }
 
     /// Counts one value.

@@ -8,14 +8,17 @@ fn traits() -> impl Strategy<Value = OperationTraits> {
     let any = (any::<u32>(), any::<u16>(), 0..3_usize);
     let any = any.prop_map(|(bytes, priority, direction)| (bytes, priority, Direction::ALL[direction]));
     let usual = Just((4096, 0, Direction::Read));
-    prop_oneof![4 => usual, 1 => any]
-        .prop_map(|(bytes, priority, direction)| OperationTraits { bytes, priority, direction })
+    prop_oneof![4 => usual, 1 => any].prop_map(|(bytes, priority, direction)| OperationTraits {
+        bytes,
+        priority,
+        direction,
+    })
 }
 
 /// Numbers of every length, and those around the limits of the lengths.
 fn number() -> impl Strategy<Value = u64> {
-    let limit = (0..9_u32, -2..3_i64)
-        .prop_map(|(bytes, by)| 1_u64.checked_shl(8 * bytes).unwrap_or(0).wrapping_add_signed(by));
+    let limit =
+        (0..9_u32, -2..3_i64).prop_map(|(bytes, by)| 1_u64.checked_shl(8 * bytes).unwrap_or(0).wrapping_add_signed(by));
     prop_oneof![
         Just(0),
         (0..65_u32, any::<u64>()).prop_map(|(bits, any)| any.checked_shr(64 - bits).unwrap_or(0)),
