@@ -9,6 +9,7 @@
 #![allow(unsafe_code)] // island: lending the slot pool to a device
 
 mod errno;
+mod first_bytes;
 mod inline_device;
 mod lane;
 mod name;
@@ -19,6 +20,7 @@ mod tests;
 
 use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
 
+pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;
 pub use name::{DeviceName, NameError, Place};
 pub use opened::{DeviceError, Opened, open, open_inline, socket_of};

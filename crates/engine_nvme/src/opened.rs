@@ -190,7 +190,10 @@ pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, DeviceError> {
             let there = if config.namespaces == 1 { "1".to_owned() } else { format!("1 to {}", config.namespaces) };
             return Err(DeviceError::Namespace { wanted: name.namespace, there });
         }
-        return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });
+        // Data in a file may have been formatted since: such a drive says itself what it has.
+        if !config.media_file().is_some_and(Path::exists) {
+            return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });
+        }
     }
     let namespace = open(name)?.namespace(name.namespace)?;
     let block_bytes = namespace.block_bytes();

@@ -14,8 +14,12 @@
 //! Allocates nothing after it was made. What it does not do: order whole-block writes that overlap in flight, and turn
 //! a device's refusal into anything but an errno.
 
+mod locking;
 mod steps;
+mod tally;
 mod work;
+
+pub use tally::Tally;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,8 +27,8 @@ use std::fmt;
 use iolab_engine::{Completions, Lane, LaneError, Op, Submission, Wait};
 use iolab_memory::SlotPool;
 
-use crate::range_lock::RangeLock;
-use crate::{Finished, Request, RequestKind, Size};
+use crate::{Finished, Request, RequestKind, SharedRanges, Size};
+use locking::Locking;
 use work::Work;
 
 /// The largest block of a [`Size`], and what payloads are a multiple of.
@@ -82,38 +86,6 @@ impl fmt::Display for PoolMismatch {
 
 impl std::error::Error for PoolMismatch {}
 
-/// What was served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Reads answered.
-    pub reads: u64,
-    /// Bytes they returned.
-    pub read_bytes: u64,
-    /// Writes answered.
-    pub writes: u64,
-    /// Bytes they stored.
-    pub written_bytes: u64,
-    /// Reads and writes that were not of whole blocks.
-    pub unaligned: u64,
-    /// Ranges zeroed or discarded.
-    pub trims: u64,
-    /// Flushes answered.
-    pub flushes: u64,
-    /// Requests of any kind that failed.
-    pub failures: u64,
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { reads, read_bytes, writes, written_bytes, unaligned, trims, flushes, failures } = self;
-        write!(
-            f,
-            "{reads} reads of {read_bytes} bytes, {writes} writes of {written_bytes} bytes ({unaligned} unaligned), "
-        )?;
-        write!(f, "{trims} trims, {flushes} flushes, {failures} failures")
-    }
-}
-
 /// Serves requests through one lane.
 #[derive(Debug)]
 pub struct Exporter<'a, L: Lane> {
@@ -122,7 +94,7 @@ pub struct Exporter<'a, L: Lane> {
     size: Size,
     limits: Limits,
     works: Box<[Work]>,
-    lock: RangeLock,
+    lock: Locking,
     in_flight: usize,
     /// Slots whose operation the lane had no room for.
     unsent: VecDeque<u16>,
@@ -153,7 +125,7 @@ impl<'a, L: Lane> Exporter<'a, L> {
             size,
             limits: Limits { transfer_bytes, ..limits },
             works: vec![Work::IDLE; slots].into(),
-            lock: RangeLock::new(slots),
+            lock: Locking::alone(slots),
             in_flight: 0,
             unsent: VecDeque::with_capacity(slots),
             runnable: Vec::with_capacity(slots),
@@ -162,6 +134,15 @@ impl<'a, L: Lane> Exporter<'a, L> {
             tally: Tally::default(),
             fruitless: 0,
         })
+    }
+
+    /// The same exporter as number `place` of several that serve the device side by side, each on its thread: changes of
+    /// parts of blocks exclude each other across all of them. Before the first request.
+    pub fn sharing(mut self, ranges: &SharedRanges, place: usize) -> Result<Exporter<'a, L>, PoolMismatch> {
+        let (slots, slot_bytes) = (self.slots(), self.pool.view().slot_bytes());
+        let share = ranges.share(place, slots).ok_or(PoolMismatch { slot_bytes, slots })?;
+        self.lock = Locking::Shared(share);
+        Ok(self)
     }
 
     /// The largest payload of a request.
@@ -222,9 +203,14 @@ impl<'a, L: Lane> Exporter<'a, L> {
         self.begin(slot);
     }
 
-    /// Whether requests are with the lane, so that `advance` has to be called again.
+    /// Whether requests are with the lane, or wait for another exporter of the device, so that [`Exporter::work`] has to
+    /// be called again.
     #[inline]
     pub fn is_busy(&self) -> bool {
+        self.is_sending() || self.lock.is_waiting()
+    }
+
+    fn is_sending(&self) -> bool {
         self.in_flight > 0 || !self.unsent.is_empty()
     }
 
@@ -258,6 +244,10 @@ impl<'a, L: Lane> Exporter<'a, L> {
             self.fruitless = 0;
             return Ok(());
         }
+        if self.lock.is_waiting() {
+            self.lock.collect(&mut self.runnable);
+            self.begin_runnable();
+        }
         self.fruitless = if arrived { 0 } else { self.fruitless.saturating_add(1) };
         let wait = if self.fruitless > PATIENCE_ROUNDS { MOMENT } else { Wait::POLL };
         self.advance(wait)?;
@@ -267,9 +257,10 @@ impl<'a, L: Lane> Exporter<'a, L> {
         Ok(())
     }
 
-    /// Waits until the lane has finished all it was given, so that its buffers are nobody's, and forgets the answers.
+    /// Waits until the lane has finished all it was given, so that its buffers are nobody's, and forgets the answers and
+    /// what waits for another exporter.
     pub fn drain(&mut self) -> Result<(), LaneError> {
-        while self.is_busy() {
+        while self.is_sending() {
             self.advance(Wait { at_least: 1, timeout_ns: u64::MAX })?;
         }
         self.finished.clear();
@@ -323,36 +314,18 @@ impl<'a, L: Lane> Exporter<'a, L> {
         let request = work.request;
         *work = Work::IDLE;
         self.finished.push_back(Finished { slot, request, result });
-        self.count(&request, result);
+        let aligned = self.size.is_aligned(request.offset, request.offset + request.length);
+        self.tally.count(&request, result, aligned);
         if request.kind.changes_data() {
             self.lock.leave(slot, &mut self.runnable);
-            while let Some(freed) = self.runnable.pop() {
-                self.begin(freed);
-            }
+            self.begin_runnable();
         }
     }
 
-    fn count(&mut self, request: &Request, result: i32) {
-        let tally = &mut self.tally;
-        if result < 0 {
-            tally.failures += 1;
-            return;
-        }
-        let moved = u64::from(result.unsigned_abs());
-        let aligned = self.size.is_aligned(request.offset, request.offset + request.length);
-        match request.kind {
-            RequestKind::Read => {
-                tally.reads += 1;
-                tally.read_bytes += moved;
-                tally.unaligned += u64::from(!aligned);
-            }
-            RequestKind::Write => {
-                tally.writes += 1;
-                tally.written_bytes += moved;
-                tally.unaligned += u64::from(!aligned);
-            }
-            RequestKind::Zero | RequestKind::Discard => tally.trims += 1,
-            RequestKind::Flush => tally.flushes += 1,
+    /// Begins those that the range lock has let go.
+    fn begin_runnable(&mut self) {
+        while let Some(freed) = self.runnable.pop() {
+            self.begin(freed);
         }
     }
 }

@@ -8,20 +8,25 @@
 //! A request that the kernel hands out and the lane operation that serves it use the same slot, so that aligned data
 //! travels between the kernel and the lane without being copied here. [`Exporter`] does what block devices leave to
 //! their users: unaligned transfers, ranges that must not be rewritten at the same time, transfers that end early.
-//! [`CommandRing`] carries the commands of interfaces that speak through io_uring, [`Stop`] ends a server from outside.
-//! Nothing here knows FUSE or ublk, prints, reads a clock or starts a thread.
+//! [`CommandRing`] carries the commands of interfaces that speak through io_uring, [`Stop`] ends a server from outside,
+//! [`beside()`] runs the threads of a device with several lanes, whose exporters share [`SharedRanges`]. Nothing here knows
+//! FUSE or ublk, prints or reads a clock.
 
+mod beside;
 mod blocks;
 mod command_ring;
 mod exporter;
 mod ram_lane;
 mod range_lock;
 mod request;
+mod shared_ranges;
 mod stop;
 
+pub use beside::{Ready, Unfit, beside};
 pub use blocks::{Size, SizeError};
 pub use command_ring::{Command, CommandRing, Event};
 pub use exporter::{Exporter, Limits, PoolMismatch, PoolShape, Tally, payload_bytes, slot_bytes};
 pub use ram_lane::RamLane;
 pub use request::{Finished, Request, RequestKind};
+pub use shared_ranges::SharedRanges;
 pub use stop::Stop;

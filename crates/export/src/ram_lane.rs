@@ -1,20 +1,23 @@
 //! A lane whose device is memory: something to export when there is nothing else.
 //!
 //! Operations are finished inside `submit`; a trim leaves zeroes. It refuses what is not of whole blocks, as a disk
-//! would. It can keep completions back, like a device that has to be polled. Nothing outlives the process.
+//! would. It can keep completions back, like a device that has to be polled. Several lanes can be on the same memory, each
+//! on its thread. Nothing outlives the process.
 //!
 //! Unsafe: copies from and to slot pointers.
 #![allow(unsafe_code)] // island: copies from and to slot pointers
 
+use std::io;
+
 use iolab_engine::{Completion, Completions, Finished, Lane, LaneError, Op, OpKind, Submission, Wait};
-use iolab_memory::{Backing, PoolError, PoolView, SlotPool};
+use iolab_memory::{PoolView, SharedBytes};
 
 use crate::Size;
 
 /// Memory as a device.
 #[derive(Debug)]
 pub struct RamLane {
-    disk: SlotPool,
+    disk: SharedBytes,
     size: Size,
     buffers: PoolView,
     done: Finished,
@@ -25,20 +28,21 @@ pub struct RamLane {
 
 impl RamLane {
     /// A device of zeroes, for one operation per slot of `buffers`, which have to outlive the lane.
-    pub fn new(size: Size, buffers: PoolView) -> Result<RamLane, PoolError> {
-        let disk = SlotPool::new(1, size.bytes() as usize, 0, &Backing::Anonymous)?;
-        Ok(RamLane { disk, size, buffers, done: Finished::with_depth(buffers.slots()), looks_wanted: 0, looks: 0 })
+    pub fn new(size: Size, buffers: PoolView) -> io::Result<RamLane> {
+        Ok(RamLane::on(&SharedBytes::anonymous(size.bytes() as usize)?, size, buffers))
+    }
+
+    /// The same on memory that other lanes use, too; of at least `size`.
+    pub fn on(disk: &SharedBytes, size: Size, buffers: PoolView) -> RamLane {
+        assert!(disk.len() as u64 >= size.bytes(), "a device of {} bytes in {} of memory", size.bytes(), disk.len());
+        let done = Finished::with_depth(buffers.slots());
+        RamLane { disk: disk.clone(), size, buffers, done, looks_wanted: 0, looks: 0 }
     }
 
     /// The same, with completions that show only at the last of so many looks, or when somebody waits for them.
     pub fn shown_after(mut self, looks: u32) -> RamLane {
         self.looks_wanted = looks;
         self
-    }
-
-    /// What the device holds.
-    pub fn contents(&mut self) -> &mut [u8] {
-        self.disk.slot_mut(0)
     }
 
     fn perform(&mut self, op: &Op) -> i32 {
@@ -50,18 +54,19 @@ impl RamLane {
         if end > self.size.bytes() || !self.size.is_aligned(op.offset, end) {
             return -libc::EINVAL;
         }
-        let (from, to) = (op.offset as usize, end as usize);
+        let from = op.offset as usize;
         if op.kind == OpKind::Trim {
-            self.contents()[from..to].fill(0);
+            self.disk.fill(from, bytes as usize, 0);
             return 0;
         }
         let Some(slot) = self.buffers.range_ptr(usize::from(op.slot), op.buffer_offset as usize, op.length as usize)
         else {
             return -libc::EFAULT;
         };
-        let disk = self.contents()[from..to].as_mut_ptr();
+        let disk = self.disk.as_ptr().wrapping_add(from);
         // SAFETY: `range_ptr` checked that the bytes lie in the slot, which is this lane's until it is reaped and whose
-        // pool outlives the lane; the device's bytes were sliced just above, and belong to another mapping.
+        // pool outlives the lane; the device's bytes were checked against its size, which is not more than its memory,
+        // belong to another mapping, and are touched by pointers only.
         unsafe {
             match op.kind {
                 OpKind::Read => std::ptr::copy_nonoverlapping(disk, slot, op.length as usize),

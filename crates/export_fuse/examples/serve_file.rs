@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use iolab_export::RamLane;
-use iolab_export_fuse::{Moment, Options, Size, Stop, Transport, serve};
-use iolab_memory::{Backing, SlotPool};
+use iolab_export_fuse::{Moment, Options, Size, Stop, Transport, serve_queues};
+use iolab_memory::{Backing, SharedBytes, SlotPool};
 
 const USAGE: &str = "serve_file FOLDER [--name NAME] [--size BYTES] [--block BYTES] [--transport auto|classic|io_uring]
-           [--depth N] [--transfer BYTES] [--cpu N] [--idle-looks N] [--lane-looks N] [--write-zeroes]";
+           [--depth N] [--transfer BYTES] [--cpu N,…] [--queues N] [--idle-looks N] [--lane-looks N] [--write-zeroes]";
 
 fn main() -> ExitCode {
     match run() {
@@ -35,9 +35,12 @@ fn run() -> Result<(), String> {
     }));
     let shape = options.pool_shape();
     let memory = |error: iolab_memory::PoolError| format!("{}: {}", error.message, error.source);
-    let mut pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Anonymous).map_err(memory)?;
-    let lane = RamLane::new(size, pool.view()).map_err(memory)?.shown_after(lane_looks);
-    let summary = serve(lane, &mut pool, size, &options).map_err(|error| error.to_string())?;
+    let disk = SharedBytes::anonymous(size.bytes() as usize).map_err(|error| error.to_string())?;
+    let open = |_| {
+        let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Anonymous).map_err(memory)?;
+        Ok((RamLane::on(&disk, size, pool.view()).shown_after(lane_looks), pool))
+    };
+    let summary = serve_queues(&open, size, &options).map_err(|error| error.to_string())?;
     println!("served by {}: {:?}", summary.transport, summary.tally);
     Ok(())
 }
@@ -60,7 +63,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<(Options, Size, u32)
             "--transport" => options.transport = transport(&value)?,
             "--depth" => options.depth = number(&value)? as usize,
             "--transfer" => options.transfer_bytes = number(&value)? as usize,
-            "--cpu" => options.cpu = Some(number(&value)? as usize),
+            "--cpu" => {
+                options.cpus = value.split(',').map(|cpu| Ok(number(cpu)? as usize)).collect::<Result<_, String>>()?
+            }
+            "--queues" => options.queues = number(&value)? as usize,
             "--idle-looks" => options.idle_looks = number(&value)? as u32,
             "--lane-looks" => lane_looks = number(&value)? as u32,
             _ => return Err(USAGE.to_owned()),

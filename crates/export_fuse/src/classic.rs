@@ -7,9 +7,8 @@
 use iolab_engine::Lane;
 
 use crate::channel::{Channel, Message, Received};
-use crate::serve::{sleep, stop_raised};
+use crate::ending::Ending;
 use crate::session::{Reply, Session, Taken};
-use crate::unmounter::Unmounter;
 use crate::{ExportError, Options};
 
 /// So many rounds without sleeping, and a stop is looked for.
@@ -44,7 +43,7 @@ pub(crate) fn serve<L: Lane>(
     channel: &Channel,
     session: &mut Session<'_, L>,
     options: &Options,
-    unmounter: &mut Unmounter<'_>,
+    mut ending: Ending<'_, '_>,
 ) -> Result<(), ExportError> {
     let mut free: Vec<u16> = (0..session.exporter.slots()).rev().map(|slot| slot as u16).collect();
     let mut message = Message::EMPTY;
@@ -81,10 +80,10 @@ pub(crate) fn serve<L: Lane>(
         let sleeps = !busy && (idle > options.idle_looks || (taken == 1 && options.idle_looks == 0));
         let mut look = rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS);
         if sleeps {
-            look |= sleep(channel, options)?;
+            look |= ending.sleep(channel)?;
             idle = 0;
         }
-        if look && stop_raised(options) && unmounter.stop()? {
+        if look && ending.is_now()? {
             return Ok(());
         }
     }

@@ -6,6 +6,7 @@ use iolab_export::{Request, RequestKind};
 
 use crate::abi::{Body, ROOT, TransferArgs, opcode, u32_at, u64_at};
 use crate::channel::Message;
+use crate::shared_tree::SharedTree;
 use crate::tree::{Answer, FILE, Tree};
 
 /// What has to be done about a message.
@@ -20,7 +21,7 @@ pub(crate) enum Action {
 }
 
 /// Decides about a message. An answer's body is written to `payload`, which for a WRITE holds its data.
-pub(crate) fn dispatch(tree: &mut Tree, message: &Message, now: impl Fn() -> u64, payload: &mut [u8]) -> Action {
+pub(crate) fn dispatch(tree: &SharedTree, message: &Message, now: impl Fn() -> u64, payload: &mut [u8]) -> Action {
     let (node, args) = (message.header.node, message.args());
     match message.header.opcode {
         opcode::READ => return device(read(node, args)),
@@ -31,12 +32,12 @@ pub(crate) fn dispatch(tree: &mut Tree, message: &Message, now: impl Fn() -> u64
         opcode::FSYNC if node == FILE => return Action::Start(plain(RequestKind::Flush, 0, 0)),
         opcode::FALLOCATE => {
             tree.touch();
-            return allocate(tree, node, args);
+            return allocate(&tree.lock(), node, args);
         }
         opcode::FORGET | opcode::BATCH_FORGET | opcode::INTERRUPT => return Action::Silence,
         _ => {}
     }
-    Action::Reply(metadata(tree, message, now, payload))
+    Action::Reply(metadata(&mut tree.lock(), message, now, payload))
 }
 
 fn metadata(tree: &mut Tree, message: &Message, now: impl Fn() -> u64, payload: &mut [u8]) -> Answer {
@@ -122,11 +123,11 @@ mod tests {
     const SIZE: u64 = 1 << 20;
 
     fn act(code: u32, node: u64, args: &[u8], data: &[u8]) -> (Action, Vec<u8>) {
-        let mut tree = Tree::new("disk", (SIZE, 512), (0, 0), 1);
+        let tree = SharedTree::new(Tree::new("disk", (SIZE, 512), (0, 0), 1));
         let mut message = Message::EMPTY;
         message.assemble(InHeader { length: 0, opcode: code, unique: 1, node }, args, data);
         let mut payload = vec![0; 8192];
-        (dispatch(&mut tree, &message, || 2, &mut payload), payload)
+        (dispatch(&tree, &message, || 2, &mut payload), payload)
     }
 
     fn args_of(offset: u64, size: u32) -> Vec<u8> {

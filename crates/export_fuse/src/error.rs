@@ -28,6 +28,8 @@ pub enum ExportError {
     },
     /// The pool's slots are too few or too small; what was given and what these options need.
     Pool(PoolMismatch, crate::PoolShape),
+    /// The lane of another thread cannot be had, or the thread itself.
+    Queue(usize, String),
     /// The server cannot be kept on the processor.
     Processor(usize, io::Error),
     /// The kernel and the server do not understand each other.
@@ -53,6 +55,7 @@ impl fmt::Display for ExportError {
                 "{mismatch}; these options need {} slots of {} bytes (Options::pool_shape)",
                 shape.slots, shape.slot_bytes
             ),
+            ExportError::Queue(number, reason) => write!(f, "queue {number}: {reason}"),
             ExportError::Processor(cpu, error) => {
                 write!(f, "cannot serve on processor {cpu} only: {error}; choose one of those this process may use")
             }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use iolab_export::{Limits, PoolShape, Stop};
 
+use crate::ExportError;
 use crate::possible_cpus::possible_cpus;
 
 /// How requests travel between the kernel and the server.
@@ -63,8 +64,12 @@ pub struct Options {
     pub depth: usize,
     /// The largest transfer, bytes; rounded up to whole pages, at least two of them.
     pub transfer_bytes: usize,
-    /// The processor that serves, if it is to be only one. Wake-ups between processors cost more than a request.
-    pub cpu: Option<usize>,
+    /// Threads that serve, each with a lane: 1 for [`serve()`](crate::serve()).
+    pub queues: usize,
+    /// The processors that the threads are bound to, in turn; none leaves it to the kernel. Wake-ups between processors
+    /// cost more than a request. A thread that is bound interrupts nobody (`SCHED_BATCH`): a program on the same
+    /// processor hands over all that it has before the thread has its turn.
+    pub cpus: Vec<usize>,
     /// How often to look for requests again before sleeping; 0 sleeps at once. Only useful with a processor to spare.
     pub idle_looks: u32,
     /// What the lane can do.
@@ -83,7 +88,8 @@ impl fmt::Debug for Options {
             .field("transport", &self.transport)
             .field("depth", &self.depth)
             .field("transfer_bytes", &self.transfer_bytes)
-            .field("cpu", &self.cpu)
+            .field("queues", &self.queues)
+            .field("cpus", &self.cpus)
             .field("idle_looks", &self.idle_looks)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
@@ -99,7 +105,8 @@ impl Options {
             transport: Transport::Auto,
             depth: 32,
             transfer_bytes: 128 << 10,
-            cpu: None,
+            queues: 1,
+            cpus: Vec::new(),
             idle_looks: 0,
             limits: Limits::default(),
             stop: None,
@@ -107,13 +114,27 @@ impl Options {
         }
     }
 
-    /// The slots that these options need on this machine.
+    /// How many threads serve: with io_uring not more than there are queues, one for each processor.
+    pub(crate) fn threads(&self) -> usize {
+        let most = if self.transport == Transport::Classic { usize::MAX } else { possible_cpus() };
+        self.queues.clamp(1, most)
+    }
+
+    /// The slots that each thread needs with these options on this machine.
     pub fn pool_shape(&self) -> PoolShape {
         let depth = self.depth.max(1);
         // With io_uring each processor has its own requests, and one slot more receives what still comes by reads.
-        let slots = if self.transport == Transport::Classic { depth } else { depth * possible_cpus() + 1 };
+        let share = possible_cpus().div_ceil(self.threads());
+        let slots = if self.transport == Transport::Classic { depth } else { depth * share + 1 };
         let transfer_bytes = self.transfer_bytes.max(crate::abi::LEAST_BUFFER_BYTES);
         PoolShape { slots, slot_bytes: iolab_export::slot_bytes(transfer_bytes) }
+    }
+
+    /// Binds the calling thread, number `queue`, to its processor.
+    pub(crate) fn bind(&self, queue: usize) -> Result<(), ExportError> {
+        let Some(&cpu) = self.cpus.get(queue % self.cpus.len().max(1)) else { return Ok(()) };
+        let bound = iolab_process::set_cpus(&[cpu]).and_then(|()| iolab_process::set_batch());
+        bound.map_err(|error| ExportError::Processor(cpu, error))
     }
 
     pub(crate) fn tell(&self, moment: &Moment) {

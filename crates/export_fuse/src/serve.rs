@@ -1,27 +1,29 @@
 //! One export from mounting to unmounting.
 //!
 //! ```text
-//!  mount ─▶ INIT ─▶ classic or io_uring loop ─▶ the connection ends ─▶ lane drained, mount gone
+//!  mount ─▶ INIT ─▶ classic or io_uring loop, on each thread ─▶ the connection ends ─▶ lanes drained, mount gone
 //! ```
-
-use std::os::fd::AsFd;
 
 use iolab_clock::Clock;
 use iolab_engine::Lane;
-use iolab_export::{Exporter, Size, Tally};
+use iolab_export::{Exporter, SharedRanges, Size, Stop, Tally};
 use iolab_memory::SlotPool;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 
 use crate::abi::{LEAST_BUFFER_BYTES, opcode};
 use crate::channel::{Channel, Message, Received};
+use crate::ending::Ending;
 use crate::mount::Mounted;
 use crate::negotiation::{self, Agreement, Disagreement, Offer};
 use crate::options::Moment;
 use crate::possible_cpus::possible_cpus;
+use crate::queues::{Others, serve_beside};
 use crate::session::Session;
+use crate::shared_tree::SharedTree;
 use crate::tree::Tree;
 use crate::unmounter::Unmounter;
+use crate::uring::Share;
 use crate::uring_switch::UringSwitch;
 use crate::{ExportError, Options, Transport, classic, uring};
 
@@ -34,31 +36,65 @@ pub struct Summary {
     pub tally: Tally,
 }
 
+/// Opens the lane of thread number so many, with the slots that [`Options::pool_shape`] says, on the thread itself; or
+/// says why it cannot.
+pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
+
 /// Mounts, serves until the file system is unmounted or a stop is raised, and cleans up.
 ///
 /// `lane` was opened on `buffers`, with as many operations in flight as they have slots; [`Options::pool_shape`] says
 /// how many and how large. The device's bytes are `size`. Serves on the calling thread, and leaves it on the processor
 /// it was put on.
 pub fn serve<L: Lane>(lane: L, buffers: &mut SlotPool, size: Size, options: &Options) -> Result<Summary, ExportError> {
+    let options = Options { queues: 1, ..options.clone() };
+    run(lane, buffers, size, &options, None)
+}
+
+/// The same with [`Options::queues`] threads, each with a lane on the same device that `open` opens. Requests are
+/// spread over them by the kernel: with io_uring by the processor they are made on, else as they come.
+pub fn serve_queues<L: Lane>(open: &OpenLane<'_, L>, size: Size, options: &Options) -> Result<Summary, ExportError> {
+    let (lane, mut buffers) = open(0).map_err(|reason| ExportError::Queue(0, reason))?;
+    run(lane, &mut buffers, size, options, Some(open))
+}
+
+fn run<L: Lane>(
+    lane: L,
+    buffers: &mut SlotPool,
+    size: Size,
+    options: &Options,
+    open: Option<&OpenLane<'_, L>>,
+) -> Result<Summary, ExportError> {
     let shape = options.pool_shape();
-    let exporter =
-        Exporter::new(lane, buffers, size, options.limits).map_err(|error| ExportError::Pool(error, shape))?;
+    let unfit = |error| ExportError::Pool(error, shape);
+    let mut exporter = Exporter::new(lane, buffers, size, options.limits).map_err(unfit)?;
     check(&exporter, options)?;
-    if let Some(cpu) = options.cpu {
-        iolab_process::set_cpus(&[cpu]).map_err(|error| ExportError::Processor(cpu, error))?;
-    }
+    options.bind(0)?;
     let owner = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let now = Clock::monotonic().unix_ns() / 1_000_000_000;
     let tree = Tree::new(&options.name, (size.bytes(), size.block_bytes()), owner, now);
+    let tree = SharedTree::new(tree);
+    let ranges = SharedRanges::new(options.threads(), exporter.slots()).map_err(unfit)?;
+    let others = match open.filter(|_| options.threads() > 1) {
+        Some(open) => {
+            exporter = exporter.sharing(&ranges, 0).map_err(unfit)?;
+            Some(Others { open, ranges: &ranges, size, tree: tree.clone() })
+        }
+        None => None,
+    };
     let session = Session::new(exporter, tree);
     let switch = (options.transport != Transport::Classic).then(UringSwitch::on);
     let (fd, mount) = crate::mount::mount(&options.mount_point, session.exporter.payload_bytes())?;
     // Declared before the connection, to be dropped after it.
     let mounted = Mounted(mount);
     let mut unmounter = Unmounter::new(mounted.0.clone(), options);
-    let served = connect(Channel { fd }, session, options, switch, &mut unmounter);
+    let served = connect(Channel { fd }, (session, others), options, switch, &mut unmounter);
     unmounter.join();
     served
+}
+
+/// The io_uring queues of the thread that has the most of them; each needs a slot, and one slot is for the rest.
+fn own_queues(options: &Options) -> usize {
+    possible_cpus().div_ceil(options.threads())
 }
 
 fn check<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Result<(), ExportError> {
@@ -68,7 +104,7 @@ fn check<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Result<(), E
     if name.is_empty() || name.len() > 255 || name == "." || name == ".." || name.contains(['/', '\0']) {
         return unusable("the file needs a name of 1 to 255 bytes without slashes");
     }
-    let too_few = options.transport == Transport::Uring && exporter.slots() <= possible_cpus();
+    let too_few = options.transport == Transport::Uring && exporter.slots() <= own_queues(options);
     if exporter.payload_bytes() < LEAST_BUFFER_BYTES || too_few {
         let slot_bytes = iolab_export::slot_bytes(exporter.payload_bytes());
         let given = iolab_export::PoolMismatch { slot_bytes, slots: exporter.slots() };
@@ -80,27 +116,42 @@ fn check<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Result<(), E
 /// Serves a connection to its end, and closes it.
 fn connect<L: Lane>(
     channel: Channel,
-    mut session: Session<'_, L>,
+    (mut session, others): (Session<'_, L>, Option<Others<'_, L>>),
     options: &Options,
     switch: Option<UringSwitch>,
     unmounter: &mut Unmounter<'_>,
 ) -> Result<Summary, ExportError> {
     let nonblocking = rustix::fs::fcntl_setfl(&channel.fd, OFlags::RDWR | OFlags::NONBLOCK);
     nonblocking.map_err(|error| ExportError::Connection("fcntl", error.into()))?;
-    let agreement = negotiate(&channel, &mut session, options)?;
+    let Agreement { transport, .. } = negotiate(&channel, &mut session, options)?;
     drop(switch);
-    let path = options.mount_point.join(&options.name);
-    let serving = Moment::Serving { path, transport: agreement.transport };
-    let served = match agreement.transport {
-        Transport::Uring => uring::serve(&channel, &mut session, options, (unmounter, &serving)),
-        _ => {
-            options.tell(&serving);
-            classic::serve(&channel, &mut session, options, unmounter)
-        }
+    let mut first = |halt: Option<&Stop>| serve_first(&channel, &mut session, (options, transport), (unmounter, halt));
+    let served = match &others {
+        Some(others) => serve_beside(others, (&channel, transport), options, |halt| first(Some(halt))),
+        None => first(None).map(|()| Tally::default()),
     };
     let drained = session.exporter.drain().map_err(ExportError::from);
-    let tally = session.exporter.tally();
-    served.and(drained).map(|()| Summary { transport: agreement.transport, tally })
+    let mut tally = session.exporter.tally();
+    tally += served?;
+    drained.map(|()| Summary { transport, tally })
+}
+
+/// What the calling thread does, until the connection ends or the user wants no more.
+fn serve_first<L: Lane>(
+    channel: &Channel,
+    session: &mut Session<'_, L>,
+    (options, transport): (&Options, Transport),
+    (unmounter, halt): (&mut Unmounter<'_>, Option<&Stop>),
+) -> Result<(), ExportError> {
+    let path = options.mount_point.join(&options.name);
+    let serving = || options.tell(&Moment::Serving { path, transport });
+    let ending = Ending { stop: options.stop.as_deref().map(|stop| (stop, unmounter)), halt };
+    if transport == Transport::Uring {
+        let share = Share { thread: 0, threads: options.threads() };
+        return uring::serve(channel, session, options, (ending, share), serving);
+    }
+    serving();
+    classic::serve(channel, session, options, ending)
 }
 
 /// Waits for INIT and answers it.
@@ -112,8 +163,8 @@ fn negotiate<L: Lane>(
     let exporter = &mut session.exporter;
     let offer = Offer {
         payload_bytes: exporter.payload_bytes(),
-        transport: if exporter.slots() > possible_cpus() { options.transport } else { Transport::Classic },
-        background: u16::try_from(exporter.slots()).unwrap_or(u16::MAX).max(64),
+        transport: if exporter.slots() > own_queues(options) { options.transport } else { Transport::Classic },
+        background: u16::try_from(exporter.slots() * options.threads()).unwrap_or(u16::MAX).max(64),
     };
     let mut message = Message::EMPTY;
     loop {
@@ -140,29 +191,5 @@ fn negotiate<L: Lane>(
         Err(Disagreement::NotInit) => {
             Err(ExportError::Protocol("it is older than version 7.28 (Linux 4.20)".to_owned()))
         }
-    }
-}
-
-/// Whether a stop was raised.
-pub(crate) fn stop_raised(options: &Options) -> bool {
-    options.stop.as_ref().is_some_and(|stop| stop.take())
-}
-
-/// Waits until the connection has a message or a stop may have been raised; whether the latter.
-pub(crate) fn sleep(channel: &Channel, options: &Options) -> Result<bool, ExportError> {
-    let mut stopped = false;
-    let done = match &options.stop {
-        Some(stop) => {
-            let mut fds =
-                [PollFd::new(&channel.fd, PollFlags::IN), PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN)];
-            let done = poll(&mut fds, None);
-            stopped = !fds[1].revents().is_empty();
-            done
-        }
-        None => poll(&mut [PollFd::new(&channel.fd, PollFlags::IN)], None),
-    };
-    match done {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(stopped),
-        Err(error) => Err(ExportError::Connection("poll", error.into())),
     }
 }

@@ -9,7 +9,7 @@ use iolab_export::{Exporter, Finished, RequestKind};
 use crate::abi::Body;
 use crate::channel::Message;
 use crate::dispatch::{Action, dispatch};
-use crate::tree::Tree;
+use crate::shared_tree::SharedTree;
 
 /// An answer that is ready: its body is the start of the slot's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub(crate) enum Taken {
 #[derive(Debug)]
 pub(crate) struct Session<'a, L: Lane> {
     pub(crate) exporter: Exporter<'a, L>,
-    tree: Tree,
+    tree: SharedTree,
     uniques: Box<[u64]>,
     clock: Clock,
 }
 
 impl<'a, L: Lane> Session<'a, L> {
-    pub(crate) fn new(exporter: Exporter<'a, L>, tree: Tree) -> Session<'a, L> {
+    pub(crate) fn new(exporter: Exporter<'a, L>, tree: SharedTree) -> Session<'a, L> {
         let uniques = vec![0; exporter.slots()].into();
         Session { exporter, tree, uniques, clock: Clock::monotonic() }
     }
@@ -53,7 +53,7 @@ impl<'a, L: Lane> Session<'a, L> {
         let unique = message.header.unique;
         let clock = &self.clock;
         let now = || clock.unix_ns() / 1_000_000_000;
-        match dispatch(&mut self.tree, message, now, self.exporter.payload(slot)) {
+        match dispatch(&self.tree, message, now, self.exporter.payload(slot)) {
             Action::Start(request) => {
                 self.uniques[usize::from(slot)] = unique;
                 self.exporter.start(slot, request);

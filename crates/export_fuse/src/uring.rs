@@ -7,9 +7,9 @@
 //!  REGISTER entry ─▶ (request arrives) completion ─▶ lane ─▶ COMMIT_AND_FETCH ─▶ completion …
 //! ```
 //!
-//! Every processor has a queue, from which the kernel takes the entries for requests made there; all queues are served
-//! by one ring on one thread, the lane's. The kernel begins to use them when each has an entry. FORGET and INTERRUPT
-//! still come by reads of `/dev/fuse`, and so does what was sent before the queues were ready.
+//! Every processor has a queue, from which the kernel takes the entries for requests made there; each thread serves its
+//! share of the queues by one ring. The kernel begins to use them when each has an entry. FORGET and INTERRUPT still come
+//! by reads of `/dev/fuse`, and so does what was sent before the queues were ready; the first thread reads it.
 //! See `Documentation/filesystems/fuse/fuse-io-uring.rst` and `include/uapi/linux/fuse.h`.
 //!
 //! Unsafe: tells the kernel where headers and payloads are. It touches them only while this thread is inside
@@ -24,10 +24,9 @@ use iolab_memory::{Backing, SlotPool};
 
 use crate::abi::{InHeader, out_header, u32_at, u64_at};
 use crate::channel::{Channel, Message, Received};
-use crate::options::Moment;
+use crate::ending::Ending;
 use crate::possible_cpus::possible_cpus;
 use crate::session::{Reply, Session, Taken};
-use crate::unmounter::Unmounter;
 use crate::{ExportError, Options};
 
 /// `struct fuse_uring_req_header`: in/out, arguments, and `struct fuse_uring_ent_in_out`.
@@ -52,10 +51,32 @@ struct Entries {
     /// Header and payload of each entry as `struct iovec`: address, length.
     vectors: Box<[[u64; 4]]>,
     fd: RawFd,
+    share: Share,
+    /// How many queues they are for.
     queues: u16,
     rest_slot: u16,
     /// Entries the kernel has not given up.
     alive: usize,
+}
+
+/// Which of the queues, one for each processor, a thread serves: every `threads`-th from `thread` on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    pub(crate) thread: usize,
+    pub(crate) threads: usize,
+}
+
+impl Share {
+    /// How many queues these are on this machine.
+    fn queues(self) -> usize {
+        possible_cpus().saturating_sub(self.thread).div_ceil(self.threads)
+    }
+
+    /// The queue of an entry: they take turns.
+    #[inline]
+    fn queue_of(self, slot: u16, queues: u16) -> u16 {
+        slot % queues * self.threads as u16 + self.thread as u16
+    }
 }
 
 /// `struct fuse_uring_cmd_req`.
@@ -67,10 +88,12 @@ fn command_data(commit_id: u64, queue: u16) -> [u8; 80] {
 }
 
 impl Entries {
-    fn new<L: Lane>(channel: &Channel, session: &Session<'_, L>) -> Result<Entries, ExportError> {
-        let queues = possible_cpus();
+    fn new<L: Lane>(channel: &Channel, session: &Session<'_, L>, share: Share) -> Result<Entries, ExportError> {
+        let queues = share.queues();
         let count = (session.exporter.slots() - 1) / queues * queues;
-        let ring = CommandRing::new(count + 8).map_err(|error| ExportError::NoUring(format!("no ring: {error}")))?;
+        let no_ring = |error| ExportError::NoUring(format!("no ring: {error}"));
+        let mut ring = CommandRing::new(count + 8).map_err(no_ring)?;
+        ring.hold(channel.fd.as_raw_fd()).map_err(no_ring)?;
         let headers = SlotPool::new(1, count * HEADER_STRIDE, 0, &Backing::Anonymous)
             .map_err(|error| ExportError::NoUring(format!("{}: {}", error.message, error.source)))?;
         let first = headers.view().slot_ptr(0) as u64;
@@ -82,7 +105,7 @@ impl Entries {
         let vectors = (0..count).map(vector).collect();
         let fd = channel.fd.as_raw_fd();
         let rest_slot = (session.exporter.slots() - 1) as u16;
-        Ok(Entries { ring, headers, vectors, fd, queues: queues as u16, rest_slot, alive: 0 })
+        Ok(Entries { ring, headers, vectors, fd, share, queues: queues as u16, rest_slot, alive: 0 })
     }
 
     /// The slot that is no entry.
@@ -104,7 +127,7 @@ impl Entries {
                 operation: REGISTER,
                 address: self.vectors[slot].as_ptr() as u64,
                 length: 2,
-                data: command_data(0, slot as u16 % self.queues),
+                data: command_data(0, self.share.queue_of(slot as u16, self.queues)),
                 token: slot as u64,
             };
             // SAFETY: vectors, headers and payloads live as long as the ring is entered: the first two are owned
@@ -127,7 +150,7 @@ impl Entries {
             operation: COMMIT_AND_FETCH,
             address: 0,
             length: 0,
-            data: command_data(commit_id, reply.slot % self.queues),
+            data: command_data(commit_id, self.share.queue_of(reply.slot, self.queues)),
             token: u64::from(reply.slot),
         };
         // SAFETY: the command has no address of its own; the entry's were promised when it was registered.
@@ -163,13 +186,18 @@ pub(crate) fn serve<L: Lane>(
     channel: &Channel,
     session: &mut Session<'_, L>,
     options: &Options,
-    (unmounter, serving): (&mut Unmounter<'_>, &Moment),
+    (mut ending, share): (Ending<'_, '_>, Share),
+    registered: impl FnOnce(),
 ) -> Result<(), ExportError> {
-    let mut entries = Entries::new(channel, session)?;
+    let mut entries = Entries::new(channel, session, share)?;
     entries.register()?;
-    entries.ring.watch(entries.fd, DEVICE_TOKEN).map_err(ring_failed)?;
-    watch_stop(&mut entries, options)?;
-    options.tell(serving);
+    if share.thread == 0 {
+        entries.ring.watch(entries.fd, DEVICE_TOKEN).map_err(ring_failed)?;
+    }
+    for stop in ending.stops() {
+        entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
+    }
+    registered();
     let mut message = Message::EMPTY;
     let mut ended = false;
     loop {
@@ -179,10 +207,13 @@ pub(crate) fn serve<L: Lane>(
             on_event(&mut entries, session, (channel, event), &mut message, &mut round)?;
         }
         if round.stopped {
-            if crate::serve::stop_raised(options) && unmounter.stop()? {
+            if ending.is_now()? {
                 return Ok(());
             }
-            watch_stop(&mut entries, options)?;
+            // A halt ends at once, so only the user's stop can be raised again.
+            if let Some((stop, _)) = &ending.stop {
+                entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
+            }
         }
         session.exporter.work(round.arrived)?;
         while let Some(reply) = session.next_reply() {
@@ -198,13 +229,6 @@ pub(crate) fn serve<L: Lane>(
             return Ok(());
         }
         entries.ring.round(session.exporter.is_busy(), options.idle_looks).map_err(ring_failed)?;
-    }
-}
-
-fn watch_stop(entries: &mut Entries, options: &Options) -> Result<(), ExportError> {
-    match &options.stop {
-        Some(stop) => entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed),
-        None => Ok(()),
     }
 }
 

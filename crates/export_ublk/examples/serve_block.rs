@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use iolab_export::RamLane;
-use iolab_export_ublk::{Moment, Options, Size, Stop, delete, serve};
-use iolab_memory::{Backing, SlotPool};
+use iolab_export_ublk::{Moment, Options, Size, Stop, delete, serve_queues};
+use iolab_memory::{Backing, SharedBytes, SlotPool};
 
-const USAGE: &str = "serve_block [--number N] [--size BYTES] [--block BYTES] [--depth N] [--transfer BYTES] [--cpu N]
+const USAGE: &str =
+    "serve_block [--number N] [--size BYTES] [--block BYTES] [--depth N] [--transfer BYTES] [--cpu N] [--queues N]
             [--idle-looks N] [--write-zeroes], or serve_block --delete N; sizes in bytes";
 
 fn main() -> ExitCode {
@@ -38,9 +39,12 @@ fn run() -> Result<(), String> {
     }));
     let shape = options.pool_shape();
     let memory = |error: iolab_memory::PoolError| format!("{}: {}", error.message, error.source);
-    let mut pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Anonymous).map_err(memory)?;
-    let lane = RamLane::new(size, pool.view()).map_err(memory)?;
-    let summary = serve(lane, &mut pool, size, &options).map_err(|error| error.to_string())?;
+    let disk = SharedBytes::anonymous(size.bytes() as usize).map_err(|error| error.to_string())?;
+    let open = |_| {
+        let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Anonymous).map_err(memory)?;
+        Ok((RamLane::on(&disk, size, pool.view()), pool))
+    };
+    let summary = serve_queues(&open, size, &options).map_err(|error| error.to_string())?;
     println!("served as {}: {:?}", summary.number, summary.tally);
     Ok(())
 }
@@ -61,7 +65,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<(Options, Size), Str
             "--block" => block = value as u32,
             "--depth" => options.depth = value as usize,
             "--transfer" => options.transfer_bytes = value as usize,
-            "--cpu" => options.cpu = Some(value as usize),
+            "--cpu" => options.cpus = vec![value as usize],
+            "--queues" => options.queues = value as usize,
             "--idle-looks" => options.idle_looks = value as u32,
             _ => return Err(USAGE.to_owned()),
         }

@@ -25,6 +25,8 @@ pub(crate) const COMMIT_AND_FETCH_REQ: u32 = ioctl(READ_WRITE, 0x21, IO_BYTES);
 
 /// Most requests in flight of one queue (`UBLK_MAX_QUEUE_DEPTH`).
 pub(crate) const MOST_DEPTH: usize = 4096;
+/// Most queues of a device (`UBLK_MAX_NR_QUEUES`).
+pub(crate) const MOST_QUEUES: usize = 4096;
 /// The driver chooses the device's number.
 pub(crate) const ANY_DEVICE: u32 = u32::MAX;
 
@@ -76,26 +78,32 @@ pub(crate) fn control_command(device: u32, (address, bytes): (u64, u16), value: 
     Fields::new().u32(device).u16(u16::MAX).u16(bytes).u64(address).u64(value).bytes
 }
 
-/// `struct ublksrv_io_cmd` for the one queue there is.
+/// `struct ublksrv_io_cmd` for a tag of a queue.
 #[inline]
-pub(crate) fn io_command(tag: u16, result: i32, address: u64) -> [u8; 80] {
+pub(crate) fn io_command((queue, tag): (u16, u16), result: i32, address: u64) -> [u8; 80] {
     let mut data = [0; 80];
+    data[0..2].copy_from_slice(&queue.to_ne_bytes());
     data[2..4].copy_from_slice(&tag.to_ne_bytes());
     data[4..8].copy_from_slice(&result.to_ne_bytes());
     data[8..16].copy_from_slice(&address.to_ne_bytes());
     data
 }
 
-/// `struct ublksrv_ctrl_dev_info` that asks for a device with one queue.
-pub(crate) fn device_info(device: u32, depth: u16, payload_bytes: u32) -> [u8; 64] {
+/// `struct ublksrv_ctrl_dev_info` that asks for a device with so many queues.
+pub(crate) fn device_info(device: u32, (queues, depth): (u16, u16), payload_bytes: u32) -> [u8; 64] {
     const CMD_IOCTL_ENCODE: u64 = 1 << 6;
-    let head = Fields::new().u16(1).u16(depth).u16(0).u16(0).u32(payload_bytes).u32(device);
+    let head = Fields::new().u16(queues).u16(depth).u16(0).u16(0).u32(payload_bytes).u32(device);
     head.u32(0).u32(0).u64(CMD_IOCTL_ENCODE).bytes
 }
 
 /// The device's number in the driver's answer to [`ADD_DEV`].
 pub(crate) fn device_number(info: &[u8; 64]) -> u32 {
     u32::from_ne_bytes([info[12], info[13], info[14], info[15]])
+}
+
+/// How many queues the driver has given it.
+pub(crate) fn device_queues(info: &[u8; 64]) -> u16 {
+    u16::from_ne_bytes([info[0], info[1]])
 }
 
 /// What a device is like.
@@ -185,20 +193,21 @@ mod tests {
 
     #[test]
     fn an_io_command_is_laid_out_as_the_driver_reads_it() {
-        let data = io_command(0x0102, -5, 0xa1a2_a3a4_a5a6_a7a8);
-        let expected = [0, 0, 2, 1, 0xfb, 0xff, 0xff, 0xff, 0xa8, 0xa7, 0xa6, 0xa5, 0xa4, 0xa3, 0xa2, 0xa1];
+        let data = io_command((0x0304, 0x0102), -5, 0xa1a2_a3a4_a5a6_a7a8);
+        let expected = [4, 3, 2, 1, 0xfb, 0xff, 0xff, 0xff, 0xa8, 0xa7, 0xa6, 0xa5, 0xa4, 0xa3, 0xa2, 0xa1];
         assert_eq!(data[..16], expected);
         assert_eq!(data[16..], [0; 64]);
     }
 
     #[test]
     fn a_device_is_asked_for_by_64_bytes() {
-        let mut info = device_info(ANY_DEVICE, 32, 0x20000);
-        let expected = [1, 0, 32, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x40];
+        let mut info = device_info(ANY_DEVICE, (3, 32), 0x20000);
+        let expected = [3, 0, 32, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0x40];
         assert_eq!(info[..25], expected);
         assert_eq!(info[25..], [0; 39]);
         info[12..16].copy_from_slice(&[7, 0, 0, 0]);
-        assert_eq!(device_number(&info), 7);
+        info[0] = 2;
+        assert_eq!((device_number(&info), device_queues(&info)), (7, 2));
     }
 
     #[test]

@@ -52,17 +52,18 @@ impl Control {
         unsafe { driver.push(&self.command(operation, data)) }.map_err(ExportError::Ring)
     }
 
-    /// Adds a device with one queue and gives its number.
+    /// Adds a device with so many queues of this depth; gives its number and how many queues it has got, which are not
+    /// more than there are processors.
     pub(crate) fn add<D: Driver>(
         &self,
         driver: &mut D,
         number: Option<u32>,
-        (depth, payload_bytes): (u16, u32),
-    ) -> Result<u32, ExportError> {
+        (queues, depth, payload_bytes): (u16, u16, u32),
+    ) -> Result<(u32, u16), ExportError> {
         let number = number.unwrap_or(abi::ANY_DEVICE);
-        let mut info = abi::device_info(number, depth, payload_bytes);
+        let mut info = abi::device_info(number, (queues, depth), payload_bytes);
         self.with_buffer(driver, abi::ADD_DEV, number, &mut info)?;
-        Ok(abi::device_number(&info))
+        Ok((abi::device_number(&info), abi::device_queues(&info)))
     }
 
     /// Says what the device is like.

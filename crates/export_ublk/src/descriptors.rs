@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 
-use crate::abi::{DESCRIPTOR_BYTES, Descriptor};
+use crate::abi::{DESCRIPTOR_BYTES, Descriptor, MOST_DEPTH};
 
 /// The table.
 #[derive(Debug)]
@@ -21,12 +21,13 @@ pub(crate) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Maps the table of the first queue of a device.
-    pub(crate) fn map(fd: RawFd, tags: usize) -> io::Result<Descriptors> {
+    /// Maps the table of a queue of a device. Tables stand as far from each other as the longest of them would need.
+    pub(crate) fn map(fd: RawFd, queue: u16, tags: usize) -> io::Result<Descriptors> {
+        let offset = i64::from(queue) * (MOST_DEPTH * DESCRIPTOR_BYTES) as i64;
         let mapped_bytes = (tags * DESCRIPTOR_BYTES).next_multiple_of(4096);
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
         // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
-        let address = unsafe { libc::mmap(std::ptr::null_mut(), mapped_bytes, libc::PROT_READ, flags, fd, 0) };
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), mapped_bytes, libc::PROT_READ, flags, fd, offset) };
         match NonNull::new(address.cast()) {
             Some(base) if address != libc::MAP_FAILED => Ok(Descriptors { base, tags, mapped_bytes }),
             _ => Err(io::Error::last_os_error()),
@@ -63,9 +64,13 @@ mod tests {
         let file = memfd_create("table", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&file, 4096).unwrap();
         rustix::io::pwrite(&file, &[5, 0, 0, 0, 9], 24).unwrap();
-        let table = Descriptors::map(file.as_raw_fd(), 2).unwrap();
+        let table = Descriptors::map(file.as_raw_fd(), 0, 2).unwrap();
         assert_eq!(table.get(1), Descriptor { operation: 5, sectors: 9, start_sector: 0 });
         assert_eq!(table.get(0), Descriptor { operation: 0, sectors: 0, start_sector: 0 });
+        ftruncate(&file, 2 * 98_304 + 4096).unwrap();
+        rustix::io::pwrite(&file, &[1, 0, 0, 0, 7], 2 * 98_304).unwrap();
+        let table = Descriptors::map(file.as_raw_fd(), 2, 2).unwrap();
+        assert_eq!(table.get(0), Descriptor { operation: 1, sectors: 7, start_sector: 0 }, "the third queue's");
     }
 
     #[test]
@@ -73,6 +78,6 @@ mod tests {
     fn a_tag_beyond_the_table_is_a_bug() {
         let file = memfd_create("table", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&file, 4096).unwrap();
-        Descriptors::map(file.as_raw_fd(), 2).unwrap().get(2);
+        Descriptors::map(file.as_raw_fd(), 0, 2).unwrap().get(2);
     }
 }

@@ -5,10 +5,11 @@
 //! ```
 //!
 //! A request uses one slot from the kernel to the lane and back: the driver copies its data from and to the slot, nobody
-//! else does. One thread serves one queue: the one that calls [`serve`], because a lane belongs to one thread. It sleeps
+//! else does. One thread serves one queue, because a lane belongs to one thread: the one that calls
+//! [`serve()`], or as many as [`serve_queues()`] is told, each with a lane on the same device. It sleeps
 //! when there is nothing to do, and polls the lane while operations are in flight.
 //!
-//! What it deliberately does not have: several queues, recovery of a device by a second server, the driver's own
+//! What it deliberately does not have: recovery of a device by a second server, the driver's own
 //! zero-copy modes. A server that is killed leaves a dead device, which [`delete`] removes.
 //! See `Documentation/block/ublk.rst` and `include/uapi/linux/ublk_cmd.h`.
 
@@ -19,6 +20,7 @@ mod driver;
 mod error;
 mod options;
 mod queue;
+mod queues;
 mod serve;
 #[cfg(test)]
 mod simulated;
@@ -26,4 +28,4 @@ mod simulated;
 pub use error::ExportError;
 pub use iolab_export::{Limits, PoolShape, Size, SizeError, Stop, Tally};
 pub use options::{Moment, Observer, Options};
-pub use serve::{Summary, delete, serve};
+pub use serve::{OpenLane, Summary, delete, serve, serve_queues};

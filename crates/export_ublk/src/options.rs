@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use iolab_export::{Limits, PoolShape, Stop};
 
+use crate::ExportError;
+
 /// Something a user would want to know while the export runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
@@ -28,12 +30,16 @@ pub type Observer = Arc<dyn Fn(&Moment) + Send + Sync>;
 pub struct Options {
     /// The device's number, or the first free one.
     pub number: Option<u32>,
-    /// Requests in flight.
+    /// Requests in flight on each queue.
     pub depth: usize,
     /// The largest transfer, bytes; rounded up to whole pages.
     pub transfer_bytes: usize,
-    /// The processor that serves, if it is to be only one.
-    pub cpu: Option<usize>,
+    /// Queues, each with a thread and a lane of its own: 1 for [`serve()`](crate::serve()).
+    pub queues: usize,
+    /// The processors that the threads are bound to, in turn; none leaves it to the kernel. A thread that is bound
+    /// interrupts nobody (`SCHED_BATCH`): a program on the same processor hands over all that it has before the thread
+    /// has its turn.
+    pub cpus: Vec<usize>,
     /// How often to look for requests again before sleeping; 0 sleeps at once.
     pub idle_looks: u32,
     /// What the lane can do.
@@ -51,7 +57,8 @@ impl Default for Options {
             number: None,
             depth: 64,
             transfer_bytes: 128 << 10,
-            cpu: None,
+            queues: 1,
+            cpus: Vec::new(),
             idle_looks: 0,
             limits: Limits::default(),
             stop: None,
@@ -66,7 +73,8 @@ impl fmt::Debug for Options {
             .field("number", &self.number)
             .field("depth", &self.depth)
             .field("transfer_bytes", &self.transfer_bytes)
-            .field("cpu", &self.cpu)
+            .field("queues", &self.queues)
+            .field("cpus", &self.cpus)
             .field("idle_looks", &self.idle_looks)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
@@ -74,7 +82,19 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// The slots that these options need.
+    /// How many threads serve.
+    pub(crate) fn threads(&self) -> usize {
+        self.queues.clamp(1, crate::abi::MOST_QUEUES)
+    }
+
+    /// Binds the calling thread, number `queue`, to its processor.
+    pub(crate) fn bind(&self, queue: usize) -> Result<(), ExportError> {
+        let Some(&cpu) = self.cpus.get(queue % self.cpus.len().max(1)) else { return Ok(()) };
+        let bound = iolab_process::set_cpus(&[cpu]).and_then(|()| iolab_process::set_batch());
+        bound.map_err(|error| ExportError::Processor(cpu, error))
+    }
+
+    /// The slots that each queue needs.
     pub fn pool_shape(&self) -> PoolShape {
         let slots = self.depth.clamp(1, crate::abi::MOST_DEPTH);
         PoolShape { slots, slot_bytes: iolab_export::slot_bytes(self.transfer_bytes.max(4096)) }

@@ -1,4 +1,4 @@
-//! The queue of a device: its tags on their way from the driver to the lane and back.
+//! A queue of a device: its tags on their way from the driver to the lane and back.
 //!
 //! ```text
 //!  FETCH_REQ tag ─▶ (a request arrives) event ─▶ descriptor ─▶ lane ─▶ COMMIT_AND_FETCH_REQ tag ─▶ event …
@@ -21,19 +21,20 @@ use crate::abi::{self, Descriptor, operation};
 use crate::descriptors::Descriptors;
 use crate::driver::Driver;
 
-/// The tags of the one queue.
+/// The tags of a queue.
 pub(crate) struct Queue<'a, L: Lane> {
     pub(crate) exporter: Exporter<'a, L>,
     descriptors: Descriptors,
     fd: RawFd,
+    number: u16,
     /// Tags that the driver has not given up.
     alive: usize,
 }
 
 impl<'a, L: Lane> Queue<'a, L> {
-    /// Tags of the device that `fd` is open on, one for each slot.
-    pub(crate) fn new(exporter: Exporter<'a, L>, fd: RawFd, descriptors: Descriptors) -> Queue<'a, L> {
-        Queue { exporter, descriptors, fd, alive: 0 }
+    /// Tags of a queue of the device that `fd` is open on, one for each slot.
+    pub(crate) fn new(exporter: Exporter<'a, L>, (fd, number): (RawFd, u16), descriptors: Descriptors) -> Queue<'a, L> {
+        Queue { exporter, descriptors, fd, number, alive: 0 }
     }
 
     /// Offers every tag to the driver.
@@ -52,7 +53,7 @@ impl<'a, L: Lane> Queue<'a, L> {
 
     #[inline]
     fn command<D: Driver>(&self, driver: &mut D, operation: u32, tag: u16, result: i32) -> Result<(), ExportError> {
-        let data = abi::io_command(tag, result, self.exporter.payload_address(tag));
+        let data = abi::io_command((self.number, tag), result, self.exporter.payload_address(tag));
         let token = u64::from(tag);
         let command = Command { fd: self.fd, operation, address: 0, length: 0, data, token };
         // SAFETY: the payload is the driver's from here to the tag's next event, and nobody else's: the exporter has

@@ -1,7 +1,7 @@
 //! One export from adding the device to deleting it.
 //!
 //! ```text
-//!  add ─▶ parameters ─▶ fetch all tags ─▶ start … serve … stop ─▶ all tags given up ─▶ delete
+//!  add ─▶ parameters ─▶ fetch all tags of all queues ─▶ start … serve … stop ─▶ all tags given up ─▶ delete
 //! ```
 //!
 //! Starting and stopping are commands like others: the driver answers them only after it has sent requests of its own
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use iolab_engine::Lane;
-use iolab_export::{CommandRing, Exporter, Size, Stop, Tally};
+use iolab_export::{CommandRing, Exporter, SharedRanges, Size, Stop, Tally};
 use iolab_memory::SlotPool;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -25,10 +25,13 @@ use crate::descriptors::Descriptors;
 use crate::driver::Driver;
 use crate::options::Moment;
 use crate::queue::Queue;
+use crate::queues::{Others, serve_beside};
 use crate::{ExportError, Options};
 
 const STOP_TOKEN: u64 = 1 << 41;
 const FREE_TOKEN: u64 = 1 << 42;
+/// Another queue's thread has failed.
+const HALT_TOKEN: u64 = 1 << 43;
 
 /// What an export did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,30 +42,59 @@ pub struct Summary {
     pub tally: Tally,
 }
 
+/// Opens the lane of queue number so many, with the slots that [`Options::pool_shape`] says, on the thread that serves
+/// it; or says why it cannot.
+pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
+
 /// Makes a block device, serves it until a stop is raised (or somebody else stops it), and deletes it.
 ///
 /// `lane` was opened on `buffers`, with as many operations in flight as they have slots; [`Options::pool_shape`] says
 /// how many and how large. The device's bytes are `size`. Serves on the calling thread, and leaves it on the processor
 /// it was put on.
 pub fn serve<L: Lane>(lane: L, buffers: &mut SlotPool, size: Size, options: &Options) -> Result<Summary, ExportError> {
+    let options = Options { queues: 1, ..options.clone() };
+    make_and_serve(lane, buffers, size, &options, None)
+}
+
+/// The same with [`Options::queues`] queues, each with a thread and a lane on the same device that `open` opens.
+pub fn serve_queues<L: Lane>(open: &OpenLane<'_, L>, size: Size, options: &Options) -> Result<Summary, ExportError> {
+    let (lane, mut buffers) = open(0).map_err(|reason| ExportError::Queue(0, reason))?;
+    make_and_serve(lane, &mut buffers, size, options, Some(open))
+}
+
+fn make_and_serve<L: Lane>(
+    lane: L,
+    buffers: &mut SlotPool,
+    size: Size,
+    options: &Options,
+    open: Option<&OpenLane<'_, L>>,
+) -> Result<Summary, ExportError> {
     let shape = options.pool_shape();
     let (slots, slot_bytes) = (buffers.view().slots(), buffers.view().slot_bytes());
-    let mismatch = |mismatch| ExportError::Pool(mismatch, shape);
-    let exporter = Exporter::new(lane, buffers, size, options.limits).map_err(mismatch)?;
+    let unfit = |mismatch| ExportError::Pool(mismatch, shape);
+    let mut exporter = Exporter::new(lane, buffers, size, options.limits).map_err(unfit)?;
     if slots > MOST_DEPTH {
-        return Err(mismatch(iolab_export::PoolMismatch { slot_bytes, slots }));
+        return Err(unfit(iolab_export::PoolMismatch { slot_bytes, slots }));
     }
-    if let Some(cpu) = options.cpu {
-        iolab_process::set_cpus(&[cpu]).map_err(|error| ExportError::Processor(cpu, error))?;
-    }
+    let ranges = SharedRanges::new(options.threads(), slots).map_err(unfit)?;
+    let others = match open.filter(|_| options.threads() > 1) {
+        Some(open) => {
+            exporter = exporter.sharing(&ranges, 0).map_err(unfit)?;
+            Some(Others { open, ranges: &ranges, size })
+        }
+        None => None,
+    };
+    options.bind(0)?;
     let control = Control::open()?;
     let mut ring = CommandRing::new(slots + 8).map_err(ExportError::Ring)?;
     let payload_bytes = exporter.payload_bytes() as u32;
-    let number = control.add(&mut ring, options.number, (slots as u16, payload_bytes))?;
+    let shape = (options.threads() as u16, slots as u16, payload_bytes);
+    let (number, queues) = control.add(&mut ring, options.number, shape)?;
+    let options = &Options { queues: usize::from(queues), ..options.clone() };
     let device = Shape { bytes: size.bytes(), block_bytes: size.block_bytes(), payload_bytes };
     let served = control
         .set_parameters(&mut ring, number, device)
-        .and_then(|()| open_and_run(&control, &mut ring, exporter, (options, number)));
+        .and_then(|()| open_and_run(&control, &mut ring, (exporter, others), (options, number)));
     // The driver deletes a device only when nothing holds it any more, this ring's commands included.
     drop(ring);
     let deleted = delete(number);
@@ -81,17 +113,25 @@ pub fn delete(number: u32) -> Result<(), ExportError> {
 fn open_and_run<L: Lane>(
     control: &Control,
     ring: &mut CommandRing,
-    exporter: Exporter<'_, L>,
+    (exporter, others): (Exporter<'_, L>, Option<Others<'_, L>>),
     (options, number): (&Options, u32),
 ) -> Result<Tally, ExportError> {
     let path = PathBuf::from(format!("/dev/ublkc{number}"));
     let failed = |error| ExportError::Device(path.clone(), error);
     let file = File::options().read(true).write(true).open(&path).map_err(failed)?;
-    let descriptors = Descriptors::map(file.as_raw_fd(), exporter.slots()).map_err(failed)?;
-    let mut queue = Queue::new(exporter, file.as_raw_fd(), descriptors);
-    let served = run(control, ring, &mut queue, (options, number));
+    let descriptors = Descriptors::map(file.as_raw_fd(), 0, exporter.slots()).map_err(failed)?;
+    let mut queue = Queue::new(exporter, (file.as_raw_fd(), 0), descriptors);
+    let mut first = |halt: Option<&Stop>| run(control, ring, &mut queue, (options, number), halt);
+    let served = match &others {
+        Some(others) if options.threads() > 1 => {
+            serve_beside(others, (&file, &path), options, |halt| first(Some(halt)))
+        }
+        _ => first(None).map(|()| Tally::default()),
+    };
     let drained = queue.exporter.drain().map_err(ExportError::from);
-    served.and(drained).map(|()| queue.exporter.tally())
+    let mut tally = queue.exporter.tally();
+    tally += served?;
+    drained.map(|()| tally)
 }
 
 /// Where the export is.
@@ -112,6 +152,7 @@ pub(crate) fn run<L: Lane, D: Driver>(
     driver: &mut D,
     queue: &mut Queue<'_, L>,
     (options, number): (&Options, u32),
+    halt: Option<&Stop>,
 ) -> Result<(), ExportError> {
     let free = Arc::new(Stop::by_hand().map_err(ExportError::Ring)?);
     let mut progress = Progress { options, number, free, looking: None, stopping: false, pending: 1 };
@@ -120,6 +161,9 @@ pub(crate) fn run<L: Lane, D: Driver>(
     control.begin(driver, abi::START_DEV, (number, u64::from(std::process::id())))?;
     if let Some(stop) = &options.stop {
         driver.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ExportError::Ring)?;
+    }
+    if let Some(halt) = halt {
+        driver.watch(halt.as_raw_fd(), HALT_TOKEN).map_err(ExportError::Ring)?;
     }
     let served = serve_tags(control, driver, queue, &mut progress);
     if let Some(thread) = progress.looking {
@@ -173,8 +217,8 @@ fn on_control<D: Driver>(
             driver.watch(progress.free.as_raw_fd(), FREE_TOKEN).map_err(ExportError::Ring)?;
             progress.looking = Some(look(&path, progress)?);
         }
-        FREE_TOKEN if !progress.stopping => return stop_device(control, driver, progress),
-        FREE_TOKEN => {}
+        FREE_TOKEN | HALT_TOKEN if !progress.stopping => return stop_device(control, driver, progress),
+        FREE_TOKEN | HALT_TOKEN => {}
         _ => {
             let operation = (token & !CONTROL_TOKEN) as u32;
             progress.pending -= 1;

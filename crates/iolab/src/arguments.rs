@@ -185,9 +185,12 @@ pub(crate) struct AttachArguments {
     /// Requests at once on each queue
     #[arg(long, default_value_t = 64)]
     pub(crate) depth: u16,
-    /// CPU for the thread that serves; programs pinned to the same one are answered fastest
-    #[arg(long)]
-    pub(crate) cpu: Option<usize>,
+    /// Queues, each served by a thread of its own over a queue pair of its own
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) queues: u16,
+    /// CPUs for the threads that serve, in turn; programs pinned to the same one are answered fastest
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) cpu: Vec<usize>,
 }
 
 /// What to do with NVMe devices.
@@ -297,6 +300,9 @@ pub(crate) struct PerfArguments {
     /// File for the recording
     #[arg(long)]
     pub(crate) record: Option<PathBuf>,
+    /// Device that may be overwritten whatever is on it; may be given several times
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) allow_destroy: Vec<String>,
     /// Kernel devices and files, driven with libaio
     #[arg(value_name = "DEVICE")]
     pub(crate) paths: Vec<String>,

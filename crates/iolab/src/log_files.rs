@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use iolab_plan::{Direction, LogKind, WorkerPlan};
-use iolab_recording::{BlockHeader, Recording, SpoolBlock, SpooledRecord};
+use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
 use iolab_report::{LogText, OperationLines};
 
 /// Writes every worker's logs. Workers that share a file (`per_job_logs=0`) append to it in plan order.
@@ -84,15 +84,18 @@ fn write_block(
                     log.flush_if_full()?;
                 }
             }
-            SpooledRecord::Window(entry) => {
-                let mut line = String::new();
-                iolab_report::write_log_line(&mut line, &entry, &worker.logs);
-                for log in logs.iter_mut().filter(|log| log.kind == entry.kind) {
-                    log.text.push_str(&line);
-                    log.flush_if_full()?;
-                }
-            }
+            SpooledRecord::Window(entry) => write_window(&entry, worker, logs)?,
         }
+    }
+    Ok(())
+}
+
+fn write_window(entry: &LogEntry, worker: &WorkerPlan, logs: &mut [LogFile]) -> Result<()> {
+    let mut line = String::new();
+    iolab_report::write_log_line(&mut line, entry, &worker.logs);
+    for log in logs.iter_mut().filter(|log| log.kind == entry.kind) {
+        log.text.push_str(&line);
+        log.flush_if_full()?;
     }
     Ok(())
 }

@@ -10,6 +10,8 @@ use iolab_resolve::Mode;
 
 use crate::engine_registry;
 
+mod nvme;
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
@@ -40,6 +42,10 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
                 judge(&hazard, worker, mode, &mut verdict);
             }
         }
+        if opens_devices(worker) && destroys {
+            let unseen = worker.files.iter().filter(|file| seen.insert(file.path.clone()));
+            verdict.refusals.extend(unseen.filter_map(|file| nvme::refusal(&file.path, &worker.job, allowed)));
+        }
     }
     verdict
 }
@@ -59,11 +65,17 @@ fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict
     ));
 }
 
-/// Whether the engine does anything with files at all: `null` and `cpuio` make their offsets up, and what opens devices
-/// by itself knows their dangers itself.
+/// Whether the engine does anything with files at all: `null` and `cpuio` make their offsets up, and devices that are
+/// opened by name are looked at in another way.
 fn touches_files(worker: &WorkerPlan) -> bool {
     let files = engine_registry::description(&worker.engine.name).map(|engine| engine.capabilities.files);
     matches!(files, None | Some(FileUse::Descriptors | FileUse::Paths))
+}
+
+/// Whether the engine opens devices that the kernel knows nothing of.
+fn opens_devices(worker: &WorkerPlan) -> bool {
+    engine_registry::description(&worker.engine.name)
+        .is_some_and(|engine| matches!(engine.capabilities.files, FileUse::Devices))
 }
 
 fn destroys(worker: &WorkerPlan) -> bool {

@@ -13,6 +13,7 @@ mod hazard;
 mod host;
 mod layout_mark;
 mod mounts;
+mod signature;
 mod system;
 
 pub use block_tree::{BlockDevice, DeviceNumber};
@@ -24,4 +25,5 @@ pub use hazard::{Hazard, WriteTarget};
 pub use host::{locked_memory_limit, page_bytes};
 pub use layout_mark::{LayoutMark, MARK_NAME, is_fio_generated_name, layout_mark, mark_layout};
 pub use mounts::{Mount, Swap};
+pub use signature::{SIGNATURE_BYTES, signatures};
 pub use system::System;

@@ -40,6 +40,14 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }))
 }
 
+/// Makes the calling thread one that does not interrupt others when it wakes up, but waits for its turn (`SCHED_BATCH`,
+/// sched(7)). Needs no privilege.
+pub fn set_batch() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters are valid for the call; thread 0 is the caller.
+    check(i64::from(unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) }))
+}
+
 /// Sets the calling thread's I/O priority: class, level and hint as ioprio_set(2) packs them.
 pub fn set_io_priority(class: u8, level: u8, hint: u16) -> io::Result<()> {
     const WHO_PROCESS: i32 = 1;

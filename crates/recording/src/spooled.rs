@@ -32,6 +32,9 @@ const FULL_BYTES: usize = 1 + 6 * 8 + TRAITS_BYTES;
 /// Room for any record, and for what is written beyond its end before the next.
 const LONGEST_RECORD: usize = 64;
 
+/// No compact record is longer, with some room behind it.
+const LONGEST_COMPACT: usize = 32;
+
 const OFFSETS: u8 = 1;
 const SLAT: u8 = 2;
 
@@ -296,7 +299,7 @@ pub struct SpooledRecords<'a> {
 impl Iterator for SpooledRecords<'_> {
     type Item = SpooledRecord;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<SpooledRecord> {
         self.left = self.left.checked_sub(1)?;
         let code = *self.bytes.first()?;
@@ -309,9 +312,27 @@ impl Iterator for SpooledRecords<'_> {
 }
 
 impl SpooledRecords<'_> {
-    #[inline]
+    /// The next record is compact.
+    #[inline(always)]
     fn compact(&mut self) -> Option<LoggedOperation> {
-        let room = self.room();
+        match self.bytes.first_chunk() {
+            // Read in place: what has just been copied in one width and is read in another makes the processor wait.
+            Some(room) => self.compact_in(room),
+            None => self.last_compact(),
+        }
+    }
+
+    /// The same near the end of the block.
+    #[cold]
+    fn last_compact(&mut self) -> Option<LoggedOperation> {
+        let mut room = [0; LONGEST_COMPACT];
+        room[..self.bytes.len()].copy_from_slice(self.bytes);
+        self.compact_in(&room)
+    }
+
+    /// The compact record at the front of `room`, which has what is left of the block, or zeros behind that.
+    #[inline(always)]
+    fn compact_in(&mut self, room: &[u8; LONGEST_COMPACT]) -> Option<LoggedOperation> {
         let record = u128::from_le_bytes(*room.first_chunk()?);
         let code = room[0];
         let [delta, clat, slat] = [code & 3, code >> 2 & 3, code >> 4 & 3].map(usize::from);
@@ -350,16 +371,6 @@ impl SpooledRecords<'_> {
         (self.last_ns, self.traits) = (time_ns, traits);
         let operation = LoggedOperation { time_ns, issue_ns, lat_ns, clat_ns, slat_ns, offset, traits };
         Some(SpooledRecord::Operation(operation))
-    }
-
-    /// The next bytes, with zeros behind the last.
-    #[inline]
-    fn room(&self) -> [u8; 32] {
-        self.bytes.first_chunk().copied().unwrap_or_else(|| {
-            let mut room = [0; 32];
-            room[..self.bytes.len()].copy_from_slice(self.bytes);
-            room
-        })
     }
 }
 

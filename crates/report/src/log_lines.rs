@@ -106,9 +106,9 @@ impl OperationLines {
     }
 
     /// The next lines are those of this operation.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, operation: &LoggedOperation) {
-        let LoggedOperation { time_ns, lat_ns, clat_ns, slat_ns, traits, .. } = *operation;
+        let LoggedOperation { time_ns, issue_ns, lat_ns, clat_ns, slat_ns, offset, traits } = *operation;
         self.value = Values { lat_ns, clat_ns, slat_ns, bytes: traits.bytes };
         if !(self.time_is.0 <= time_ns && time_ns < self.time_is.1) {
             self.tell_time(time_ns);
@@ -118,7 +118,7 @@ impl OperationLines {
             self.describe(traits);
         }
         if changed || self.with_offset || self.with_issue_time {
-            self.finish_tails(operation);
+            self.finish_tails(offset, issue_ns);
         }
     }
 
@@ -149,17 +149,17 @@ impl OperationLines {
         }
     }
 
-    fn finish_tails(&mut self, operation: &LoggedOperation) {
+    fn finish_tails(&mut self, offset: u64, issue_ns: u64) {
         self.tail.clear();
         self.tail.push_bytes(self.middle.as_bytes());
         if self.with_offset {
-            self.tail.push_next(operation.offset);
+            self.tail.push_next(offset);
         }
         self.tail.push_bytes(self.priority.as_bytes());
         if self.with_issue_time {
             self.issued_tail.clear();
             self.issued_tail.push_bytes(self.tail.as_bytes());
-            self.issued_tail.push_next(operation.issue_ns);
+            self.issued_tail.push_next(issue_ns);
             self.issued_tail.push("\n");
             self.tail.push(", 0");
         }
@@ -167,7 +167,7 @@ impl OperationLines {
     }
 
     /// Adds the line of the log of `kind` to a text that is not full.
-    #[inline]
+    #[inline(always)]
     pub fn add_to(&self, text: &mut LogText, kind: LogKind) {
         let Values { lat_ns, clat_ns, slat_ns, bytes } = self.value;
         let mut tail = &self.tail;

@@ -203,6 +203,23 @@ pub enum ConfigError {
         /// Bytes asked for.
         bytes: u64,
     },
+    /// The file beside the data that keeps zones and formats.
+    #[error(
+        "media: {path}: {reason}; give the parameters that it was made with, or remove it: the data stay, zones are \
+         empty then and formats as configured"
+    )]
+    State {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another process uses the drive.
+    #[error("media: {path}: a device uses these data already: end it first, or name another file")]
+    InUse {
+        /// Its state file.
+        path: String,
+    },
     /// The media could not be had.
     #[error("media: {what}: {source}")]
     Media {

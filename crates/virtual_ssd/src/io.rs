@@ -27,7 +27,7 @@ use crate::media::CopyError;
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
 use crate::subsystem::Subsystem;
-use crate::transfer::{Direction, Piece, resolve, unreachable_data};
+use crate::transfer::{Direction, Piece, resolve};
 
 /// What one dispatcher keeps from command to command, so that nothing is allocated for them.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl<M: HostMemory> Execution<'_, M> {
             Verdict::Retry { not_before_ns } => return Ok(Step::Stall { not_before_ns }),
         };
         let extra_ns = self.strike(None, &Range { lba: 0, blocks: 0, shift: 0 }, (false, false))?;
-        self.subsystem.media.flush().map_err(|_| Refusal::passing(Status::WRITE_FAULT))?;
+        self.subsystem.persist().map_err(|_| Refusal::passing(Status::WRITE_FAULT))?;
         Ok(Step::Done { at_ns: at_ns + extra_ns, result: 0 })
     }
 
@@ -233,10 +233,10 @@ impl<M: HostMemory> Execution<'_, M> {
 
     #[cold]
     fn copy_error(&self, error: CopyError, lba: u64) -> Refusal {
-        match error {
-            CopyError::Host => unreachable_data(),
-            CopyError::Media => self.media_error(Status::INTERNAL_ERROR, lba),
+        if error != CopyError::Host {
+            self.bench.counters.count_media_error();
         }
+        error.refusal(lba)
     }
 
     /// Copies the data of a range, or leaves that to a copier. Media that keep nothing need neither.

@@ -2,20 +2,25 @@
 //!
 //! Guarantees: an access outside the media is an error, never a panic; memory that was never written or was discarded
 //! reads as zeroes and costs nothing. A file keeps its contents beyond the process, and [`Media::flush`] beyond a loss
-//! of power. `null` media copies nothing: reads leave the host's buffers as they are.
+//! of power. A write to a file on a full file system is an error, not the end of the process. `null` media copies
+//! nothing: reads leave the host's buffers as they are.
 //!
-//! Deliberately not here: blocks, namespaces and time. A file is accessed through a mapping, so its file system must
-//! have room for all of it: [`Media::open`] checks that, and nobody else may shorten the file while it is in use.
+//! Deliberately not here: blocks, namespaces and time. A file is accessed through a mapping, so nobody else may shorten
+//! it while it is in use; room for what is written is taken by [`Room`].
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iolab_memory::{Access, SharedBytes};
+use iolab_nvme_spec::Status;
 use iolab_pci_device::HostMemory;
+use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::ConfigError;
-use crate::transfer::Piece;
+use crate::refusal::Refusal;
+use crate::room::{Claim, Room};
+use crate::transfer::{Piece, unreachable_data};
 
 /// Which media to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +37,27 @@ pub enum MediaKind {
 #[derive(Debug)]
 pub(crate) enum Media {
     Null,
-    Bytes { bytes: SharedBytes, file: Option<File> },
+    Bytes { bytes: SharedBytes, file: Option<Backing> },
+}
+
+/// `TMPFS_MAGIC` of statfs(2).
+const TMPFS: i64 = 0x0102_1994;
+
+/// What is behind media in a file.
+#[derive(Debug)]
+pub(crate) struct Backing {
+    file: File,
+    room: Room,
+    /// Whether even reading a hole through the mapping takes room for it, as on tmpfs.
+    reads_take_room: bool,
+}
+
+/// Where bytes can be read.
+enum Source<'a> {
+    /// Through the mapping, as long as this lives.
+    Mapping(Option<Claim<'a>>),
+    /// In a copy, from its start on.
+    Copy(SharedBytes),
 }
 
 /// An access to the media or to the host's memory did not work.
@@ -42,6 +67,20 @@ pub(crate) enum CopyError {
     Host,
     /// The media has no such bytes.
     Media,
+    /// The media has no room for what was written.
+    Full,
+}
+
+impl CopyError {
+    /// What a command that met it answers, with the block it was about.
+    #[cold]
+    pub(crate) fn refusal(self, lba: u64) -> Refusal {
+        match self {
+            CopyError::Host => unreachable_data(),
+            CopyError::Media => Refusal::lasting(Status::INTERNAL_ERROR).on_block(lba),
+            CopyError::Full => Refusal::passing(Status::CAPACITY_EXCEEDED).on_block(lba),
+        }
+    }
 }
 
 impl Media {
@@ -60,7 +99,10 @@ impl Media {
                 let file = open_file(path, bytes).map_err(refused)?;
                 let shared = file.try_clone().map_err(refused)?;
                 let mapped = SharedBytes::of_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
-                Ok(Media::Bytes { bytes: mapped, file: Some(file) })
+                let room = Room::new(file.try_clone().map_err(refused)?, bytes);
+                let reads_take_room =
+                    rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
+                Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, room, reads_take_room }) })
             }
         }
     }
@@ -78,8 +120,17 @@ impl Media {
         memory: &mut M,
         pieces: &[Piece],
     ) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
-        let mut at = checked(bytes, offset, pieces)?;
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let total: usize = pieces.iter().map(|piece| piece.bytes).sum();
+        let mut at = window(bytes, offset, total)?;
+        let source = readable(file, at, total)?;
+        let (bytes, _room) = match &source {
+            Source::Mapping(room) => (bytes, room.as_ref()),
+            Source::Copy(copy) => {
+                at = 0;
+                (copy, None)
+            }
+        };
         for piece in pieces {
             if !piece.is_bucket() {
                 memory.copy_in(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
@@ -97,8 +148,10 @@ impl Media {
         memory: &mut M,
         pieces: &[Piece],
     ) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
-        let mut at = checked(bytes, offset, pieces)?;
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let total: usize = pieces.iter().map(|piece| piece.bytes).sum();
+        let mut at = window(bytes, offset, total)?;
+        let _room = claim(file, at, total)?;
         for piece in pieces {
             memory.copy_out(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
             at += piece.bytes;
@@ -110,48 +163,109 @@ impl Media {
     pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), CopyError> {
         match self {
             Media::Null => to.fill(0),
-            Media::Bytes { bytes, .. } => bytes.read(window(bytes, offset, to.len())?, to),
+            Media::Bytes { bytes, file } => {
+                let at = window(bytes, offset, to.len())?;
+                match readable(file, at, to.len())? {
+                    Source::Mapping(_room) => bytes.read(at, to),
+                    Source::Copy(copy) => copy.read(0, to),
+                }
+            }
         }
         Ok(())
     }
 
     /// Copies `length` bytes within the media.
     pub(crate) fn copy_within(&self, from: u64, to: u64, length: u64) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
         let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
         let (from, to) = (window(bytes, from, length)?, window(bytes, to, length)?);
-        bytes.copy_to(from, bytes, to, length);
+        let source = readable(file, from, length)?;
+        let _room = claim(file, to, length)?;
+        match &source {
+            Source::Mapping(_) => bytes.copy_to(from, bytes, to, length),
+            Source::Copy(copy) => copy.copy_to(0, bytes, to, length),
+        }
         Ok(())
     }
 
     /// Makes `length` bytes read as zeroes, giving their pages back where that is possible.
     pub(crate) fn discard(&self, offset: u64, length: u64) -> Result<(), CopyError> {
-        let Media::Bytes { bytes, .. } = self else { return Ok(()) };
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
         let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
         let offset = window(bytes, offset, length)?;
-        if length > 0 {
-            bytes.discard(offset, length);
+        match file {
+            _ if length == 0 => Ok(()),
+            None => {
+                bytes.discard(offset, length);
+                Ok(())
+            }
+            Some(backing) => backing.discard(bytes, offset, length),
         }
-        Ok(())
     }
 
     /// Makes what was written survive a loss of power, where the media can.
     pub(crate) fn flush(&self) -> Result<(), CopyError> {
         match self {
             // fdatasync(2) also writes the pages that were changed through a mapping.
-            Media::Bytes { file: Some(file), .. } => file.sync_data().map_err(|_| CopyError::Media),
+            Media::Bytes { file: Some(backing), .. } => backing.file.sync_data().map_err(|_| CopyError::Media),
             _ => Ok(()),
         }
     }
 }
 
-/// `offset`, once it is known that all pieces fit behind it.
-#[inline]
-fn checked(bytes: &SharedBytes, offset: u64, pieces: &[Piece]) -> Result<usize, CopyError> {
-    let total: usize = pieces.iter().map(|piece| piece.bytes).sum();
-    window(bytes, offset, total)
+impl Backing {
+    /// A range as read(2) gives it, which takes no room in the file.
+    #[cold]
+    fn copy_of(&self, offset: usize, length: usize) -> Result<SharedBytes, CopyError> {
+        let mut data = vec![0; length];
+        self.file.read_exact_at(&mut data, offset as u64).map_err(|_| CopyError::Media)?;
+        let copy = SharedBytes::anonymous(length.max(1)).map_err(|_| CopyError::Media)?;
+        copy.write(0, &data);
+        Ok(copy)
+    }
+
+    /// Pages that lie in the range are given back; the bytes before and behind them are written, which needs room.
+    fn discard(&self, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
+        const PAGE: usize = 4096;
+        let end = offset + length;
+        let (first, last) = (offset.next_multiple_of(PAGE).min(end), (end / PAGE * PAGE).max(offset));
+        if first < last {
+            for (from, to) in [(offset, first), (last, end)] {
+                let _room = self.room.claim(from as u64, (to - from) as u64).map_err(|_| CopyError::Full)?;
+                bytes.fill(from, to - from, 0);
+            }
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let punch = || fallocate(&self.file, flags, first as u64, (last - first) as u64);
+            if self.room.give_back(first as u64, (last - first) as u64, punch).is_ok() {
+                return Ok(());
+            }
+        }
+        let _room = self.room.claim(offset as u64, length as u64).map_err(|_| CopyError::Full)?;
+        bytes.fill(offset, length, 0);
+        Ok(())
+    }
 }
 
+/// How to read a range: through the mapping, unless that would need room that there is not.
+#[inline]
+fn readable<'a>(file: &'a Option<Backing>, offset: usize, length: usize) -> Result<Source<'a>, CopyError> {
+    let Some(backing) = file.as_ref().filter(|backing| backing.reads_take_room) else {
+        return Ok(Source::Mapping(None));
+    };
+    match backing.room.claim(offset as u64, length as u64) {
+        Ok(room) => Ok(Source::Mapping(Some(room))),
+        Err(_) => backing.copy_of(offset, length).map(Source::Copy),
+    }
+}
+
+/// Room for what is written to a file; memory has some.
+#[inline]
+fn claim(file: &Option<Backing>, offset: usize, length: usize) -> Result<Option<Claim<'_>>, CopyError> {
+    let Some(backing) = file else { return Ok(None) };
+    backing.room.claim(offset as u64, length as u64).map(Some).map_err(|_| CopyError::Full)
+}
+
+/// `offset`, once it is known that `length` bytes fit behind it.
 #[inline]
 fn window(bytes: &SharedBytes, offset: u64, length: usize) -> Result<usize, CopyError> {
     let offset = usize::try_from(offset).map_err(|_| CopyError::Media)?;
@@ -166,7 +280,7 @@ fn open_file(path: &Path, bytes: u64) -> std::io::Result<File> {
         let reason = "not a regular file: name a file that may be created or written";
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
     }
-    // A page that the file system has no room for would end the process on its first write.
+    // A drive that cannot be filled is most likely a mistake; what others take away later is met write by write.
     let system = rustix::fs::fstatvfs(&file)?;
     let missing = bytes.saturating_sub(metadata.blocks() * 512);
     if system.f_bavail.saturating_mul(system.f_frsize) < missing {

@@ -5,12 +5,14 @@
 //! Deliberately not here: commands.
 
 mod blocks;
+mod keep;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use blocks::RangeSet;
 
+use crate::state_file::Cells;
 use crate::zones::ZoneTable;
 
 /// The LBA formats: shifts of 512 and 4096 bytes, without metadata.
@@ -41,6 +43,8 @@ pub(crate) struct Namespace {
     uncorrectable: Mutex<RangeSet>,
     /// The zones, of a zoned namespace.
     zones: Option<Mutex<ZoneTable>>,
+    /// Where all but the marks of uncorrectable blocks outlives the process.
+    kept: Option<Mutex<Cells>>,
 }
 
 impl Namespace {
@@ -57,6 +61,7 @@ impl Namespace {
             has_uncorrectable: AtomicBool::new(false),
             uncorrectable: Mutex::default(),
             zones: zones.map(Mutex::new),
+            kept: None,
         }
     }
 
@@ -90,6 +95,7 @@ impl Namespace {
             zones.format(lba_shift);
         }
         self.clear_uncorrectable(0, u64::MAX);
+        self.keep();
     }
 
     /// Whether a controller may use it.
@@ -106,6 +112,7 @@ impl Namespace {
         } else {
             self.attached.fetch_and(!bit, Ordering::AcqRel)
         };
+        self.keep();
         (before & bit != 0) != attached
     }
 
@@ -126,12 +133,14 @@ impl Namespace {
         self.set_format(lba_shift);
         self.set_write_protected(false);
         self.is_allocated.store(true, Ordering::Release);
+        self.keep();
     }
 
     /// Makes it not exist.
     pub(crate) fn release(&self) {
         self.attached.store(0, Ordering::Release);
         self.is_allocated.store(false, Ordering::Release);
+        self.keep();
     }
 
     /// Whether writes are refused.
@@ -142,6 +151,7 @@ impl Namespace {
 
     pub(crate) fn set_write_protected(&self, protected: bool) {
         self.write_protected.store(protected, Ordering::Relaxed);
+        self.keep();
     }
 
     /// Whether it is zoned.

@@ -14,8 +14,9 @@ use crate::controller::ControllerShared;
 use crate::controller::Notice;
 use crate::fault::FaultState;
 use crate::health::{Health, Totals};
-use crate::media::Media;
+use crate::media::{CopyError, Media, MediaKind};
 use crate::namespace::{MOST_CONTROLLERS, Namespace};
+use crate::state_file::{self, StateFile};
 use crate::timing::Timing;
 use crate::zones::ZoneTable;
 
@@ -25,6 +26,7 @@ pub struct Subsystem {
     pub(crate) config: Config,
     pub(crate) media: Media,
     pub(crate) namespaces: Vec<Namespace>,
+    state: Option<Arc<StateFile>>,
     pub(crate) timing: Timing,
     pub(crate) faults: Option<FaultState>,
     pub(crate) health: Health,
@@ -36,19 +38,25 @@ impl Subsystem {
     /// Makes the drive that `config` describes.
     pub fn new(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
         config.check()?;
-        let media = Media::open(&config.media, config.media_bytes())?;
+        let (media, state) = open_media(&config)?;
         let shift = config.lba_shift();
-        let namespaces = (0..config.namespaces).map(|position| {
+        let namespace = |position: u32| {
             let zones = config.zones.map(|layout| {
                 let empty = ZoneTable::new(layout, config.size_bytes, shift);
                 if config.age == Age::Filled { empty.filled() } else { empty }
             });
             let base = u64::from(position) * config.size_bytes;
-            Namespace::new(position + 1, base, config.size_bytes, shift, zones)
-        });
+            let fresh = Namespace::new(position + 1, base, config.size_bytes, shift, zones);
+            match &state {
+                Some((state, restored)) => fresh.kept_in(state, *restored),
+                None => Ok(fresh),
+            }
+        };
+        let namespaces = (0..config.namespaces).map(namespace).collect::<Result<Vec<_>, _>>()?;
         Ok(Arc::new(Subsystem {
             media,
-            namespaces: namespaces.collect(),
+            namespaces,
+            state: state.map(|(state, _)| state),
             timing: Timing::build(&config.timing_parameters(), config.media_bytes(), config.age.to_study(config.seed))?,
             faults: FaultState::new(&config.faults),
             health: Health::default(),
@@ -65,7 +73,13 @@ impl Subsystem {
 
     /// Makes what was written permanent, as far as the media can.
     pub fn flush(&self) -> std::io::Result<()> {
-        self.media.flush().map_err(|_| std::io::Error::other("the file that keeps the data cannot be written"))
+        self.persist().map_err(|_| std::io::Error::other("the file that keeps the data cannot be written"))
+    }
+
+    /// The data first, then write pointers and formats: a pointer never runs ahead of data that were to be kept.
+    pub(crate) fn persist(&self) -> Result<(), CopyError> {
+        self.media.flush()?;
+        self.state.as_ref().map_or(Ok(()), |state| state.flush().map_err(|_| CopyError::Media))
     }
 
     /// Sums over all commands.
@@ -158,4 +172,16 @@ impl Subsystem {
         self.resets.fetch_add(1, Ordering::Relaxed);
         self.tell_others(None, Notice::SubsystemReset);
     }
+}
+
+/// The media, and for those in a file the state beside it, and whether that was there before.
+#[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
+fn open_media(config: &Config) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
+    let MediaKind::File(path) = &config.media else {
+        return Ok((Media::open(&config.media, config.media_bytes())?, None));
+    };
+    let is_new = std::fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
+    // The state first: where it does not fit, the data are not touched.
+    let state = StateFile::open(&state_file::path_of(path), config, is_new)?;
+    Ok((Media::open(&config.media, config.media_bytes())?, Some(state)))
 }

@@ -14,6 +14,7 @@
 //! Deliberately not here: data, time, and zone random write areas.
 
 mod actions;
+mod keep;
 mod report;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use iolab_nvme_spec::zone::ZoneState;
 pub(crate) use report::Report;
 
 use crate::refusal::{Refusal, place};
+use crate::state_file::Cells;
 
 /// How the zones of a namespace are laid out, in bytes; both whole blocks of every format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub(crate) struct ZoneTable {
     openings: u64,
     /// Zones that the device itself changed, for the log page.
     changed: BTreeSet<u64>,
+    /// Where states and write pointers outlive the process.
+    kept: Option<Cells>,
 }
 
 /// A write that has been checked: where it goes.
@@ -92,7 +96,7 @@ impl ZoneTable {
     /// All zones empty.
     pub(crate) fn new(layout: ZoneLayout, bytes: u64, lba_shift: u32) -> ZoneTable {
         let zones = vec![EMPTY; (bytes / layout.zone_bytes) as usize];
-        ZoneTable { layout, zones, lba_shift, open: 0, active: 0, openings: 0, changed: BTreeSet::new() }
+        ZoneTable { layout, zones, lba_shift, open: 0, active: 0, openings: 0, changed: BTreeSet::new(), kept: None }
     }
 
     /// The same with all zones full, as a host leaves them that has written everything.
@@ -104,7 +108,10 @@ impl ZoneTable {
 
     /// A format empties all zones.
     pub(crate) fn format(&mut self, lba_shift: u32) {
+        let kept = self.kept.take();
         *self = ZoneTable::new(self.layout, self.layout.zone_bytes * self.zones.len() as u64, lba_shift);
+        self.kept = kept;
+        self.keep_all();
     }
 
     pub(crate) fn layout(&self) -> ZoneLayout {
@@ -177,6 +184,7 @@ impl ZoneTable {
         if zone.written >= self.layout.capacity_bytes >> self.lba_shift {
             self.set_state(write.zone, ZoneState::FULL);
         }
+        self.keep(write.zone);
     }
 
     /// Whether the limits allow the zone to be open.
@@ -215,6 +223,7 @@ impl ZoneTable {
         let before = std::mem::replace(&mut self.zones[number].state, state);
         self.open = self.open + u32::from(is_open(state)) - u32::from(is_open(before));
         self.active = self.active + u32::from(is_active(state)) - u32::from(is_active(before));
+        self.keep(number);
     }
 
     /// The device itself puts a zone into a state (read only or offline, as worn flash does); hosts find it in the

@@ -23,6 +23,7 @@ const ISLANDS: &[(&str, &str)] = &[
     ("export/src/command_ring.rs", "queues io_uring commands with addresses"),
     ("export/src/ram_lane.rs", "copies between memory and slot pointers"),
     ("export/src/stop.rs", "makes a signalfd and blocks signals"),
+    ("export_fuse/src/clone.rs", "clones the descriptor of a FUSE connection"),
     ("export_fuse/src/uring.rs", "tells the kernel where headers and payloads are"),
     ("export_ublk", "speaks the ublk driver's interface"),
     ("runner/src/control.rs", "promises that the shared cells are made of atomics"),

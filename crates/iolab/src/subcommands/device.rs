@@ -144,8 +144,8 @@ fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
     let mut text = format!("device {name} is gone\n");
     match file {
         Some(file) if data => {
-            std::fs::remove_file(&file)
-                .map_err(|error| Failure::failed(format!("iolab: removing {}: {error}", file.display())))?;
+            remove(&file)?;
+            remove(&iolab_virtual_ssd::state_path(&file))?;
             let _ = writeln!(text, "and its data in {}", file.display());
         }
         Some(file) => {
@@ -155,6 +155,16 @@ fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
     }
     output::print(&text)?;
     Ok(0)
+}
+
+/// Removes a file; one that is not there was never served.
+fn remove(file: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::failed(format!("iolab: removing {}: {error}", file.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Every parameter that a device can be given.

@@ -55,6 +55,7 @@ fn words(arguments: &PerfArguments) -> Result<Vec<String>, Failure> {
         words.push(format!("--cpus_allowed={core}"));
         words.extend(job(arguments, &devices));
     }
+    words.extend(arguments.allow_destroy.iter().map(|target| format!("--allow-destroy={target}")));
     if let Some(record) = &arguments.record {
         words.push(format!("--record={}", record.display()));
     }

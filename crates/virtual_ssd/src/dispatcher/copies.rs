@@ -4,15 +4,13 @@
 
 use std::sync::Arc;
 
-use iolab_nvme_spec::{Status, SubmissionEntry};
+use iolab_nvme_spec::SubmissionEntry;
 use iolab_pci_device::HostMemory;
 
 use super::Dispatcher;
 use super::parked::Parked;
 use crate::copier::{Copier, Copy, Done, connect};
 use crate::media::CopyError;
-use crate::refusal::Refusal;
-use crate::transfer::unreachable_data;
 
 impl<M: HostMemory + Clone> Dispatcher<M> {
     /// Lets `count` copiers copy data from now on; each is to be polled by a thread.
@@ -48,14 +46,10 @@ impl<M: HostMemory> Dispatcher<M> {
 
     /// Turns a copy that did not work into a failure of its command.
     fn judge(&mut self, parked: &mut Parked, copied: Result<(), CopyError>, lba: u64) {
-        let refusal = match copied {
-            Ok(()) => return,
-            Err(CopyError::Host) => unreachable_data(),
-            Err(CopyError::Media) => Refusal::lasting(Status::INTERNAL_ERROR).on_block(lba),
-        };
+        let Err(error) = copied else { return };
         let queue = self.submissions.get(parked.queue as usize).and_then(Option::as_ref);
         let queue = queue.map_or(0, |queue| queue.spec.id);
-        parked.answer = self.shared.log_failure(queue, &SubmissionEntry::new(0, parked.cid), refusal);
+        parked.answer = self.shared.log_failure(queue, &SubmissionEntry::new(0, parked.cid), error.refusal(lba));
     }
 
     /// Takes back what copiers have copied.

@@ -48,10 +48,12 @@ impl ZoneTable {
             ZoneSendAction::FINISH if !is_dead => {
                 self.set_state(number, ZoneState::FULL);
                 self.zones[number].written = self.capacity_blocks();
+                self.keep(number);
             }
             ZoneSendAction::RESET if !is_dead => {
                 self.set_state(number, ZoneState::EMPTY);
                 self.zones[number] = EMPTY;
+                self.keep(number);
             }
             ZoneSendAction::OFFLINE if is_dead => self.set_state(number, ZoneState::OFFLINE),
             _ => return refused,

@@ -6,6 +6,7 @@ mod copiers;
 mod faults;
 mod host;
 mod io;
+mod kept;
 mod life;
 mod memory;
 mod signals;

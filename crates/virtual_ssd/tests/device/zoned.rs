@@ -7,19 +7,19 @@ use crate::host::{Host, admin, identify, transfer};
 
 const CONFIG: &str = "size=16M zone=1M zone_capacity=768k max_open=2 max_active=3";
 /// Blocks of a zone, and those that can be written.
-const ZONE: u64 = 2048;
+pub(crate) const ZONE: u64 = 2048;
 const CAPACITY: u64 = 1536;
 
-fn send(action: u32, lba: u64) -> SubmissionEntry {
+pub(crate) fn send(action: u32, lba: u64) -> SubmissionEntry {
     SubmissionEntry::new(IoOpcode::ZONE_MANAGEMENT_SEND.0, 0).with_nsid(1).with_slba(lba).with_cdw(13, action)
 }
 
-fn append(host: &Host, lba: u64, blocks: u32) -> SubmissionEntry {
+pub(crate) fn append(host: &Host, lba: u64, blocks: u32) -> SubmissionEntry {
     transfer(IoOpcode::ZONE_APPEND, lba, blocks).with_prps(host.data.address, host.second_page())
 }
 
 /// State and write pointer of the zone that holds a block.
-fn zone(host: &mut Host, lba: u64) -> (u8, u64) {
+pub(crate) fn zone(host: &mut Host, lba: u64) -> (u8, u64) {
     let report = SubmissionEntry::new(IoOpcode::ZONE_MANAGEMENT_RECEIVE.0, 0)
         .with_nsid(1)
         .with_slba(lba)

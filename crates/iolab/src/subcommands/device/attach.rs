@@ -54,9 +54,9 @@ fn trims_to_zeroes(name: &str) -> bool {
 }
 
 /// A lane on the device and the slots it works on.
-fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPool), Failure> {
+fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPool), String> {
     let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Memfd)
-        .map_err(|error| failed(format!("{}: {}", error.message, error.source)))?;
+        .map_err(|error| format!("{}: {}", error.message, error.source))?;
     let target = TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true };
     let request = OpenRequest {
         files: &[target],
@@ -66,7 +66,7 @@ fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPoo
         direct: true,
         seed: 0,
     };
-    let lane = Nvme::open(&request).map_err(|error| failed(error.message))?;
+    let lane = Nvme::open(&request).map_err(|error| error.message)?;
     Ok((lane, pool))
 }
 
@@ -77,7 +77,7 @@ fn file(
     size: Size,
     stop: Arc<Stop>,
 ) -> Result<String, Failure> {
-    use iolab_export_fuse::{Moment, Options, serve};
+    use iolab_export_fuse::{Moment, Options, serve_queues};
     let mut options = Options::new(folder, "disk");
     options.transport = match arguments.by.as_str() {
         "fuse-classic" => Transport::Classic,
@@ -85,7 +85,8 @@ fn file(
         _ => Transport::Auto,
     };
     options.depth = usize::from(arguments.depth);
-    options.cpu = arguments.cpu;
+    options.queues = usize::from(arguments.queues);
+    options.cpus.clone_from(&arguments.cpu);
     options.limits.trim_zeroes = trims_to_zeroes(name);
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
@@ -95,22 +96,25 @@ fn file(
             eprintln!("iolab: cannot unmount: {reason}; interrupt once more to end anyway")
         }
     }));
-    let (lane, mut pool) = open(name, options.pool_shape())?;
-    let summary = serve(lane, &mut pool, size, &options).map_err(failed)?;
+    let shape = options.pool_shape();
+    let open = |_| open(name, shape);
+    let summary = serve_queues(&open, size, &options).map_err(failed)?;
     Ok(summary.tally.to_string())
 }
 
 fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<Stop>) -> Result<String, Failure> {
-    use iolab_export_ublk::{Moment, Options, serve};
-    let mut options = Options { depth: usize::from(arguments.depth), cpu: arguments.cpu, ..Options::default() };
+    use iolab_export_ublk::{Moment, Options, serve_queues};
+    let (depth, queues) = (usize::from(arguments.depth), usize::from(arguments.queues));
+    let mut options = Options { depth, queues, cpus: arguments.cpu.clone(), ..Options::default() };
     options.limits.trim_zeroes = trims_to_zeroes(name);
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path } => tell(&format!("{}; end with Ctrl-C", path.display())),
         Moment::Busy => eprintln!("iolab: the device is in use: served until interrupted once more"),
     }));
-    let (lane, mut pool) = open(name, options.pool_shape())?;
-    let summary = serve(lane, &mut pool, size, &options).map_err(failed)?;
+    let shape = options.pool_shape();
+    let open = |_| open(name, shape);
+    let summary = serve_queues(&open, size, &options).map_err(failed)?;
     Ok(summary.tally.to_string())
 }
 

@@ -1,8 +1,8 @@
 //! What asking a model costs, for callgrind: so many 4 KiB reads, then so many writes, of a filled drive.
 //!
 //! ```text
-//! cargo build --release -p iolab-ssd-timing --example cost
-//! valgrind --tool=callgrind target/release/examples/cost 970pro reads 100000
+//! cargo build --release -p iolab-ssd-timing --example model_cost
+//! valgrind --tool=callgrind target/release/examples/model_cost 970pro reads 100000
 //! ```
 //!
 //! The difference between two counts, divided by the difference of their numbers, is the cost of one command. The

@@ -1,0 +1,79 @@
+//! What an exporter has served, counted.
+//!
+//! Plain numbers; those of several exporters of one device add up.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+use crate::{Request, RequestKind};
+
+/// What was served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Reads answered.
+    pub reads: u64,
+    /// Bytes they returned.
+    pub read_bytes: u64,
+    /// Writes answered.
+    pub writes: u64,
+    /// Bytes they stored.
+    pub written_bytes: u64,
+    /// Reads and writes that were not of whole blocks.
+    pub unaligned: u64,
+    /// Ranges zeroed or discarded.
+    pub trims: u64,
+    /// Flushes answered.
+    pub flushes: u64,
+    /// Requests of any kind that failed.
+    pub failures: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tally { reads, read_bytes, writes, written_bytes, unaligned, trims, flushes, failures } = self;
+        write!(
+            f,
+            "{reads} reads of {read_bytes} bytes, {writes} writes of {written_bytes} bytes ({unaligned} unaligned), "
+        )?;
+        write!(f, "{trims} trims, {flushes} flushes, {failures} failures")
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
+        self.writes += other.writes;
+        self.written_bytes += other.written_bytes;
+        self.unaligned += other.unaligned;
+        self.trims += other.trims;
+        self.flushes += other.flushes;
+        self.failures += other.failures;
+    }
+}
+
+impl Tally {
+    /// A request was answered.
+    #[inline]
+    pub(super) fn count(&mut self, request: &Request, result: i32, aligned: bool) {
+        if result < 0 {
+            self.failures += 1;
+            return;
+        }
+        let moved = u64::from(result.unsigned_abs());
+        match request.kind {
+            RequestKind::Read => {
+                self.reads += 1;
+                self.read_bytes += moved;
+                self.unaligned += u64::from(!aligned);
+            }
+            RequestKind::Write => {
+                self.writes += 1;
+                self.written_bytes += moved;
+                self.unaligned += u64::from(!aligned);
+            }
+            RequestKind::Zero | RequestKind::Discard => self.trims += 1,
+            RequestKind::Flush => self.flushes += 1,
+        }
+    }
+}

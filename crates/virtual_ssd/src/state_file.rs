@@ -1,0 +1,360 @@
+//! What a drive in a file knows beside its blocks: a second file, which survives the process as the data do.
+//!
+//! ```text
+//!  0        header: "IOLABSSD", version, namespaces, their bytes, zones and their shape, checksum
+//!  4096     namespaces, four cells each: flags and format, size, attachment (two)
+//!  …        zones, one cell each, namespace after namespace: state, blocks up to the write pointer
+//!
+//!  cell, one word:   | payload, 40 bits | checksum of payload and position, 24 bits |
+//! ```
+//!
+//! The file is mapped, and a change is the store of a word: cheap enough for every write into a zone, and whole even
+//! when the process is killed between two instructions. [`StateFile::flush`] makes the changes survive a loss of power.
+//! A new file appears under its name only when it is complete.
+//!
+//! Guarantees: a file of something else, of another shape or with a broken cell is refused, and left as it is; two
+//! processes never use the same drive.
+//! Deliberately not here: what the payloads mean, which their owners know.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use iolab_memory::{Access, SharedBytes};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::ConfigError;
+use crate::config::Config;
+
+const MAGIC: [u8; 8] = *b"IOLABSSD";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 56;
+const CELLS_AT: usize = 4096;
+const PAYLOAD_BITS: u32 = 40;
+/// Cells of a namespace, before those of its zones.
+pub(crate) const NAMESPACE_CELLS: usize = 4;
+
+/// What a state file is for: it fits drives of this shape only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    namespaces: u32,
+    bytes: u64,
+    zone_bytes: u64,
+    capacity_bytes: u64,
+}
+
+impl Shape {
+    fn of(config: &Config) -> Shape {
+        let (zone_bytes, capacity_bytes) =
+            config.zones.map_or((0, 0), |zones| (zones.zone_bytes, zones.capacity_bytes));
+        Shape { namespaces: config.namespaces, bytes: config.size_bytes, zone_bytes, capacity_bytes }
+    }
+
+    /// Zones of each namespace.
+    fn zones(self) -> usize {
+        self.bytes.checked_div(self.zone_bytes).unwrap_or(0) as usize
+    }
+
+    fn cells(self) -> usize {
+        self.namespaces as usize * (NAMESPACE_CELLS + self.zones())
+    }
+
+    fn header(self) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[12..16].copy_from_slice(&self.namespaces.to_le_bytes());
+        for (place, value) in [self.bytes, self.zone_bytes, self.capacity_bytes].into_iter().enumerate() {
+            header[16 + place * 8..24 + place * 8].copy_from_slice(&value.to_le_bytes());
+        }
+        let sum = crc32fast::hash(&header[..HEADER_BYTES - 4]);
+        header[HEADER_BYTES - 4..].copy_from_slice(&sum.to_le_bytes());
+        header
+    }
+
+    /// The shape that a header tells, or what is wrong with it.
+    fn parse(header: &[u8; HEADER_BYTES]) -> Result<Shape, String> {
+        let four = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let eight = |at: usize| u64::from(four(at)) | u64::from(four(at + 4)) << 32;
+        if header[..8] != MAGIC {
+            return Err("it is not the state of a virtual SSD".to_owned());
+        }
+        if four(HEADER_BYTES - 4) != crc32fast::hash(&header[..HEADER_BYTES - 4]) {
+            return Err("its header is damaged (the checksum differs)".to_owned());
+        }
+        if four(8) != VERSION {
+            return Err(format!("it has format {}, and this program reads {VERSION}", four(8)));
+        }
+        Ok(Shape { namespaces: four(12), bytes: eight(16), zone_bytes: eight(24), capacity_bytes: eight(32) })
+    }
+
+    fn describe(self) -> String {
+        let Shape { namespaces, bytes, zone_bytes, capacity_bytes } = self;
+        let zones = if zone_bytes == 0 {
+            "no zones".to_owned()
+        } else {
+            format!("zones of {zone_bytes} bytes, {capacity_bytes} of them to write")
+        };
+        format!("{namespaces} namespaces of {bytes} bytes, {zones}")
+    }
+}
+
+/// The file.
+#[derive(Debug)]
+pub(crate) struct StateFile {
+    path: PathBuf,
+    file: File,
+    bytes: SharedBytes,
+    zones: usize,
+    namespaces: usize,
+    changed: AtomicBool,
+}
+
+/// Some cells of a file, numbered from 0.
+#[derive(Debug, Clone)]
+pub(crate) struct Cells {
+    state: Arc<StateFile>,
+    first: usize,
+    count: usize,
+}
+
+/// Where the state of the drive whose data is at `media` is kept.
+pub fn path_of(media: &Path) -> PathBuf {
+    let mut name = media.as_os_str().to_owned();
+    name.push(".state");
+    PathBuf::from(name)
+}
+
+impl StateFile {
+    /// Opens the state of a drive, and says whether there was one. Data that are `new` have none: what is left of
+    /// earlier data is replaced.
+    pub(crate) fn open(path: &Path, config: &Config, new: bool) -> Result<(Arc<StateFile>, bool), ConfigError> {
+        let refuse = |reason: String| ConfigError::State { path: path.display().to_string(), reason };
+        let failed = |source: io::Error| ConfigError::Media { what: path.display().to_string(), source };
+        let shape = Shape::of(config);
+        let existing = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        if let Some(file) = &existing {
+            check_header(file, shape, new).map_err(&refuse)?;
+            lock(file, path)?;
+        }
+        let (file, restored) = match existing {
+            Some(file) if !new => (file, true),
+            _ => {
+                let file = create(path, shape).map_err(failed)?;
+                lock(&file, path)?;
+                (file, false)
+            }
+        };
+        let length = CELLS_AT + shape.cells() * 8;
+        if file.metadata().map_err(failed)?.len() != length as u64 {
+            return Err(refuse("it is shorter or longer than its header says".to_owned()));
+        }
+        let mapped = file.try_clone().map_err(failed)?;
+        let bytes = SharedBytes::of_file(mapped.into(), 0, length, Access::ReadWrite).map_err(failed)?;
+        let (zones, namespaces) = (shape.zones(), shape.namespaces as usize);
+        let state =
+            StateFile { path: path.to_owned(), file, bytes, zones, namespaces, changed: AtomicBool::new(false) };
+        Ok((Arc::new(state), restored))
+    }
+
+    /// The cells of a namespace, by its place from 0 on.
+    pub(crate) fn namespace(self: &Arc<StateFile>, place: usize) -> Cells {
+        Cells { state: Arc::clone(self), first: place * NAMESPACE_CELLS, count: NAMESPACE_CELLS }
+    }
+
+    /// The cells of its zones.
+    pub(crate) fn zones(self: &Arc<StateFile>, place: usize) -> Cells {
+        let first = self.namespaces * NAMESPACE_CELLS + place * self.zones;
+        Cells { state: Arc::clone(self), first, count: self.zones }
+    }
+
+    /// Makes what was stored survive a loss of power.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        if self.changed.swap(false, Ordering::AcqRel) { self.file.sync_data() } else { Ok(()) }
+    }
+
+    fn broken(&self, reason: String) -> ConfigError {
+        ConfigError::State { path: self.path.display().to_string(), reason }
+    }
+}
+
+impl Cells {
+    /// Keeps a payload of up to 40 bits.
+    #[inline]
+    pub(crate) fn store(&self, place: usize, payload: u64) {
+        assert!(
+            place < self.count && payload >> PAYLOAD_BITS == 0,
+            "cell {place} of {} given {payload:#x}",
+            self.count
+        );
+        let number = self.first + place;
+        self.state.bytes.store_u64(CELLS_AT + number * 8, seal(number, payload), Ordering::Relaxed);
+        if !self.state.changed.load(Ordering::Relaxed) {
+            self.state.changed.store(true, Ordering::Release);
+        }
+    }
+
+    /// What was kept; an error where that is not what was stored.
+    pub(crate) fn load(&self, place: usize) -> Result<u64, ConfigError> {
+        assert!(place < self.count, "cell {place} of {}", self.count);
+        let number = self.first + place;
+        let word = self.state.bytes.load_u64(CELLS_AT + number * 8, Ordering::Relaxed);
+        let payload = word >> (64 - PAYLOAD_BITS);
+        if seal(number, payload) != word {
+            return Err(self.senseless(place, "damaged (the checksum differs)"));
+        }
+        Ok(payload)
+    }
+
+    /// The error for a payload that was stored well and makes no sense.
+    pub(crate) fn senseless(&self, place: usize, what: &str) -> ConfigError {
+        self.state.broken(format!("cell {} of it is {what}", self.first + place))
+    }
+}
+
+/// The word of a payload.
+#[inline]
+fn seal(number: usize, payload: u64) -> u64 {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&(number as u64).to_le_bytes());
+    bytes[8..].copy_from_slice(&payload.to_le_bytes());
+    payload << (64 - PAYLOAD_BITS) | u64::from(crc32fast::hash(&bytes) >> 8)
+}
+
+/// Makes sure that nobody else uses the drive, as long as the file is open (flock(2)). File systems without locks are
+/// trusted.
+fn lock(file: &File, path: &Path) -> Result<(), ConfigError> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(ConfigError::InUse { path: path.display().to_string() }),
+        _ => Ok(()),
+    }
+}
+
+fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
+    let mut header = [0; HEADER_BYTES];
+    let read = std::os::unix::fs::FileExt::read_exact_at(file, &mut header, 0);
+    read.map_err(|_| "it is not the state of a virtual SSD (too short)".to_owned())?;
+    let found = match Shape::parse(&header) {
+        // What is left of earlier data is only in the way, as long as it is ours.
+        _ if new && header[..8] == MAGIC => return Ok(()),
+        found => found?,
+    };
+    if found != shape {
+        let (found, shape) = (found.describe(), shape.describe());
+        return Err(format!("it was made for {found}, and this device has {shape}"));
+    }
+    Ok(())
+}
+
+/// Makes a file of zeroes with a header, complete before it has its name.
+fn create(path: &Path, shape: Shape) -> io::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let unfinished = PathBuf::from(name);
+    let made = fill(&unfinished, shape).and_then(|file| std::fs::rename(&unfinished, path).map(|()| file));
+    if made.is_err() {
+        // The first error is the one to tell.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    let file = made?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()?;
+    Ok(file)
+}
+
+fn fill(path: &Path, shape: Shape) -> io::Result<File> {
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    // Every byte is written, so that no later store can find the file system full.
+    let mut bytes = vec![0; CELLS_AT + shape.cells() * 8];
+    bytes[..HEADER_BYTES].copy_from_slice(&shape.header());
+    file.write_all(&bytes)?;
+    file.sync_all()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_stored_is_there_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk.state");
+        let config = config("size=16M namespaces=3 zone=1M");
+        let (state, restored) = StateFile::open(&path, &config, false).unwrap();
+        assert!(!restored);
+        state.namespace(2).store(3, 0xff_ffff_ffff);
+        state.zones(0).store(15, 7);
+        state.zones(2).store(0, 0);
+        state.flush().unwrap();
+        drop(state);
+        let (state, restored) = StateFile::open(&path, &config, false).unwrap();
+        assert!(restored);
+        assert_eq!(state.namespace(2).load(3).unwrap(), 0xff_ffff_ffff);
+        assert_eq!(state.zones(0).load(15).unwrap(), 7);
+        assert_eq!(state.zones(2).load(0).unwrap(), 0);
+        assert!(state.zones(1).load(3).is_err(), "never stored");
+        drop(state);
+        let (_, restored) = StateFile::open(&path, &config, true).unwrap();
+        assert!(!restored, "new data have no state");
+        let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["disk.state"], "nothing unfinished is left");
+    }
+
+    #[test]
+    fn foreign_torn_and_other_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk.state");
+        let plain = config("size=16M zone=1M");
+        let refusal = |config: &Config, new| match StateFile::open(&path, config, new) {
+            Ok(_) => panic!("it was accepted"),
+            Err(error) => error.to_string(),
+        };
+        let (state, _) = StateFile::open(&path, &plain, false).unwrap();
+        for zone in 0..16 {
+            state.zones(0).store(zone, 1);
+        }
+        drop(state);
+        let good = std::fs::read(&path).unwrap();
+        assert!(refusal(&config("size=16M"), false).contains("no zones"));
+        assert!(refusal(&config("size=16M zone=2M"), false).contains("zones of 1048576 bytes"));
+
+        std::fs::write(&path, &good[..good.len() - 8]).unwrap();
+        assert!(refusal(&plain, false).contains("shorter or longer"));
+        let mut other = good.clone();
+        other[8] = 9;
+        std::fs::write(&path, &other).unwrap();
+        assert!(refusal(&plain, false).contains("header is damaged"));
+        for foreign in [&b"years of work, and much longer than any header would have to be"[..], b"", b"IOLAB"] {
+            std::fs::write(&path, foreign).unwrap();
+            for new in [false, true] {
+                let said = refusal(&plain, new);
+                assert!(said.contains("not the state of a virtual SSD") && said.contains("disk.state"), "{said}");
+            }
+            assert_eq!(std::fs::read(&path).unwrap(), foreign, "it is left as it is");
+        }
+        // A cell torn in two, and one that was moved to another place.
+        let at = CELLS_AT + NAMESPACE_CELLS * 8;
+        let mut torn = good.clone();
+        torn[at..at + 4].fill(0);
+        let mut moved = good.clone();
+        moved.copy_within(at + 8..at + 16, at);
+        for broken in [torn, moved] {
+            std::fs::write(&path, &broken).unwrap();
+            let (state, _) = StateFile::open(&path, &plain, false).unwrap();
+            assert!(state.zones(0).load(0).unwrap_err().to_string().contains("checksum"));
+            assert_eq!(state.zones(0).load(1).unwrap(), 1);
+        }
+    }
+}
