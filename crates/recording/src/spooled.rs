@@ -315,7 +315,8 @@ impl SpooledRecords<'_> {
     /// The next record is compact.
     #[inline(always)]
     fn compact(&mut self) -> Option<LoggedOperation> {
-        match self.bytes.first_chunk() {
+        let bytes = self.bytes;
+        match bytes.first_chunk() {
             // Read in place: what has just been copied in one width and is read in another makes the processor wait.
             Some(room) => self.compact_in(room),
             None => self.last_compact(),
