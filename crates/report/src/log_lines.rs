@@ -246,7 +246,7 @@ fn put_number(room: &mut [u8], number: u64) -> usize {
     if number < EIGHT_DIGITS {
         let digits = eight_digits(number);
         // The first digit is in the lowest byte; one digit is left of 0.
-        let leading = (digits | 1 << 56).trailing_zeros() / 8;
+        let leading = (digits | (1 << 56)).trailing_zeros() / 8;
         room[..8].copy_from_slice(&((digits | ZEROS) >> (8 * leading)).to_le_bytes());
         return 8 - leading as usize;
     }
@@ -265,11 +265,11 @@ fn put_long_number(room: &mut [u8], number: u64) -> usize {
 /// lanes of a word, by multiplication with the reciprocal, so that no lane reaches into the next.
 #[inline]
 fn eight_digits(number: u64) -> u64 {
-    let fours = number / 10_000 | (number % 10_000) << 32;
-    let hundreds = (fours * 10_486 >> 20) & 0x0000_007f_0000_007f;
-    let twos = hundreds | (fours - hundreds * 100) << 16;
-    let tens = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
-    tens | (twos - tens * 10) << 8
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - tens * 10) << 8)
 }
 
 #[cfg(test)]
