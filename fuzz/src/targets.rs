@@ -82,6 +82,21 @@ pub const TARGETS: &[Target] = &[
         run: log_entry,
     },
     Target {
+        name: "logfs_image",
+        seeds: &[
+            // Changes of a file system's image: three bytes of place, a value, and how.
+            &[0, 64, 0, 1, 3],
+            &[20, 64, 0, 9, 3, 64, 64, 0, 3, 3],
+            &[40, 2, 0, 0, 3, 0, 0, 0, 0, 0],
+            &[70, 70, 0, 255, 3, 80, 72, 0, 0, 3, 200, 3, 0, 1, 1],
+        ],
+        words: &["\u{3}", "@\u{0}", "\u{50}\u{40}\u{0}\u{14}\u{3}", "\u{0}\u{0}\u{0}"],
+        run: |input| {
+            static IMAGE: LazyLock<Vec<u8>> = LazyLock::new(iolab_logfs::hostile::sample);
+            iolab_logfs::hostile::survive(&IMAGE, &input[..input.len().min(40)]);
+        },
+    },
+    Target {
         name: "nvme_host",
         seeds: &[
             // The configuration, then steps: a kind, a place, and what the kind needs.

@@ -135,9 +135,14 @@ impl Bench {
         })
     }
 
-    /// Lengths of the runs between which system calls and instructions are counted.
+    /// Lengths of the runs between which system calls are counted.
     fn counted(&self) -> counts::Lengths {
         if self.size == Size::Small { (100, 300) } else { (1000, 5000) }
+    }
+
+    /// The same for instructions: longer, because a report of more latencies takes longer to write.
+    fn counted_instructions(&self) -> counts::Lengths {
+        if self.size == Size::Small { (100, 300) } else { (5000, 55_000) }
     }
 
     fn depths(&self) -> &'static [u32] {

@@ -33,10 +33,10 @@ pub(crate) struct Shape {
 pub(crate) const SHAPES: [Shape; 6] = [
     Shape { name: "depth 1, no random map", depth: 1, map: false, budget: 190 },
     Shape { name: "depth 1, random map", depth: 1, map: true, budget: 225 },
-    Shape { name: "depth 32, no random map", depth: 32, map: false, budget: 150 },
-    Shape { name: "depth 32, random map", depth: 32, map: true, budget: 185 },
-    Shape { name: "depth 128, no random map", depth: 128, map: false, budget: 125 },
-    Shape { name: "depth 128, random map", depth: 128, map: true, budget: 160 },
+    Shape { name: "depth 32, no random map", depth: 32, map: false, budget: 135 },
+    Shape { name: "depth 32, random map", depth: 32, map: true, budget: 165 },
+    Shape { name: "depth 128, no random map", depth: 128, map: false, budget: 115 },
+    Shape { name: "depth 128, random map", depth: 128, map: true, budget: 150 },
 ];
 
 impl Shape {

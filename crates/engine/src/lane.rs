@@ -66,6 +66,9 @@ pub struct TargetFile {
     pub is_block_device: bool,
 }
 
+/// Function not implemented, errno(3).
+const ENOSYS: i32 = 38;
+
 /// A lane: one thread's way to submit operations and collect completions.
 ///
 /// A slot is the loop's until `submit` accepts an op that names it, and the lane's until `reap` hands it
@@ -77,6 +80,9 @@ pub trait Lane {
     /// Whether `flush_and_reap` submits and waits in one system call. The loop then stamps *submitted* just
     /// before that call, because there is no moment between the two.
     const FUSES: bool = false;
+
+    /// Whether `perform` works.
+    const PERFORMS: bool = false;
 
     /// Takes one operation. It need not be visible to the device before `flush`.
     fn submit(&mut self, op: &Op) -> Submission;
@@ -92,6 +98,14 @@ pub trait Lane {
     fn flush_and_reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
         self.flush()?;
         self.reap(wait, out)
+    }
+
+    /// One operation from beginning to end, while the lane holds no other: what its completion's result would be, or
+    /// the errno it is refused with. Only of lanes that say [`Lane::PERFORMS`]; the same as `submit` and `reap`, without
+    /// the way through a queue that one operation does not need.
+    #[inline]
+    fn perform(&mut self, _op: &Op) -> Result<i32, i32> {
+        Err(ENOSYS)
     }
 
     /// What the user should know of how the lane was opened, e.g. which faster way the kernel refused and
@@ -158,6 +172,18 @@ impl Completions {
             // A copy of known length is an instruction or two, one of unknown length a call.
             ([only], [place, ..]) => *place = *only,
             _ => free[..count].copy_from_slice(&completions[..count]),
+        }
+        self.length += count;
+        count
+    }
+
+    /// Adds those that `make` makes of the numbers below `count`, or of as many as there is room for; how many.
+    #[inline(always)]
+    pub fn extend_with(&mut self, count: usize, mut make: impl FnMut(usize) -> Completion) -> usize {
+        let free = &mut self.items[self.length..];
+        let count = count.min(free.len());
+        for (index, place) in free[..count].iter_mut().enumerate() {
+            *place = make(index);
         }
         self.length += count;
         count

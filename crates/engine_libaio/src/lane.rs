@@ -228,9 +228,11 @@ impl LibaioLane {
     /// Hands out the first `count` events.
     #[inline]
     fn hand_out(&mut self, count: usize, out: &mut Completions) {
-        for event in &self.events[..count] {
-            out.push(Completion { slot: event.data as u32, result: event.result as i32 });
-        }
+        let events = &self.events[..count];
+        out.extend_with(count, |index| {
+            let event = &events[index];
+            Completion { slot: event.data as u32, result: event.result as i32 }
+        });
         self.in_kernel -= count;
         self.held -= count;
     }

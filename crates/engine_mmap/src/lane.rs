@@ -68,17 +68,22 @@ fn advice(plan: MappingPlan) -> &'static str {
 
 impl Lane for MmapLane {
     const SYNCHRONOUS: bool = true;
+    const PERFORMS: bool = true;
+
+    #[inline]
+    fn perform(&mut self, op: &Op) -> Result<i32, i32> {
+        match op.kind {
+            OpKind::Read | OpKind::Write => self.transfer(op),
+            _ => self.perform_without_data(op),
+        }
+    }
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {
         if self.finished.is_full() {
             return Submission::Full;
         }
-        let result = match op.kind {
-            OpKind::Read | OpKind::Write => self.transfer(op),
-            _ => self.perform_without_data(op),
-        };
-        match result {
+        match self.perform(op) {
             Ok(result) => {
                 self.finished.push(Completion { slot: u32::from(op.slot), result });
                 Submission::Accepted

@@ -6,7 +6,7 @@
 //! are polled for unless an option asks for interrupts.
 //!
 //! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract of lanes.
-#![allow(unsafe_code)] // island: lending the slot pool to a device
+#![allow(unsafe_code)] // island: lending the slot pool to a device, sharing an inline device
 
 mod errno;
 mod first_bytes;

@@ -62,6 +62,13 @@ impl<T: Transfer> PosixLane<T> {
             finished: Finished::with_depth(request.depth),
         })
     }
+
+    /// A sync or a trim.
+    #[cold]
+    fn perform_without_data(&self, op: &Op) -> Result<i32, i32> {
+        let target = self.files.get(op.file as usize).ok_or(libc::EBADF)?;
+        Ok(perform(*target, op))
+    }
 }
 
 /// Checks what `op` names. `Err` is the errno to refuse it with: `EBADF` for a file that the job has not,
@@ -81,25 +88,29 @@ pub(crate) fn stretch_of(op: &Op, files: &[FileTarget], buffers: &PoolView) -> R
 
 impl<T: Transfer> Lane for PosixLane<T> {
     const SYNCHRONOUS: bool = true;
+    const PERFORMS: bool = true;
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {
         if self.finished.is_full() {
             return Submission::Full;
         }
-        let result = match op.kind {
-            OpKind::Read | OpKind::Write => match stretch_of(op, &self.files, &self.buffers) {
-                Ok(stretch) if op.kind == OpKind::Read => self.transfer.read(&stretch),
-                Ok(stretch) => self.transfer.write(&stretch),
-                Err(errno) => return Submission::Refused(errno),
-            },
-            _ => match self.files.get(op.file as usize) {
-                Some(&target) => perform(target, op),
-                None => return Submission::Refused(libc::EBADF),
-            },
-        };
-        self.finished.push(Completion { slot: u32::from(op.slot), result });
-        Submission::Accepted
+        match self.perform(op) {
+            Ok(result) => {
+                self.finished.push(Completion { slot: u32::from(op.slot), result });
+                Submission::Accepted
+            }
+            Err(errno) => Submission::Refused(errno),
+        }
+    }
+
+    #[inline]
+    fn perform(&mut self, op: &Op) -> Result<i32, i32> {
+        if op.kind as u8 > OpKind::Write as u8 {
+            return self.perform_without_data(op);
+        }
+        let stretch = stretch_of(op, &self.files, &self.buffers)?;
+        Ok(if op.kind == OpKind::Read { self.transfer.read(&stretch) } else { self.transfer.write(&stretch) })
     }
 
     #[inline]

@@ -9,7 +9,7 @@ mod control;
 mod waiting;
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, Submission, TargetFile, Wait};
-use iolab_file_calls::FileTarget;
+use iolab_file_calls::{FileTarget, always_waits};
 
 use crate::abi::{self, Sqe, enter, opcode, setup, sqe_flag};
 use crate::opening::Opened;
@@ -39,7 +39,7 @@ pub struct UringLane {
     buffer_mask: u64,
     /// Whether every transfer needs more than its plain entry: vectors, or now and then `IOSQE_ASYNC`.
     is_special: bool,
-    /// For each file, its descriptor or registered index, as the first word of an entry has it.
+    /// For each file, its descriptor or registered index and its flags, as the first word of an entry has them.
     file_words: Box<[u64]>,
     files: Box<[FileTarget]>,
     /// One for each slot where transfers are vectored, else empty.
@@ -75,7 +75,9 @@ impl UringLane {
         rwf |= if wishes.uncached { abi::RWF_DONTCACHE } else { 0 };
         let word_of = |(index, file): (usize, &TargetFile)| {
             let number = if fixed_files { index as u32 } else { file.fd as u32 };
-            u64::from(number) << abi::FILE_SHIFT
+            let at_once = wishes.workers_at_once.unwrap_or_else(|| request.depth == 1 && always_waits(file));
+            let flags = if at_once { sqe_flag::ASYNC } else { 0 };
+            u64::from(number) << abi::FILE_SHIFT | u64::from(flags) << abi::FLAGS_SHIFT
         };
         let vectors = if is_vectored { request.depth } else { 0 };
         let mut lane = UringLane {
@@ -155,12 +157,11 @@ impl UringLane {
         if !self.done.is_empty() {
             handed = self.collect_done(out);
         }
-        let count = self.ring.ready().min(out.room_left());
-        for index in 0..count {
+        let count = out.extend_with(self.ring.ready(), |index| {
             let cqe = self.ring.completion(index);
             let result = if cqe.res < 0 { self.failed(cqe) } else { cqe.res };
-            out.push(Completion { slot: cqe.user_data as u32, result });
-        }
+            Completion { slot: cqe.user_data as u32, result }
+        });
         self.ring.take(count);
         self.held -= count + handed;
         count + handed

@@ -26,7 +26,7 @@ const fn priority(name: &'static str, kind: Kind, summary: &'static str) -> Opti
 }
 
 /// The table.
-pub(crate) static OPTIONS: [OptionEntry; 18] = [
+pub(crate) static OPTIONS: [OptionEntry; 19] = [
     automatic(
         "fixedbufs",
         "Register the buffers with the kernel once instead of mapping them for every operation",
@@ -86,6 +86,14 @@ pub(crate) static OPTIONS: [OptionEntry; 18] = [
         ..OptionEntry::BLANK
     },
     automatic(
+        "workers_at_once",
+        "Hand operations to kernel worker threads without first trying to do them in place",
+        "IOSQE_ASYNC on every read and write. Automatic: on where iodepth is 1 for files that the kernel cannot read \
+         without waiting (it refuses RWF_NOWAIT, as for RAM disks and some file systems), because the attempt never \
+         succeeds. With more depth it makes more threads, which use more processors and more processor time. Off where \
+         force_async, nowait or hipri is set.",
+    ),
+    automatic(
         "single_issuer",
         "Promise the kernel that one thread submits",
         "IORING_SETUP_SINGLE_ISSUER (Linux 6.0). Automatic: on.",
@@ -143,6 +151,8 @@ pub(crate) struct Wishes {
     pub(crate) uncached: bool,
     pub(crate) nowait: bool,
     pub(crate) force_async: u32,
+    /// All files, none, or those that need it.
+    pub(crate) workers_at_once: Option<bool>,
 }
 
 impl Wishes {
@@ -165,6 +175,10 @@ impl Wishes {
             uncached: on("uncached"),
             nowait: on("nowait"),
             force_async: settings.integer("force_async").unwrap_or(0) as u32,
+            workers_at_once: match settings.flag("workers_at_once") {
+                None if on("nowait") || on("hipri") || settings.has("force_async") => Some(false),
+                wish => wish,
+            },
         }
     }
 }
@@ -200,6 +214,7 @@ mod tests {
             uncached: true,
             nowait: true,
             force_async: 2,
+            workers_at_once: Some(true),
         };
         assert_eq!(Wishes::of(&setup.options), all);
     }

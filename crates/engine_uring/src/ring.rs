@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use crate::abi::{self, Cqe, GetEventsArg, Params, RingFdUpdate, Sqe, SyncCancel, Timespec};
 
+const NS_PER_S: u64 = 1_000_000_000;
+
 /// A mapping of the ring's descriptor, unmapped on drop.
 #[derive(Debug)]
 struct Mapping {
@@ -220,8 +222,9 @@ impl Ring {
 
     #[cold]
     fn enter_with_timeout(&self, to_submit: u32, min_complete: u32, timeout_ns: u64, flags: u32) -> i32 {
-        let timeout =
-            Timespec { seconds: (timeout_ns / 1_000_000_000) as i64, nanoseconds: (timeout_ns % 1_000_000_000) as i64 };
+        // Rarely is there a second, and never a division then.
+        let seconds = if timeout_ns < NS_PER_S { 0 } else { timeout_ns / NS_PER_S };
+        let timeout = Timespec { seconds: seconds as i64, nanoseconds: (timeout_ns - seconds * NS_PER_S) as i64 };
         let argument = GetEventsArg { ts: (&raw const timeout) as u64, ..GetEventsArg::default() };
         let flags = flags | abi::enter::EXT_ARG;
         self.call_enter(to_submit, min_complete, flags, (&raw const argument).cast(), size_of::<GetEventsArg>())

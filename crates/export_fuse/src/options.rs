@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use iolab_export::{Limits, PoolShape, Stop};
+use iolab_export::{Limits, PoolShape, Stop, place_thread};
 
 use crate::ExportError;
 use crate::possible_cpus::possible_cpus;
@@ -67,8 +67,7 @@ pub struct Options {
     /// Threads that serve, each with a lane: 1 for [`serve()`](crate::serve()).
     pub queues: usize,
     /// The processors that the threads are bound to, in turn; none leaves it to the kernel. Wake-ups between processors
-    /// cost more than a request. A thread that is bound interrupts nobody (`SCHED_BATCH`): a program on the same
-    /// processor hands over all that it has before the thread has its turn.
+    /// cost more than a request. A thread with one processor only interrupts nobody ([`iolab_export::place_thread`]).
     pub cpus: Vec<usize>,
     /// How often to look for requests again before sleeping; 0 sleeps at once. Only useful with a processor to spare.
     pub idle_looks: u32,
@@ -132,9 +131,7 @@ impl Options {
 
     /// Binds the calling thread, number `queue`, to its processor.
     pub(crate) fn bind(&self, queue: usize) -> Result<(), ExportError> {
-        let Some(&cpu) = self.cpus.get(queue % self.cpus.len().max(1)) else { return Ok(()) };
-        let bound = iolab_process::set_cpus(&[cpu]).and_then(|()| iolab_process::set_batch());
-        bound.map_err(|error| ExportError::Processor(cpu, error))
+        place_thread(&self.cpus, queue).map_err(|(cpu, error)| ExportError::Processor(cpu, error))
     }
 
     pub(crate) fn tell(&self, moment: &Moment) {

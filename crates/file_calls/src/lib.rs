@@ -9,11 +9,13 @@ mod reopen;
 mod retry;
 mod sync;
 mod trim;
+mod waiting;
 
 pub use reopen::{is_writable, reopen_for_writing};
 pub use retry::retry;
 pub use sync::{fdatasync, fsync, sync_file_range, sync_range_flags};
 pub use trim::{PUNCH_HOLE, discard, punch_hole, trim};
+pub use waiting::always_waits;
 
 use std::os::fd::RawFd;
 

@@ -10,5 +10,5 @@ mod shared_bytes;
 mod slot_pool;
 
 pub use shared::{SharedRegion, SharedState};
-pub use shared_bytes::{Access, SharedBytes};
+pub use shared_bytes::{Access, PageSize, SharedBytes, SharedWord};
 pub use slot_pool::{Backing, PoolError, PoolView, SlotPool};

@@ -11,12 +11,18 @@
 //!
 //! Unsafe because it maps memory and copies through raw pointers.
 
+mod pages;
+mod word;
+
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+pub use pages::PageSize;
+pub use word::SharedWord;
 
 /// What a mapping may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +39,8 @@ pub struct SharedBytes {
     mapping: Arc<Mapping>,
     start: NonNull<u8>,
     bytes: usize,
+    /// As many as `bytes` where they may be written, else none: one comparison for a write too.
+    writable_bytes: usize,
 }
 
 /// One mapping, unmapped with its last window.
@@ -91,7 +99,7 @@ impl SharedBytes {
     pub(crate) unsafe fn borrowed(base: NonNull<u8>, bytes: usize, file: Option<OwnedFd>) -> SharedBytes {
         let file = file.map(|file| (file, 0));
         let mapping = Mapping { base, bytes, access: Access::ReadWrite, owned: false, file };
-        SharedBytes { mapping: Arc::new(mapping), start: base, bytes }
+        SharedBytes { mapping: Arc::new(mapping), start: base, bytes, writable_bytes: bytes }
     }
 
     /// Bytes in this window.
@@ -119,7 +127,8 @@ impl SharedBytes {
             return None;
         }
         let start = NonNull::new(self.start.as_ptr().wrapping_add(offset))?;
-        Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes })
+        let writable_bytes = if self.access() == Access::ReadWrite { bytes } else { 0 };
+        Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes, writable_bytes })
     }
 
     /// The address of the first byte, for calls that hand the window to the kernel. Valid while a window lives.
@@ -180,6 +189,20 @@ impl SharedBytes {
         })
     }
 
+    /// Loads `N` 64-bit words from `offset`, a multiple of 8: the last one first and with `Acquire`, so that the others are
+    /// as the peer left them that stored the last one with `Release`.
+    #[inline]
+    pub fn load_published<const N: usize>(&self, offset: usize) -> [u64; N] {
+        let at = self.at(offset, N * 8, 8).cast::<u64>();
+        let mut words = [0; N];
+        for position in (0..N).rev() {
+            let order = if position + 1 == N { Ordering::Acquire } else { Ordering::Relaxed };
+            // SAFETY: as in load_u32; all N words lie within the window.
+            words[position] = u64::from_le(unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) }.load(order));
+        }
+        words
+    }
+
     /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with `last`, so that a peer which
     /// sees it sees the others.
     #[inline]
@@ -226,36 +249,44 @@ impl SharedBytes {
         unsafe { std::ptr::write_bytes(at, value, bytes) };
     }
 
-    /// Zeroes `bytes` from `offset` and gives the whole pages among them back to the kernel where it takes them.
-    pub fn discard(&self, offset: usize, bytes: usize) {
-        const PAGE: usize = 4096;
-        let start = self.at_mut(offset, bytes, 1) as usize;
-        let (first, last) = (start.next_multiple_of(PAGE), (start + bytes) / PAGE * PAGE);
-        let advice = if self.mapping.file.is_some() { libc::MADV_REMOVE } else { libc::MADV_DONTNEED };
-        // SAFETY: whole pages of this mapping; both kinds of advice leave them mapped and reading as zeroes.
-        let given = last > first && unsafe { libc::madvise(first as *mut libc::c_void, last - first, advice) } == 0;
-        if given {
-            self.fill(offset, first - start, 0);
-            self.fill(offset + (last - start), start + bytes - last, 0);
-        } else {
-            self.fill(offset, bytes, 0);
-        }
+    #[inline(always)]
+    fn at(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        self.within(self.bytes, offset, bytes, align)
     }
 
-    #[inline]
-    fn at(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
-        let inside = offset <= self.bytes && bytes <= self.bytes - offset;
-        assert!(inside, "{bytes} bytes at {offset} of a window of {}", self.bytes);
+    #[inline(always)]
+    fn at_mut(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        self.within(self.writable_bytes, offset, bytes, align)
+    }
+
+    /// The address of `bytes` at `offset`, which end within the first `limit` bytes of the window.
+    #[inline(always)]
+    fn within(&self, limit: usize, offset: usize, bytes: usize, align: usize) -> *mut u8 {
         let at = self.start.as_ptr().wrapping_add(offset);
-        assert!((at as usize).is_multiple_of(align), "a word at {offset} is not aligned to {align}");
+        // The last place where so many bytes fit: one comparison, without an addition that could overflow.
+        match limit.checked_sub(bytes) {
+            Some(last) if offset <= last => {}
+            _ => self.refuse(offset, bytes, limit),
+        }
+        if !(at as usize).is_multiple_of(align) {
+            misaligned(offset, align);
+        }
         at
     }
 
-    #[inline]
-    fn at_mut(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
-        assert!(self.mapping.access == Access::ReadWrite, "a write to a window that may only be read");
-        self.at(offset, bytes, align)
+    /// Apart, and with everything by value, so that an access which is right prepares nothing for this.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, offset: usize, bytes: usize, limit: usize) -> ! {
+        assert!(limit == self.bytes, "a write to a window that may only be read");
+        panic!("{bytes} bytes at {offset} of a window of {}", self.bytes);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn misaligned(offset: usize, align: usize) -> ! {
+    panic!("a word at {offset} is not aligned to {align}");
 }
 
 impl fmt::Debug for SharedBytes {
@@ -279,7 +310,8 @@ impl Mapping {
         }
         let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
         let mapping = Arc::new(Mapping { base, bytes: bytes.max(1), access, owned: true, file });
-        Ok(SharedBytes { mapping, start: base, bytes })
+        let writable_bytes = if access == Access::ReadWrite { bytes } else { 0 };
+        Ok(SharedBytes { mapping, start: base, bytes, writable_bytes })
     }
 }
 
@@ -293,85 +325,4 @@ impl Drop for Mapping {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_and_pieces_are_the_same_little_endian_bytes() {
-        let memory = SharedBytes::anonymous(8192).unwrap();
-        memory.store_words(64, [0x0807_0605_0403_0201, 0x100f_0e0d_0c0b_0a09], Ordering::Release);
-        let mut bytes = [0; 16];
-        memory.read(64, &mut bytes);
-        assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
-        assert_eq!(memory.load_u32(68, Ordering::Acquire), 0x0807_0605);
-        assert_eq!(memory.load_u64(72, Ordering::Acquire), 0x100f_0e0d_0c0b_0a09);
-        memory.store_u32(64, 7, Ordering::Relaxed);
-        assert_eq!(memory.load_words::<2>(64)[0], 0x0807_0605_0000_0007);
-    }
-
-    #[test]
-    fn a_window_is_a_checked_part_that_keeps_the_mapping() {
-        let memory = SharedBytes::anonymous(100).unwrap();
-        assert!(memory.window(90, 11).is_none() && memory.window(usize::MAX, 2).is_none());
-        let window = memory.window(90, 10).unwrap();
-        drop(memory);
-        window.write(0, b"0123456789");
-        let mut two = [0; 2];
-        window.window(8, 2).unwrap().read(0, &mut two);
-        assert_eq!(&two, b"89");
-    }
-
-    #[test]
-    fn a_memfd_is_seen_by_whoever_maps_its_descriptor() {
-        let ours = SharedBytes::memfd("iolab-test", 3 * 4096).unwrap();
-        let window = ours.window(4096, 4096).unwrap();
-        let (fd, offset) = window.file().unwrap();
-        assert_eq!(offset, 4096);
-        let theirs = SharedBytes::of_file(fd.try_clone_to_owned().unwrap(), offset, 4096, Access::Read).unwrap();
-        window.write(10, b"seen");
-        let mut seen = [0; 4];
-        theirs.read(10, &mut seen);
-        assert_eq!(&seen, b"seen");
-        assert!(SharedBytes::anonymous(1).unwrap().file().is_none());
-    }
-
-    #[test]
-    fn discarded_bytes_read_as_zeroes_and_their_neighbours_stay() {
-        for memory in [SharedBytes::anonymous(5 * 4096).unwrap(), SharedBytes::memfd("iolab-test", 5 * 4096).unwrap()] {
-            for (offset, bytes) in [(0, 5 * 4096), (100, 50), (100, 3 * 4096), (4096, 4096), (4000, 200), (77, 0)] {
-                memory.fill(0, memory.len(), 0xaa);
-                memory.discard(offset, bytes);
-                let mut all = vec![0; memory.len()];
-                memory.read(0, &mut all);
-                for (position, byte) in all.into_iter().enumerate() {
-                    let zeroed = (offset..offset + bytes).contains(&position);
-                    assert_eq!(byte == 0, zeroed, "{position} after discarding {bytes} at {offset}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn overlapping_copies_keep_their_bytes() {
-        let memory = SharedBytes::anonymous(64).unwrap();
-        memory.write(0, b"abcdefgh");
-        memory.copy_to(0, &memory, 3, 8);
-        let mut moved = [0; 11];
-        memory.read(0, &mut moved);
-        assert_eq!(&moved, b"abcabcdefgh");
-    }
-
-    #[test]
-    #[should_panic(expected = "4 bytes at 62 of a window of 64")]
-    fn an_access_beyond_the_window_is_a_bug() {
-        SharedBytes::anonymous(64).unwrap().write(62, &[0; 4]);
-    }
-
-    #[test]
-    #[should_panic(expected = "may only be read")]
-    fn a_write_to_what_may_only_be_read_is_a_bug() {
-        let ours = SharedBytes::memfd("iolab-test", 4096).unwrap();
-        let fd = ours.file().unwrap().0.try_clone_to_owned().unwrap();
-        SharedBytes::of_file(fd, 0, 4096, Access::Read).unwrap().store_u32(0, 1, Ordering::Relaxed);
-    }
-}
+mod tests;

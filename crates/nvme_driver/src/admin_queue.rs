@@ -10,7 +10,7 @@ use iolab_nvme_spec::{AdminOpcode, CompletionEntry, Status, SubmissionEntry};
 use iolab_pci_device::{DmaBuffer, DmaMapper, PciDevice};
 
 use crate::error::{DriverError, Fault};
-use crate::ring::{CompletionRing, SubmissionRing};
+use crate::ring::{CompletionRing, Room, SubmissionRing};
 
 /// Entries of both rings.
 pub(crate) const ADMIN_ENTRIES: u32 = 64;
@@ -68,7 +68,7 @@ impl AdminQueue {
             sq_address: sq.address,
             cq_address: cq.address,
             sq: SubmissionRing::new(sq.memory, ADMIN_ENTRIES),
-            cq: CompletionRing::new(cq.memory, ADMIN_ENTRIES),
+            cq: CompletionRing::new(cq.memory, ADMIN_ENTRIES, 1),
             sq_doorbell: stride.submission_tail(0) as u32,
             cq_doorbell: stride.completion_head(0) as u32,
             data,
@@ -104,9 +104,7 @@ impl AdminQueue {
         data: Option<&[u8]>,
     ) -> Option<Ticket> {
         let place = (0..COMMAND_SLOTS).find(|place| self.places[*place] == Place::Free)?;
-        if !self.sq.has_room() {
-            return None;
-        }
+        let room = self.sq.room()?;
         let offset = place * ADMIN_DATA_BYTES;
         let entry = match data {
             Some(data) => {
@@ -116,15 +114,15 @@ impl AdminQueue {
             }
             None => entry,
         };
-        self.push(device, place, entry);
+        self.push(device, place, entry, room);
         Some(Ticket { place })
     }
 
-    fn push(&mut self, device: &dyn PciDevice, place: usize, entry: SubmissionEntry) {
+    fn push(&mut self, device: &dyn PciDevice, place: usize, entry: SubmissionEntry, room: Room) {
         let cid = self.cids[place].wrapping_add(1 << PLACE_BITS);
         self.cids[place] = cid;
         self.places[place] = Place::Waiting;
-        self.sq.push(entry.with_cid(cid).words);
+        self.sq.push(room, entry.with_cid(cid).words);
         if let Some(tail) = self.sq.take_unrung() {
             device.write_u32(self.sq_doorbell, tail);
         }
@@ -138,8 +136,12 @@ impl AdminQueue {
 
     fn top_up_events(&mut self, device: &dyn PciDevice) {
         for place in COMMAND_SLOTS..COMMAND_SLOTS + self.event_requests {
-            if self.places[place] == Place::Free && self.sq.has_room() && !self.events_refused {
-                self.push(device, place, SubmissionEntry::new(AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST.0, 0));
+            if self.places[place] == Place::Free
+                && !self.events_refused
+                && let Some(room) = self.sq.room()
+            {
+                let entry = SubmissionEntry::new(AdminOpcode::ASYNCHRONOUS_EVENT_REQUEST.0, 0);
+                self.push(device, place, entry, room);
             }
         }
     }

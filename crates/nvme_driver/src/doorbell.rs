@@ -6,15 +6,17 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use iolab_pci_device::{PciDevice, SharedBytes};
+use iolab_pci_device::{PciDevice, SharedBytes, SharedWord};
 
 use crate::controller::Shared;
 
 /// One doorbell of an I/O queue.
 #[derive(Debug)]
 pub(crate) struct Doorbell {
+    /// The register itself, where it is mapped and a store into it is all there is to ringing.
+    plain: Option<SharedWord>,
     /// The register itself, where it is mapped.
-    mapped: Option<SharedBytes>,
+    mapped: Option<SharedWord>,
     /// Its offset in BAR 0.
     offset: u32,
     shadow: Option<ShadowDoorbell>,
@@ -34,8 +36,9 @@ pub(crate) struct ShadowDoorbell {
 impl Doorbell {
     /// The doorbell at `offset` of BAR 0.
     pub(crate) fn new(device: &dyn PciDevice, offset: u32, shadow: Option<ShadowDoorbell>) -> Doorbell {
-        let mapped = device.mapped_registers(offset).and_then(|registers| registers.window(0, 4));
-        Doorbell { mapped, offset, shadow }
+        let mapped = device.mapped_registers(offset).and_then(|registers| registers.word(0));
+        let plain = if shadow.is_none() { mapped.clone() } else { None };
+        Doorbell { plain, mapped, offset, shadow }
     }
 
     /// Starts over at zero, with a queue that was just created.
@@ -50,9 +53,9 @@ impl Doorbell {
     /// Tells the device the new value.
     #[inline(always)]
     pub(crate) fn ring(&mut self, shared: &Shared, value: u32) {
-        match (&self.mapped, &self.shadow) {
-            (Some(register), None) => register.store_u32(0, value, Ordering::Release),
-            _ => self.ring_otherwise(shared, value),
+        match &self.plain {
+            Some(register) => register.store(value, Ordering::Release),
+            None => self.ring_otherwise(shared, value),
         }
     }
 
@@ -63,7 +66,7 @@ impl Doorbell {
             return;
         }
         match &self.mapped {
-            Some(register) => register.store_u32(0, value, Ordering::Release),
+            Some(register) => register.store(value, Ordering::Release),
             None => self.ring_by_call(shared, value),
         }
     }

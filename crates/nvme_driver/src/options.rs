@@ -80,7 +80,7 @@ impl WaitPolicy {
 /// How a queue pair is made.
 #[derive(Debug, Clone)]
 pub struct QueueOptions {
-    /// Entries of each ring: 2 up to CAP.MQES + 1. A ring holds one command less.
+    /// Entries of each ring: 2 up to CAP.MQES + 1, or 0 for what suits the slots. A ring holds one command less.
     pub entries: u32,
     /// Commands that may be in flight, each with a slot of its own. More than `entries - 1` makes a full ring possible.
     pub slots: u16,
@@ -96,11 +96,22 @@ pub struct QueueOptions {
     pub replays: u8,
 }
 
+/// Entries of a ring for few slots, where the controller takes so many: they fill a page of memory, and a ring that is
+/// much larger than what is in flight need not be looked after with each command.
+const PAGE_OF_ENTRIES: u32 = 64;
+
 impl QueueOptions {
+    /// The same with a number of entries, of which the controller takes up to `most`.
+    pub(crate) fn with_entries(self, most: u32) -> QueueOptions {
+        let fewest = u32::from(self.slots) + 1;
+        let entries = if self.entries == 0 { fewest.max(PAGE_OF_ENTRIES.min(most)) } else { self.entries };
+        QueueOptions { entries, ..self }
+    }
+
     /// A polled queue pair with room for `slots` commands in flight.
     pub fn with_slots(slots: u16) -> QueueOptions {
         QueueOptions {
-            entries: u32::from(slots) + 1,
+            entries: 0,
             slots,
             data_pointer: DataPointer::Prp,
             wait: WaitPolicy::Poll,

@@ -71,12 +71,14 @@ struct ColdQueue {
     interrupt: Option<Interrupt>,
     /// When slots are looked at for time-outs again.
     next_check_ns: u64,
-    /// Completions since then.
-    progress: bool,
+    /// Where the completion ring was then.
+    checked_head: u32,
     /// Whether a completion before the reset was found wrong, so that the rest of the ring is not to be believed.
     distrust: bool,
     /// Slots with the identifiers of commands that did not fit into the ring when everything was sent again.
     unsent: Vec<(u16, u16)>,
     /// The controller was given up.
     dead: bool,
+    /// Whether time passes only when somebody says so; the device is in this thread then.
+    is_simulated: bool,
 }

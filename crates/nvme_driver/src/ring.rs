@@ -22,6 +22,13 @@ pub(crate) struct SubmissionRing {
     rung: u32,
 }
 
+/// Room for one entry.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// The tail after it.
+    next: u32,
+}
+
 impl SubmissionRing {
     /// An empty ring over `entries` entries of memory.
     pub(crate) fn new(memory: SharedBytes, entries: u32) -> SubmissionRing {
@@ -48,14 +55,21 @@ impl SubmissionRing {
     /// Whether another entry fits: one entry always stays empty (Base, section 4.1.2).
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.after(self.tail) != self.head
+        self.room().is_some()
     }
 
-    /// Writes an entry at the tail. There must be room.
-    #[inline]
-    pub(crate) fn push(&mut self, words: [u64; 8]) {
+    /// Room for another entry, to push it into.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> Option<Room> {
+        let next = self.after(self.tail);
+        (next != self.head).then_some(Room { next })
+    }
+
+    /// Writes an entry at the tail.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, room: Room, words: [u64; 8]) {
         self.memory.store_words(self.tail as usize * SUBMISSION_ENTRY_BYTES, words, Ordering::Release);
-        self.tail = self.after(self.tail);
+        self.tail = room.next;
     }
 
     /// The new tail, if the device has not been told of it.
@@ -72,6 +86,11 @@ impl SubmissionRing {
     #[inline]
     pub(crate) fn fetched(&mut self, head: u16) -> bool {
         let head = u32::from(head);
+        // One command at a time, and the last of a batch: the device has caught up.
+        if head == self.rung {
+            self.head = head;
+            return true;
+        }
         let ahead = |position: u32| {
             if position >= self.head { position - self.head } else { position + self.entries - self.head }
         };
@@ -91,35 +110,34 @@ pub(crate) struct CompletionRing {
     head: u32,
     /// The phase tag of an entry that is new, in its place in the entry's second word.
     phase: u64,
+    /// Entries consumed that the device has not been told of.
+    untold: u32,
+    /// How many of them make it worth telling.
+    patience: u32,
 }
 
 /// Where the phase tag is in the second word of an entry.
 const PHASE: u64 = 1 << 48;
 
 impl CompletionRing {
-    /// An empty ring over `entries` zeroed entries of memory.
-    pub(crate) fn new(memory: SharedBytes, entries: u32) -> CompletionRing {
+    /// An empty ring over `entries` zeroed entries of memory. The device is told of what was consumed when it is
+    /// `patience` entries or more: it needs to know only before the ring is full.
+    pub(crate) fn new(memory: SharedBytes, entries: u32, patience: u32) -> CompletionRing {
         assert!(memory.len() >= entries as usize * COMPLETION_ENTRY_BYTES, "a completion ring larger than its memory");
-        CompletionRing { memory, entries, head: 0, phase: PHASE }
+        CompletionRing { memory, entries, head: 0, phase: PHASE, untold: 0, patience }
     }
 
     /// Empties the ring; the device has forgotten it.
     pub(crate) fn restart(&mut self) {
         self.memory.fill(0, self.entries as usize * COMPLETION_ENTRY_BYTES, 0);
-        (self.head, self.phase) = (0, PHASE);
+        (self.head, self.phase, self.untold) = (0, PHASE, 0);
     }
 
     /// The entry at the head, if the device has written it.
     #[inline(always)]
     pub(crate) fn peek(&self) -> Option<CompletionEntry> {
-        let offset = self.head as usize * COMPLETION_ENTRY_BYTES;
-        let second = self.memory.load_u64(offset + 8, Ordering::Acquire);
-        if (second ^ self.phase) & PHASE != 0 {
-            return None;
-        }
-        // Loaded after the word that publishes it.
-        let first = self.memory.load_u64(offset, Ordering::Relaxed);
-        Some(CompletionEntry { words: [first, second] })
+        let words = self.memory.load_published(self.head as usize * COMPLETION_ENTRY_BYTES);
+        if (words[1] ^ self.phase) & PHASE != 0 { None } else { Some(CompletionEntry { words }) }
     }
 
     /// Goes on to the next entry.
@@ -132,7 +150,18 @@ impl CompletionRing {
         }
     }
 
-    /// The head, to tell the device.
+    /// Notes that so many entries were popped; the head, if the device is to be told of it now.
+    #[inline(always)]
+    pub(crate) fn consumed(&mut self, entries: u32) -> Option<u32> {
+        self.untold += entries;
+        if self.untold < self.patience {
+            return None;
+        }
+        self.untold = 0;
+        Some(self.head)
+    }
+
+    /// The head.
     #[inline]
     pub(crate) fn head(&self) -> u32 {
         self.head
@@ -152,12 +181,10 @@ mod tests {
     fn a_submission_ring_keeps_one_entry_empty_and_wraps() {
         let mut ring = SubmissionRing::new(memory(4096), 3);
         for round in 0..7u64 {
-            assert!(ring.has_room());
-            ring.push([round; 8]);
+            ring.push(ring.room().unwrap(), [round; 8]);
             let tail = ring.take_unrung().unwrap();
             assert_eq!(u64::from(tail), (round + 1) % 3);
-            assert!(ring.has_room());
-            ring.push([round; 8]);
+            ring.push(ring.room().unwrap(), [round; 8]);
             assert!(!ring.has_room(), "one entry stays empty");
             ring.tail = tail;
             assert!(ring.fetched(tail as u16));
@@ -166,10 +193,24 @@ mod tests {
     }
 
     #[test]
+    fn the_device_is_told_of_the_head_after_so_many_entries() {
+        let mut ring = CompletionRing::new(memory(4096), 16, 4);
+        let told: Vec<Option<u32>> = [1, 2, 1, 3, 5, 1]
+            .map(|entries| {
+                (0..entries).for_each(|_| ring.pop());
+                ring.consumed(entries)
+            })
+            .into();
+        assert_eq!(told, [None, None, Some(4), None, Some(12), None]);
+        ring.restart();
+        assert_eq!(ring.consumed(3), None, "the ring of the new life has consumed nothing before");
+    }
+
+    #[test]
     fn heads_beyond_what_was_rung_are_refused() {
         let mut ring = SubmissionRing::new(memory(4096), 4);
-        ring.push([1; 8]);
-        ring.push([2; 8]);
+        ring.push(ring.room().unwrap(), [1; 8]);
+        ring.push(ring.room().unwrap(), [2; 8]);
         assert!(!ring.fetched(1), "pushed, but never rung");
         ring.take_unrung();
         assert!(ring.fetched(1) && ring.fetched(1) && ring.fetched(2));
@@ -181,13 +222,14 @@ mod tests {
     #[test]
     fn a_completion_ring_sees_each_entry_once_by_its_phase() {
         let memory = memory(4096);
-        let mut ring = CompletionRing::new(memory.clone(), 2);
+        let mut ring = CompletionRing::new(memory.clone(), 2, 1);
         for round in 0..6u16 {
             assert!(ring.peek().is_none());
             let entry = CompletionEntry::new(1, round, Status::SUCCESS).with_phase(round / 2 % 2 == 0);
             memory.store_words(usize::from(round % 2) * 16, entry.words, Ordering::Release);
             assert_eq!(ring.peek(), Some(entry));
             ring.pop();
+            assert_eq!(ring.consumed(1), Some(ring.head()));
         }
         assert_eq!(ring.head(), 0);
     }

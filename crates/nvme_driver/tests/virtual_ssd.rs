@@ -4,8 +4,9 @@ mod drive;
 
 use drive::*;
 use iolab_nvme_driver::*;
+use iolab_nvme_spec::log::{HealthLog, LogPage};
 use iolab_nvme_spec::zone::{ReportedZones, ZoneSendAction, ZoneState};
-use iolab_nvme_spec::{IoOpcode, Status};
+use iolab_nvme_spec::{FromBytes, IoOpcode, Status};
 use iolab_virtual_ssd::{Config, ZoneLayout};
 
 fn small(lba_bytes: u64) -> Config {
@@ -61,6 +62,39 @@ fn each_command_moves_the_data_it_should() {
             }
         }
         assert_eq!(drive.controller.resets(), 0);
+    }
+}
+
+#[test]
+fn a_wait_ends_at_the_very_time_of_a_completion() {
+    let config = Config::parse("size=4M lba=4k model=simple read_delay=3210ns read_time=1001ns io_units=4").unwrap();
+    let mut drive = Drive::new(config);
+    let namespace = drive.controller.namespace(1).unwrap();
+    let mut queue = drive.queue(4);
+    let data = drive.buffer(4096);
+    for round in 0..3 {
+        let start_ns = drive.clock.now_ns();
+        assert_eq!(queue.read(0, &namespace, round, 1, data.slice), Submit::Accepted);
+        queue.flush();
+        assert!(!queue.wait(4000).unwrap(), "not yet");
+        assert_eq!(drive.clock.now_ns() - start_ns, 4000, "a wait that ends without a completion ends in time");
+        assert!(queue.wait(1_000_000).unwrap());
+        assert_eq!(drive.clock.now_ns() - start_ns, 4211);
+        assert_eq!(queue.reap(4, |ended| assert!(ended.outcome.is_done())).unwrap(), 1);
+    }
+}
+
+#[test]
+fn opening_a_controller_leaves_nothing_in_its_error_log() {
+    for zoned in ["no", "yes"] {
+        let config = Config::parse(&format!("size=64M lba=4k zone=4M zoned={zoned}")).unwrap();
+        let drive = Drive::new(config);
+        let namespace = drive.controller.namespace(1).unwrap();
+        assert_eq!(namespace.zones().is_some(), zoned == "yes");
+        let mut log = [0; 512];
+        drive.controller.log_page(LogPage::HEALTH, u32::MAX, true, &mut log).unwrap();
+        let health = HealthLog::read_from_bytes(&log[..]).unwrap();
+        assert_eq!(health.error_log_entries.get(), 0, "zoned={zoned}");
     }
 }
 

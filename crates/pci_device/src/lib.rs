@@ -22,4 +22,4 @@ pub use dma_table::DmaTable;
 pub use function::{DmaBuffer, DmaMapper, MapError, PciDevice, PciError, PciFunction};
 pub use host_memory::{DmaFault, HostMemory};
 pub use interrupt::{Interrupt, InterruptTable};
-pub use iolab_memory::{Access, SharedBytes};
+pub use iolab_memory::{Access, SharedBytes, SharedWord};

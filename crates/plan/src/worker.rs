@@ -74,6 +74,9 @@ pub struct QueuePlan {
     pub asked_depth: u32,
     /// Submit as soon as this many are queued, or the queue is full; `None`: only when it is full.
     pub batch_submit: Option<u32>,
+    /// While the device has at least `batch_submit` operations, all free slots are submitted at once instead.
+    #[serde(default)]
+    pub batch_grows: bool,
     /// Wait for at least this many completions when the queue is full (0 polls).
     pub batch_complete_min: u32,
     /// Collect at most this many at once; `None`: whatever is there.

@@ -2,7 +2,8 @@
 //!
 //! Unless the job says otherwise, a quarter of the queue (at most 16) is submitted with one system call, and whatever
 //! has completed is collected at once. A quarter, because the kernel holds a batch back until it is whole: with the
-//! full depth the device idles while the batch is put together, with a quarter it works on the one before.
+//! full depth the device idles while the batch is put together. Once the device has a quarter to work on, all free
+//! slots go with one call.
 //!
 //! fio's default is to submit one by one, and for sequential operations that is another load: within a batch the kernel
 //! merges neighbours (`docs/beside-fio.md` has the figures). As a drop-in for fio, sequential jobs therefore keep fio's
@@ -34,11 +35,14 @@ pub(crate) fn resolve(job: &Job<'_>, random: bool) -> QueuePlan {
     let min = job.count("iodepth_batch_complete_min").unwrap_or(1).min(depth);
     let max =
         job.count("iodepth_batch_complete_max").filter(|max| *max > 0).map(|max| max.max(min).min(depth.max(min)));
+    let asked_batch = job.count("iodepth_batch");
+    let as_fio = job.request.mode == Mode::Fio && !random;
     QueuePlan {
         depth,
         asked_depth,
-        batch_submit: match job.count("iodepth_batch") {
-            None if job.request.mode == Mode::Fio && !random => Some(1),
+        batch_grows: asked_batch.is_none() && !as_fio && depth > 1,
+        batch_submit: match asked_batch {
+            None if as_fio => Some(1),
             None => Some((depth / 4).clamp(1, 16)),
             Some(0) => Some(depth),
             Some(batch) => Some(batch.min(depth)),

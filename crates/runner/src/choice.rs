@@ -160,9 +160,11 @@ pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer>(
 
 fn queue_of(plan: &QueuePlan) -> Queue {
     let depth = plan.depth as usize;
+    let burst = plan.batch_submit.map_or(depth, |burst| (burst as usize).clamp(1, depth));
     Queue {
         depth,
-        burst: plan.batch_submit.map_or(depth, |burst| (burst as usize).clamp(1, depth)),
+        burst,
+        busy_at: if plan.batch_grows { burst } else { usize::MAX },
         wait_for: (plan.batch_complete_min as usize).min(depth),
         refill_at: plan.low_watermark.map_or(depth - 1, |low| (low as usize).min(depth - 1)),
     }

@@ -102,7 +102,8 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         loop {
             let mut begun_ns = now;
             let mut pause = Pause::Full;
-            while self.in_flight < self.queue.depth && self.unflushed < self.queue.burst {
+            let burst = self.queue.burst_beside(self.in_flight - self.unflushed);
+            while self.in_flight < self.queue.depth && self.unflushed < burst {
                 if self.batch.is_empty() {
                     if !self.refill() {
                         pause = Pause::Over;
@@ -115,7 +116,7 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 let halt = if P::PACED || self.filler.is_some() {
                     self.hand_over(&mut begun_ns)
                 } else {
-                    self.hand_over_all(begun_ns)
+                    self.hand_over_all(begun_ns, burst)
                 };
                 if let Some(halt) = halt {
                     pause = halt;
@@ -138,9 +139,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
 
     /// Gives as many operations as there is room for to the lane; nothing is to be done for each before it goes.
     #[inline(always)]
-    fn hand_over_all(&mut self, begun_ns: u64) -> Option<Pause> {
+    fn hand_over_all(&mut self, begun_ns: u64, burst: usize) -> Option<Pause> {
         let HotLoop { batch, slots, lane, .. } = self;
-        let room = (self.queue.depth - self.in_flight).min(self.queue.burst - self.unflushed);
+        let room = (self.queue.depth - self.in_flight).min(burst - self.unflushed);
         let ops = batch.as_slice();
         let (accepted, answer) = slots.hand_over_all(&ops[..ops.len().min(room)], begun_ns, |op| lane.submit(op));
         batch.skip(accepted);

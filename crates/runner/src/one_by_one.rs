@@ -14,6 +14,7 @@ use iolab_workload::OpBatch;
 
 use crate::hot_loop::HotLoop;
 use crate::pacing::Pacer;
+use crate::slots::Slot;
 
 impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
     /// Whether this worker may take the short way at all.
@@ -28,6 +29,9 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
         let until_ns = self.watch.next_ns().min(self.recorder.next_tick_ns());
         if now >= until_ns {
             return now;
+        }
+        if L::PERFORMS {
+            return self.perform_all(now, until_ns);
         }
         let mut now = now;
         let mut turns = 0;
@@ -62,22 +66,70 @@ impl<L: Lane, R: Recorder, P: Pacer> HotLoop<'_, L, R, P> {
                 break;
             }
             slot.take();
-            if R::EACH {
-                recorder.completed(&slot.sample(slot.begun_ns, slot.begun_ns, now));
-            } else {
-                recorder.completed_run(&Run {
-                    direction: slot.direction(),
-                    count: 1,
-                    bytes: u64::from(slot.op.length),
-                    begun_ns: slot.begun_ns,
-                    submitted_ns: slot.submitted_ns,
-                    reaped_ns: now,
-                });
-            }
+            Self::count_only(recorder, slot, now);
         }
         self.end_turns(turns, left_over);
         if left_over {
             return self.count(reaped, now);
+        }
+        if answer != Submission::Accepted {
+            self.not_accepted(answer);
+        }
+        now
+    }
+
+    /// Counts the operation of the only slot, a plain success.
+    #[inline(always)]
+    fn count_only(recorder: &mut R, slot: &Slot, now: u64) {
+        if R::EACH {
+            recorder.completed(&slot.sample(slot.begun_ns, slot.begun_ns, now));
+            return;
+        }
+        recorder.completed_run(&Run {
+            direction: slot.direction(),
+            count: 1,
+            bytes: u64::from(slot.op.length),
+            begun_ns: slot.begun_ns,
+            submitted_ns: slot.submitted_ns,
+            reaped_ns: now,
+        });
+    }
+
+    /// The same with a lane that performs an operation in one call: it has nothing to hand out and is never full.
+    #[inline(always)]
+    fn perform_all(&mut self, now: u64, until_ns: u64) -> u64 {
+        let mut now = now;
+        let mut turns = 0;
+        let mut answer = Submission::Accepted;
+        let mut left_over = false;
+        let HotLoop { lane, recorder, clock, batch, slots, done, .. } = self;
+        let slot = slots.only();
+        for op in batch.as_slice() {
+            slot.op = *op;
+            let result = match lane.perform(&slot.op) {
+                Ok(result) => result,
+                Err(errno) => {
+                    answer = Submission::Refused(errno);
+                    break;
+                }
+            };
+            slot.give();
+            slot.begun_ns = now;
+            slot.submitted_ns = now;
+            turns += 1;
+            now = clock.now_ns();
+            if !slot.is_plain(result) || now >= until_ns {
+                done.clear();
+                done.push(Completion { slot: 0, result });
+                left_over = true;
+                break;
+            }
+            slot.take();
+            Self::count_only(recorder, slot, now);
+        }
+        self.end_turns(turns, left_over);
+        if left_over {
+            return self.count(Ok(1), now);
         }
         if answer != Submission::Accepted {
             self.not_accepted(answer);

@@ -6,10 +6,20 @@ pub(crate) struct Queue {
     pub(crate) depth: usize,
     /// Operations per flush.
     pub(crate) burst: usize,
+    /// While the lane has so many, a flush takes all that there is room for.
+    pub(crate) busy_at: usize,
     /// Completions to wait for when the queue is full; 0 polls.
     pub(crate) wait_for: usize,
     /// Refill only when no more than this many are in flight.
     pub(crate) refill_at: usize,
+}
+
+impl Queue {
+    /// Operations of the next flush, if so many are the lane's already.
+    #[inline(always)]
+    pub(crate) fn burst_beside(&self, flushed: usize) -> usize {
+        if flushed >= self.busy_at { self.depth } else { self.burst }
+    }
 }
 
 /// Why submission paused.

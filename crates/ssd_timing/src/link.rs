@@ -57,6 +57,8 @@ pub(crate) struct Link {
     full: u32,
     /// Credits that a slot ought to have: more than `full` where the compatible rule overflows.
     nominal: u32,
+    /// Slots before this one have a place: as far ahead as there are slots, as of a time that has been.
+    horizon: u64,
 }
 
 /// Credits that a slot ought to have in the compatible rule, and those that it has: NVMeVirt keeps 8 bits of them,
@@ -72,7 +74,7 @@ impl Link {
         let bytes_per_second = mib_per_second << 20;
         let (nominal, full) = compatible_credits(mib_per_second);
         let ns_per_unit = UNIT_BYTES * 1_000_000_000 / bytes_per_second + extra_ns_per_4k * UNIT_BYTES / 4096;
-        Self { slots: vec![UNUSED; FIRST_SLOTS], rule: Rule::Compatible { ns_per_unit }, full, nominal }
+        Self { slots: vec![UNUSED; FIRST_SLOTS], rule: Rule::Compatible { ns_per_unit }, full, nominal, horizon: 0 }
     }
 
     /// The exact link.
@@ -81,7 +83,7 @@ impl Link {
         let fraction = (1_000_000_000 << FRACTION_BITS) / bytes_per_second + (extra_ns_per_4k << FRACTION_BITS) / 4096;
         let full = ((EXACT_CREDITS * SLOT_NS) << FRACTION_BITS).checked_div(fraction).unwrap_or(1).max(1) as u32;
         let rule = Rule::Exact { fraction_ns_per_byte: fraction };
-        Self { slots: vec![UNUSED; FIRST_SLOTS], rule, full, nominal: full }
+        Self { slots: vec![UNUSED; FIRST_SLOTS], rule, full, nominal: full, horizon: 0 }
     }
 
     /// Reserves a transfer of `bytes` that can start at `at_ns`; returns when it ends. `now_ns` never goes back, and
@@ -91,7 +93,7 @@ impl Link {
             Rule::Compatible { ns_per_unit } => self.reserve_compatible(now_ns, at_ns, bytes, ns_per_unit),
             Rule::Exact { fraction_ns_per_byte } => {
                 let alone_ns = at_ns + ((bytes * fraction_ns_per_byte) >> FRACTION_BITS);
-                let (last, left) = self.take(now_ns / SLOT_NS, at_ns / SLOT_NS, bytes * EXACT_CREDITS, u64::MAX);
+                let (last, left) = self.take(now_ns, at_ns / SLOT_NS, bytes * EXACT_CREDITS, u64::MAX);
                 let used_ns = u64::from(self.full - left) * SLOT_NS / u64::from(self.full);
                 alone_ns.max(last * SLOT_NS + used_ns)
             }
@@ -101,6 +103,7 @@ impl Link {
     /// Forgets all reservations.
     pub(crate) fn clear(&mut self) {
         self.slots = vec![UNUSED; FIRST_SLOTS];
+        self.horizon = 0;
     }
 
     fn reserve_compatible(&mut self, now_ns: u64, at_ns: u64, bytes: u64, ns_per_unit: u64) -> u64 {
@@ -109,7 +112,7 @@ impl Link {
         if first - now_slot >= COMPATIBLE_SLOTS {
             return at_ns;
         }
-        let (last, _) = self.take(now_slot, first, units, now_slot + COMPATIBLE_SLOTS - 1);
+        let (last, _) = self.take(now_ns, first, units, now_slot + COMPATIBLE_SLOTS - 1);
         let delayed = (last - first).saturating_sub(units / u64::from(self.nominal).max(1));
         at_ns + ns_per_unit * units + delayed * SLOT_NS
     }
@@ -117,12 +120,12 @@ impl Link {
     /// Takes `credits` from slot `first` onwards, not beyond slot `limit`. Returns the last slot that was looked at
     /// and what it has left.
     #[inline]
-    fn take(&mut self, now_slot: u64, first: u64, mut credits: u64, limit: u64) -> (u64, u32) {
+    fn take(&mut self, now_ns: u64, first: u64, mut credits: u64, limit: u64) -> (u64, u32) {
         let full = self.full;
         let mut number = first;
         loop {
-            if number - now_slot >= self.slots.len() as u64 {
-                self.grow(now_slot, number);
+            if number >= self.horizon {
+                self.look_further(now_ns / SLOT_NS, number);
             }
             let slot = self.slot_mut(number);
             let left = if slot.number == number { slot.left } else { full };
@@ -161,8 +164,16 @@ impl Link {
         end
     }
 
-    /// Makes room up to slot `number`: two slots that are both not in the past must not share a place.
+    /// Moves the horizon beyond slot `number`, by the time that has passed or by more slots.
     #[cold]
+    fn look_further(&mut self, now_slot: u64, number: u64) {
+        if number - now_slot >= self.slots.len() as u64 {
+            self.grow(now_slot, number);
+        }
+        self.horizon = now_slot + self.slots.len() as u64;
+    }
+
+    /// Makes room up to slot `number`: two slots that are both not in the past must not share a place.
     fn grow(&mut self, now_slot: u64, number: u64) {
         let wanted = (number - now_slot + 1).next_power_of_two() as usize;
         let old = std::mem::replace(&mut self.slots, vec![UNUSED; wanted]);
@@ -242,7 +253,7 @@ mod tests {
                 now += passed;
                 let first = (now + ahead) / SLOT_NS;
                 let expected = plain(&mut used, link.full, first, units);
-                proptest::prop_assert_eq!(link.take(now / SLOT_NS, first, units, u64::MAX).0, expected);
+                proptest::prop_assert_eq!(link.take(now, first, units, u64::MAX).0, expected);
             }
         }
     }

@@ -20,7 +20,7 @@ pub use describe::{Parameter, parameters};
 pub use parse::{KEYS, Key};
 
 use crate::fault::{Fault, FaultError};
-use crate::media::MediaKind;
+use crate::media::{MediaKind, MemoryPages};
 use crate::namespace::FORMAT_SHIFTS;
 use crate::timing::no_time;
 use crate::zones::ZoneLayout;
@@ -36,6 +36,8 @@ pub struct Config {
     pub lba_bytes: u64,
     /// What keeps the blocks.
     pub media: MediaKind,
+    /// What memory for blocks is made of.
+    pub memory: MemoryPages,
     /// Zones, for a drive that is written in order.
     pub zones: Option<ZoneLayout>,
     /// How long everything takes.
@@ -63,6 +65,7 @@ impl Default for Config {
             namespaces: 1,
             lba_bytes: 512,
             media: MediaKind::Memory,
+            memory: MemoryPages::default(),
             zones: None,
             timing: no_time(),
             age: Age::Fresh,

@@ -37,7 +37,7 @@ use admin_queue::AdminQueue;
 use life_cycle::State;
 
 /// Polls that busy dispatchers may take for themselves.
-const MOST_SKIPPED: u32 = 16;
+const MOST_SKIPPED: u32 = 64;
 
 /// What connects a controller to its host.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ pub struct Controller<M> {
     admin: Option<AdminQueue>,
     generation: u64,
     orders: Vec<Arc<Mailbox<Order>>>,
-    inline: Vec<Dispatcher<M>>,
+    inline: Option<Box<Dispatcher<M>>>,
     tokens: u32,
     /// Polls since the last look at the registers.
     skipped: u32,
@@ -101,7 +101,7 @@ impl<M: HostMemory + Clone> Controller<M> {
     /// A controller that does everything in the thread that polls it.
     pub fn inline(subsystem: &Arc<Subsystem>, wiring: Wiring<M>) -> Result<Controller<M>, ControllerError> {
         let (mut controller, dispatchers) = Controller::with_dispatchers(subsystem, wiring, 1)?;
-        controller.inline = dispatchers;
+        controller.inline = dispatchers.into_iter().next().map(Box::new);
         Ok(controller)
     }
 
@@ -137,7 +137,7 @@ impl<M: HostMemory + Clone> Controller<M> {
             admin: None,
             generation: memory.generation(),
             orders,
-            inline: Vec::new(),
+            inline: None,
             tokens: 0,
             skipped: 0,
             posted: 0,
@@ -157,7 +157,7 @@ impl<M: HostMemory> Controller<M> {
     pub fn poll(&mut self, now_ns: u64) -> bool {
         self.now_ns = now_ns;
         let mut worked = false;
-        for dispatcher in &mut self.inline {
+        if let Some(dispatcher) = &mut self.inline {
             worked |= dispatcher.poll(now_ns);
         }
         self.skipped += 1;
@@ -177,7 +177,7 @@ impl<M: HostMemory> Controller<M> {
     /// Answers posted so far by this controller and its own dispatchers: what a host that waits is waiting for.
     #[inline]
     pub fn posted(&self) -> u64 {
-        self.posted + self.inline.iter().map(Dispatcher::posted).sum::<u64>()
+        self.posted + self.inline.as_ref().map_or(0, |dispatcher| dispatcher.posted())
     }
 
     fn poll_control(&mut self) -> bool {
@@ -204,7 +204,7 @@ impl<M: HostMemory> Controller<M> {
         worked |= self.poll_admin();
         // Orders to dispatchers of this thread are obeyed and reported at once, so that one poll finishes a command.
         let now_ns = self.now_ns;
-        for dispatcher in &mut self.inline {
+        if let Some(dispatcher) = &mut self.inline {
             worked |= dispatcher.take_orders(now_ns);
         }
         if self.shared.inbox.has_mail() {

@@ -26,7 +26,7 @@ mod shadow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use iolab_nvme_spec::SubmissionEntry;
+use iolab_nvme_spec::{IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::HostMemory;
 
 use crate::controller::{ControllerShared, Notice};
@@ -36,9 +36,11 @@ use crate::io::{Execution, Step, Workbench};
 use crate::mailbox::Mailbox;
 use crate::namespace::Namespace;
 use crate::queue::{CompletionQueue, SubmissionQueue};
+use crate::refusal::Refusal;
 use crate::registers::Registers;
 use crate::subsystem::Subsystem;
 
+use answers::entry;
 pub(crate) use coalescing::Coalescing;
 pub(crate) use obey::Order;
 pub(crate) use parked::Answer;
@@ -67,6 +69,10 @@ pub struct Dispatcher<M> {
     /// Whether a submission queue may wait for the medium.
     has_stalled: bool,
     is_armed: bool,
+    /// Whether data is copied here, so that it pays to look at the next command before this one.
+    looks_ahead: bool,
+    /// Whether commands need nothing but to be executed: no faults are planned, and no data is copied.
+    is_plain: bool,
     posted: u64,
 }
 
@@ -80,6 +86,8 @@ impl<M: HostMemory> Dispatcher<M> {
         let bench = Workbench::new(memory, shared.id, subsystem.health.counters());
         Dispatcher {
             generation: bench.memory.generation(),
+            looks_ahead: !subsystem.media.is_null(),
+            is_plain: subsystem.media.is_null() && subsystem.faults.is_none(),
             shared,
             subsystem,
             orders,
@@ -185,10 +193,9 @@ impl<M: HostMemory> Dispatcher<M> {
     #[inline]
     fn serve(&mut self, place: usize, now_ns: u64) -> bool {
         let Some(queue) = &mut self.submissions[place] else { return false };
-        let id = queue.spec.id;
         let tail = match &self.shadow {
-            None => self.shared.registers.memory().load_u32(Registers::tail_offset(id), Ordering::Acquire),
-            Some(shadow) => shadow.tail(id),
+            None => queue.rung(),
+            Some(shadow) => shadow.tail(queue.spec.id),
         };
         if tail != queue.tail() {
             take_tail(queue, tail, &self.shared, self.shadow.as_ref().map(|shadow| (shadow, self.is_armed)));
@@ -197,12 +204,14 @@ impl<M: HostMemory> Dispatcher<M> {
         if waiting == 0 {
             return false;
         }
-        if now_ns < queue.stalled_until_ns {
-            self.has_stalled = true;
-            return false;
+        if queue.stalled_until_ns != 0 {
+            if now_ns < queue.stalled_until_ns {
+                self.has_stalled = true;
+                return false;
+            }
+            queue.stalled_until_ns = 0;
         }
         let completion = queue.completion_index;
-        queue.stalled_until_ns = 0;
         let room = self.room(completion, waiting.min(BURST));
         let batch = waiting.min(BURST).min(room);
         for _ in 0..batch {
@@ -216,11 +225,16 @@ impl<M: HostMemory> Dispatcher<M> {
     /// Entries of a completion queue that are free, looked up at the doorbell if they seem too few.
     #[inline]
     fn room(&mut self, place: usize, wanted: u32) -> u32 {
-        let Some(queue) = self.completions.get_mut(place).and_then(Option::as_mut) else { return 0 };
-        let room = queue.room();
-        if room >= wanted {
-            return room;
+        match self.completions.get(place).and_then(Option::as_ref).map(CompletionQueue::room) {
+            Some(room) if room >= wanted => room,
+            _ => self.room_at_doorbell(place),
         }
+    }
+
+    /// Apart, because a host with large queues rings seldom.
+    #[inline(never)]
+    fn room_at_doorbell(&mut self, place: usize) -> u32 {
+        let Some(queue) = self.completions.get_mut(place).and_then(Option::as_mut) else { return 0 };
         let id = queue.spec.id;
         let head = match &self.shadow {
             None => self.shared.registers.memory().load_u32(Registers::head_offset(id), Ordering::Acquire),
@@ -241,10 +255,11 @@ impl<M: HostMemory> Dispatcher<M> {
             return false;
         };
         let queue_id = queue.spec.id;
-        let fate = match self.subsystem.faults {
-            None => Fate::default(),
-            Some(_) => fate(&self.subsystem, queue_id, &command),
-        };
+        if queue.is_outstanding(command.cid()) {
+            return self.refuse_conflict(place, &command, now_ns);
+        }
+        let fate =
+            if self.is_plain { Fate::default() } else { foresee(&self.subsystem, queue, &command, self.looks_ahead) };
         if let Some(kind) = fate.at_fetch {
             return self.suffer(place, &command, kind);
         }
@@ -270,9 +285,37 @@ impl<M: HostMemory> Dispatcher<M> {
             return true;
         }
         match fate.at_complete {
-            None if at_ns <= now_ns => self.answer(place, command.cid(), answer, now_ns),
+            None if at_ns <= now_ns => {
+                let Some(completions) = self.completions.get_mut(queue.completion_index).and_then(Option::as_mut)
+                else {
+                    return true;
+                };
+                let entry = entry(queue, command.cid(), answer);
+                if completions.post(&mut self.bench.memory, entry).is_err() {
+                    self.shared.fail();
+                    return false;
+                }
+                self.posted += 1;
+                if completions.spec.vector.is_some() {
+                    completions.note_unsignalled(now_ns);
+                    self.has_unsignalled = true;
+                }
+            }
             Some(fault) if at_ns <= now_ns => self.answer_with(fault, place, (command.cid(), answer), now_ns),
             fault => self.park(place, command.cid(), answer, at_ns, fault),
+        }
+        true
+    }
+
+    /// The identifier is that of another command of the queue that has not been answered (Base, section 4.2). Which of the
+    /// two an answer means, the host has to find out.
+    #[cold]
+    fn refuse_conflict(&mut self, place: usize, command: &SubmissionEntry, now_ns: u64) -> bool {
+        if let Some(queue) = &mut self.submissions[place] {
+            let refusal = Refusal::lasting(Status::COMMAND_ID_CONFLICT).at(crate::refusal::place::CID, 0);
+            let answer = self.shared.log_failure(queue.spec.id, command, refusal);
+            queue.advance();
+            self.answer(place, command.cid(), answer, now_ns);
         }
         true
     }
@@ -292,6 +335,28 @@ impl<M: HostMemory> Dispatcher<M> {
             }
         }
         false
+    }
+}
+
+/// What is to be done before a command, and what faults have in store for it.
+#[inline(never)]
+fn foresee(subsystem: &Subsystem, queue: &SubmissionQueue, command: &SubmissionEntry, looks_ahead: bool) -> Fate {
+    if looks_ahead {
+        look_ahead(subsystem, queue);
+    }
+    if subsystem.faults.is_none() { Fate::default() } else { fate(subsystem, queue.spec.id, command) }
+}
+
+/// Starts to fetch the data of the next command while that of this one is copied.
+fn look_ahead(subsystem: &Subsystem, queue: &SubmissionQueue) {
+    /// As much as the processor does not find by itself: it follows an access within a page.
+    const BYTES: usize = 4096;
+    if let Some((opcode, namespace, lba)) = queue.peek_next()
+        && matches!(IoOpcode(opcode), IoOpcode::READ | IoOpcode::WRITE)
+        && let Some(namespace) = subsystem.namespace(namespace)
+    {
+        let offset = lba.checked_mul(1 << namespace.lba_shift()).and_then(|bytes| bytes.checked_add(namespace.base));
+        subsystem.media.prefetch(offset.unwrap_or(u64::MAX), BYTES);
     }
 }
 

@@ -107,7 +107,7 @@ impl<M: HostMemory> Execution<'_, M> {
         let subsystem = self.subsystem;
         let opcode = IoOpcode(self.command.opc());
         let Some(namespace) = subsystem.namespace(self.command.nsid()) else {
-            return self.without_namespace(opcode);
+            return self.apart().without_namespace(opcode);
         };
         if !namespace.is_attached(self.bench.controller) {
             return Err(Refusal::field(place::NSID, 0));
@@ -115,11 +115,19 @@ impl<M: HostMemory> Execution<'_, M> {
         match opcode {
             IoOpcode::READ => self.read(namespace),
             IoOpcode::WRITE => self.write(namespace),
-            IoOpcode::FLUSH => self.flush(),
-            _ => self.run_rare(namespace, opcode),
+            IoOpcode::FLUSH => self.apart().flush(),
+            _ => self.apart().run_rare(namespace, opcode),
         }
     }
 
+    /// The same again, for what is not inlined: only this one has an address, and the original stays in registers.
+    #[inline(always)]
+    fn apart(&mut self) -> Execution<'_, M> {
+        let Execution { bench, subsystem, command, queue, now_ns } = self;
+        Execution { bench, subsystem, command, queue: *queue, now_ns: *now_ns }
+    }
+
+    #[inline(never)]
     fn run_rare(&mut self, namespace: &Namespace, opcode: IoOpcode) -> Result<Step, Refusal> {
         match opcode {
             IoOpcode::WRITE_UNCORRECTABLE => self.write_uncorrectable(namespace),
@@ -144,6 +152,7 @@ impl<M: HostMemory> Execution<'_, M> {
         Err(Refusal::lasting(Status::INVALID_NAMESPACE).at(place::NSID, 0))
     }
 
+    #[inline(never)]
     fn flush(&mut self) -> Result<Step, Refusal> {
         let request = Request::flush();
         let at_ns = match self.subsystem.timing.schedule(self.now_ns, &request) {
@@ -219,30 +228,16 @@ impl<M: HostMemory> Execution<'_, M> {
             Some(FaultKind::Slow { extra_ns }) => Ok(extra_ns),
             Some(FaultKind::MediaError) => {
                 let status = if is_read { Status::UNRECOVERED_READ_ERROR } else { Status::WRITE_FAULT };
-                Err(self.media_error(status, range.lba))
+                Err(media_error(&self.bench.counters, status, range.lba))
             }
             _ => Ok(0),
         }
     }
 
-    #[cold]
-    fn media_error(&self, status: Status, lba: u64) -> Refusal {
-        self.bench.counters.count_media_error();
-        Refusal::lasting(status).on_block(lba)
-    }
-
-    #[cold]
-    fn copy_error(&self, error: CopyError, lba: u64) -> Refusal {
-        if error != CopyError::Host {
-            self.bench.counters.count_media_error();
-        }
-        error.refusal(lba)
-    }
-
     /// Copies the data of a range, or leaves that to a copier. Media that keep nothing need neither.
     #[inline(always)]
     fn copy(&mut self, direction: Direction, offset: u64, lba: u64) -> Result<(), Refusal> {
-        if self.subsystem.media.is_null() { Ok(()) } else { self.copy_data(direction, offset, lba) }
+        if self.subsystem.media.is_null() { Ok(()) } else { self.apart().copy_data(direction, offset, lba) }
     }
 
     #[inline(never)]
@@ -254,7 +249,7 @@ impl<M: HostMemory> Execution<'_, M> {
             return Ok(());
         }
         let copied = copy.run(&self.subsystem.media, &mut bench.memory, &bench.pieces);
-        copied.map_err(|error| self.copy_error(error, lba))
+        copied.map_err(|error| copy_error(&bench.counters, error, lba))
     }
 
     #[inline]
@@ -264,4 +259,18 @@ impl<M: HostMemory> Execution<'_, M> {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn media_error(counters: &Counters, status: Status, lba: u64) -> Refusal {
+    counters.count_media_error();
+    Refusal::lasting(status).on_block(lba)
+}
+
+#[cold]
+fn copy_error(counters: &Counters, error: CopyError, lba: u64) -> Refusal {
+    if error != CopyError::Host {
+        counters.count_media_error();
+    }
+    error.refusal(lba)
 }

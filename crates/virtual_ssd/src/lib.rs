@@ -52,7 +52,7 @@ pub use dispatcher::Dispatcher;
 pub use embedded::{Embedded, EmbeddedError};
 pub use fault::{Fault, FaultError, FaultKind, Operation, Stripe};
 pub use health::Totals;
-pub use media::MediaKind;
+pub use media::{HugePages, MediaKind, MemoryPages};
 pub use registers::{REGISTER_BYTES, Registers};
 pub use state_file::path_of as state_path;
 pub use statistics::DriveStatistics;

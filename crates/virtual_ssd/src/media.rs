@@ -5,8 +5,12 @@
 //! of power. A write to a file on a full file system is an error, not the end of the process. `null` media copies
 //! nothing: reads leave the host's buffers as they are.
 //!
+//! Memory is made of huge pages where they cannot cost more than there is (`media/pages.rs`).
+//!
 //! Deliberately not here: blocks, namespaces and time. A file is accessed through a mapping, so nobody else may shorten
 //! it while it is in use; room for what is written is taken by [`Room`].
+
+mod pages;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -16,6 +20,8 @@ use iolab_memory::{Access, SharedBytes};
 use iolab_nvme_spec::Status;
 use iolab_pci_device::HostMemory;
 use rustix::fs::{FallocateFlags, fallocate};
+
+pub use pages::{HugePages, MemoryPages};
 
 use crate::ConfigError;
 use crate::refusal::Refusal;
@@ -85,12 +91,13 @@ impl CopyError {
 
 impl Media {
     /// Opens or creates media of `bytes`.
-    pub(crate) fn open(kind: &MediaKind, bytes: u64) -> Result<Media, ConfigError> {
+    pub(crate) fn open(kind: &MediaKind, bytes: u64, pages: MemoryPages) -> Result<Media, ConfigError> {
         let length = usize::try_from(bytes).map_err(|_| ConfigError::TooLarge { bytes })?;
         match kind {
             MediaKind::Null => Ok(Media::Null),
             MediaKind::Memory => {
-                let memory = SharedBytes::anonymous(length)
+                let memory = pages
+                    .take(length)
                     .map_err(|source| ConfigError::Media { what: format!("{bytes} bytes of memory"), source })?;
                 Ok(Media::Bytes { bytes: memory, file: None })
             }
@@ -110,6 +117,14 @@ impl Media {
     /// Whether nothing is kept.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Media::Null)
+    }
+
+    /// Brings what will soon be copied from or to `offset` near to the processor.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64, length: usize) {
+        if let (Media::Bytes { bytes, .. }, Ok(offset)) = (self, usize::try_from(offset)) {
+            bytes.prefetch(offset, length);
+        }
     }
 
     /// Copies to the host.
@@ -303,7 +318,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("media");
         for kind in [MediaKind::Memory, MediaKind::File(path.clone())] {
-            let media = Media::open(&kind, 1 << 20).unwrap();
+            let media = Media::open(&kind, 1 << 20, MemoryPages::default()).unwrap();
             let mut table = DmaTable::new();
             let buffer = table.allocate(8192).unwrap();
             buffer.memory.fill(0, 8192, 7);
@@ -323,7 +338,7 @@ mod tests {
             assert_eq!(media.copy_to_host(0, &mut table, &[Piece::new(64, 512)]), Err(CopyError::Host));
             assert_eq!(media.discard(u64::MAX, 2), Err(CopyError::Media));
         }
-        let again = Media::open(&MediaKind::File(path), 1 << 20).unwrap();
+        let again = Media::open(&MediaKind::File(path), 1 << 20, MemoryPages::default()).unwrap();
         let mut byte = [0];
         again.read(100_000, &mut byte).unwrap();
         assert_eq!(byte, [7], "a file survives");
@@ -332,8 +347,10 @@ mod tests {
     #[test]
     fn media_that_cannot_be_opened_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let refused =
-            |path: &Path, bytes| Media::open(&MediaKind::File(path.to_owned()), bytes).unwrap_err().to_string();
+        let refused = |path: &Path, bytes| {
+            let kind = MediaKind::File(path.to_owned());
+            Media::open(&kind, bytes, MemoryPages::default()).unwrap_err().to_string()
+        };
         assert!(refused(folder.path(), 4096).contains("media"), "{}", refused(folder.path(), 4096));
         let huge = folder.path().join("huge");
         assert!(refused(&huge, 1 << 60).contains("no room"), "{}", refused(&huge, 1 << 60));

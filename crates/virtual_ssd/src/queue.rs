@@ -36,22 +36,14 @@ impl Ring {
         self.window = memory.window(self.base, self.bytes, self.access).ok();
     }
 
-    /// Calls `with` with the memory of an entry and the offset in it.
-    #[inline]
-    fn entry<M: HostMemory, T>(
-        &self,
-        memory: &mut M,
-        offset: usize,
-        bytes: usize,
-        with: impl FnOnce(&SharedBytes, usize) -> T,
-    ) -> Result<T, DmaFault> {
-        match &self.window {
-            Some(window) => Ok(with(window, offset)),
-            None => self.entry_by_itself(memory, offset, bytes, with),
-        }
+    /// All of it, where one mapping holds it.
+    #[inline(always)]
+    fn window(&self) -> Option<&SharedBytes> {
+        self.window.as_ref()
     }
 
-    /// A ring may lie in several mappings; an entry lies in one, because its size divides that of a page.
+    /// Calls `with` with the memory of an entry and the offset in it. A ring may lie in several mappings; an entry lies
+    /// in one, because its size divides that of a page.
     #[cold]
     fn entry_by_itself<M: HostMemory, T>(
         &self,

@@ -52,6 +52,7 @@ impl Refusal {
 pub(crate) mod place {
     pub(crate) const OPCODE: u8 = 0;
     pub(crate) const FLAGS: u8 = 1;
+    pub(crate) const CID: u8 = 2;
     pub(crate) const NSID: u8 = 4;
     pub(crate) const PRP1: u8 = 24;
     pub(crate) const PRP2: u8 = 32;

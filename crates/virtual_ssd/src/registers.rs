@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use iolab_memory::SharedBytes;
+use iolab_memory::{SharedBytes, SharedWord};
 use iolab_nvme_spec::registers::{
     Capabilities, ControllerConfiguration, ControllerStatus, DOORBELLS, DoorbellStride, Register,
 };
@@ -207,6 +207,11 @@ impl Registers {
     /// Where the tail doorbell of a submission queue is.
     pub(crate) const fn tail_offset(queue: u16) -> usize {
         STRIDE.submission_tail(queue) as usize
+    }
+
+    /// The tail doorbell of a submission queue.
+    pub(crate) fn tail_doorbell(&self, queue: u16) -> Option<SharedWord> {
+        self.memory.word(Registers::tail_offset(queue))
     }
 
     /// Where the head doorbell of a completion queue is.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use iolab_nvme_spec::zone::ZoneState;
-use iolab_ssd_timing::Statistics;
+use iolab_ssd_timing::{Request, Statistics};
 
 use crate::config::{Age, Config, ConfigError};
 use crate::controller::ControllerShared;
@@ -167,6 +167,19 @@ impl Subsystem {
         }
     }
 
+    /// The timing model forgets what namespaces hold: all of the flash is erased when they are all that there are, and
+    /// what they hold is deallocated otherwise.
+    pub(crate) fn forget_flash(&self, ids: &[u32], now_ns: u64) {
+        if self.namespaces.iter().all(|one| ids.contains(&one.id)) {
+            self.timing.erase();
+            return;
+        }
+        for namespace in ids.iter().filter_map(|id| self.namespace(*id)) {
+            // A model that cannot take it now keeps the old contents: a later write replaces them.
+            self.timing.schedule(now_ns, &Request::trim(namespace.base, namespace.bytes()));
+        }
+    }
+
     /// Resets all controllers (Base, section 7.3.1).
     pub(crate) fn reset(&self) {
         self.resets.fetch_add(1, Ordering::Relaxed);
@@ -178,10 +191,10 @@ impl Subsystem {
 #[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
 fn open_media(config: &Config) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
     let MediaKind::File(path) = &config.media else {
-        return Ok((Media::open(&config.media, config.media_bytes())?, None));
+        return Ok((Media::open(&config.media, config.media_bytes(), config.memory)?, None));
     };
     let is_new = std::fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
     // The state first: where it does not fit, the data are not touched.
     let state = StateFile::open(&state_file::path_of(path), config, is_new)?;
-    Ok((Media::open(&config.media, config.media_bytes())?, Some(state)))
+    Ok((Media::open(&config.media, config.media_bytes(), config.memory)?, Some(state)))
 }

@@ -13,7 +13,7 @@ use iolab_ssd_timing::{
 #[derive(Debug)]
 pub(crate) enum Timing {
     Ideal,
-    Model(Box<Mutex<Model>>),
+    Model { model: Box<Mutex<Model>>, parameters: Box<Parameters>, bytes: u64 },
 }
 
 impl Timing {
@@ -25,7 +25,12 @@ impl Timing {
         }
         let mut model = Model::build(parameters, Capacity::Visible(bytes))?;
         study::age(&mut model, age);
-        Ok(Timing::Model(Box::new(Mutex::new(model))))
+        Ok(Timing::Model { model: Box::new(Mutex::new(model)), parameters: Box::new(parameters.clone()), bytes })
+    }
+
+    /// Whether nothing takes time.
+    pub(crate) fn is_ideal(&self) -> bool {
+        matches!(self, Timing::Ideal)
     }
 
     /// When `request`, which has arrived now, completes.
@@ -33,7 +38,17 @@ impl Timing {
     pub(crate) fn schedule(&self, now_ns: u64, request: &Request) -> Verdict {
         match self {
             Timing::Ideal => Verdict::At(now_ns),
-            Timing::Model(model) => ask(model, now_ns, request),
+            Timing::Model { model, .. } => ask(model, now_ns, request),
+        }
+    }
+
+    /// Erases all flash: the drive is fresh, as it was made, and its counters begin anew. What is under way still ends when
+    /// it was said to.
+    pub(crate) fn erase(&self) {
+        let Timing::Model { model, parameters, bytes } = self else { return };
+        // What was built once can be built again.
+        if let Ok(fresh) = Model::build(parameters, Capacity::Visible(*bytes)) {
+            *model.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         }
     }
 
@@ -41,7 +56,7 @@ impl Timing {
     pub(crate) fn statistics(&self) -> Option<Statistics> {
         match self {
             Timing::Ideal => None,
-            Timing::Model(model) => Some(model.lock().unwrap_or_else(PoisonError::into_inner).statistics()),
+            Timing::Model { model, .. } => Some(model.lock().unwrap_or_else(PoisonError::into_inner).statistics()),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use iolab_plan::{FileService, FileServiceKind};
 
-use crate::distribution::{Normal, Pareto, Zipf};
+use crate::distribution::{Cells, Normal, Pareto, Zipf};
 use crate::random::{Generator, Role, derive};
 use crate::shape::Extent;
 
@@ -99,8 +99,8 @@ enum Choice {
     InTurn,
     ToTheEnd,
     Random,
-    Zipf(Zipf),
-    Pareto(Pareto),
+    Zipf(Cells<Zipf>),
+    Pareto(Cells<Pareto>),
     Normal(Normal),
 }
 
@@ -118,8 +118,8 @@ impl ServedFiles {
             FileServiceKind::RoundRobin => Choice::InTurn,
             FileServiceKind::Sequential => Choice::ToTheEnd,
             FileServiceKind::Random => Choice::Random,
-            FileServiceKind::Zipf(theta) => Choice::Zipf(Zipf::new(count, theta)?),
-            FileServiceKind::Pareto(h) => Choice::Pareto(Pareto::new(count, h)?),
+            FileServiceKind::Zipf(theta) => Choice::Zipf(Cells::new(Zipf::new(theta)?, count)),
+            FileServiceKind::Pareto(h) => Choice::Pareto(Cells::new(Pareto::new(count, h)?, count)),
             FileServiceKind::Gauss(percent) => Choice::Normal(Normal::new(count, percent, 0.5)?),
         };
         let skewed = matches!(choice, Choice::Zipf(_) | Choice::Pareto(_) | Choice::Normal(_));

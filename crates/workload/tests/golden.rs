@@ -11,7 +11,7 @@ use support::{K, distributed, pass, plan, sized, spell};
 #[test]
 fn streams_stay_what_they_are() {
     let split = BlockSizes::Split(vec![(4 * K, 50), (8 * K, 50)]);
-    let cases: [(&str, WorkloadPlan, &str); 8] = [
+    let cases: [(&str, WorkloadPlan, &str); 9] = [
         ("map", plan("randread"), "r53489 r23319 r140237 r167492 r203314 r72714 r224287 r59007"),
         (
             "no map",
@@ -33,7 +33,12 @@ fn streams_stay_what_they_are() {
         (
             "zipf",
             distributed(Distribution::Zipf { theta: 1.2, center: None }),
-            "r250362 r5137 r179102 r22452 r119279 r179082 r221740 r250362",
+            "r250362 r140903 r199038 r112406 r116946 r250362 r250362 r109970",
+        ),
+        (
+            "pareto",
+            distributed(Distribution::Pareto { h: 0.2, center: None }),
+            "r250362 r140903 r199038 r112406 r250362 r94161 r196987 r109970",
         ),
         (
             "normal",

@@ -237,9 +237,14 @@ impl Case<'_> {
             Kind::Minimal(_) => return self.minimal_instructions(program).map(Some),
             Kind::Fio(path, job) => {
                 let job = job.clone().with("--thread");
-                counts::instructions(|count| job.command(path, End::AfterOperations(count)), self.bench.counted())
+                counts::instructions(
+                    |count| job.command(path, End::AfterOperations(count)),
+                    self.bench.counted_instructions(),
+                )
             }
-            Kind::Bare(..) => counts::instructions(|count| self.command(program, count), self.bench.counted()),
+            Kind::Bare(..) => {
+                counts::instructions(|count| self.command(program, count), self.bench.counted_instructions())
+            }
         };
         counted.map(Some)
     }

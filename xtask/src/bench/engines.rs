@@ -145,7 +145,10 @@ fn limit_instructions(sheet: &mut Sheet, case: &Case<'_>, outcomes: &[Outcome]) 
     let (Some(ours), Some(minimal)) = (instructions(Role::Iolab), instructions(Role::Minimal)) else { return Ok(()) };
     let null = |words: &str| {
         let job = Job::null(&format!("--thread --iodepth={} {words}", case.depth));
-        counts::instructions(|count| job.command(&case.bench.iolab, End::AfterOperations(count)), case.bench.counted())
+        counts::instructions(
+            |count| job.command(&case.bench.iolab, End::AfterOperations(count)),
+            case.bench.counted_instructions(),
+        )
     };
     let all = null("")?;
     let statistics = all - null("--gtod_reduce=1")?;

@@ -26,24 +26,24 @@ pub(crate) struct Shape {
 const DRIVER: &[&str] = &["*driver_submit*", "*driver_reap*"];
 
 pub(crate) const SHAPES: [Shape; 7] = [
-    Shape { name: "driver, depth 1", words: &["depth=1"], within: DRIVER, target: 280, budget: 360 },
-    Shape { name: "driver, depth 32", words: &["depth=32"], within: DRIVER, target: 280, budget: 230 },
-    Shape { name: "driver and ideal device, depth 1", words: &["depth=1"], within: &[], target: 700, budget: 945 },
-    Shape { name: "driver and ideal device, depth 32", words: &["depth=32"], within: &[], target: 700, budget: 520 },
-    Shape { name: "driver and ideal device, depth 128", words: &["depth=128"], within: &[], target: 700, budget: 520 },
+    Shape { name: "driver, depth 1", words: &["depth=1"], within: DRIVER, target: 280, budget: 275 },
+    Shape { name: "driver, depth 32", words: &["depth=32"], within: DRIVER, target: 280, budget: 190 },
+    Shape { name: "driver and ideal device, depth 1", words: &["depth=1"], within: &[], target: 700, budget: 695 },
+    Shape { name: "driver and ideal device, depth 32", words: &["depth=32"], within: &[], target: 700, budget: 445 },
+    Shape { name: "driver and ideal device, depth 128", words: &["depth=128"], within: &[], target: 700, budget: 440 },
     Shape {
         name: "driver and device with flash, depth 32",
         words: &["model=nand", "depth=32"],
         within: &[],
         target: 1300,
-        budget: 1315,
+        budget: 1255,
     },
     Shape {
         name: "driver and device with flash, depth 128",
         words: &["model=nand", "depth=128"],
         within: &[],
         target: 1300,
-        budget: 1330,
+        budget: 1285,
     },
 ];
 

@@ -232,13 +232,20 @@ impl<E: Engine> Rig<E> {
         all
     }
 
-    /// Performs one operation alone: its result, a refusal as its negative errno.
+    /// Performs one operation alone: its result, a refusal as its negative errno. A lane that can do it in one call
+    /// does it that way, too: every operation here may be repeated.
     pub(super) fn perform(&mut self, op: &Op) -> i32 {
-        match self.submit(op) {
+        let result = match self.submit(op) {
             Submission::Accepted => self.drain()[0].result,
             Submission::Refused(errno) => -errno,
             Submission::Full => panic!("Full with {} operations in flight: {op:?}", self.in_flight()),
+        };
+        if E::Lane::PERFORMS {
+            let at_once = self.lane().perform(op).unwrap_or_else(|errno| -errno);
+            assert_eq!(at_once, result, "perform and submit differ: {op:?}");
+            assert_eq!(self.reap(Wait::POLL), [], "perform leaves nothing to reap");
         }
+        result
     }
 
     /// Performs operations as deep as the lane takes them; results by position, refusals as negative errnos.

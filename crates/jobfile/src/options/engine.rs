@@ -33,7 +33,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Integer { min: 0, max: 1_048_576 },
         default: "1",
         summary: "Submit as soon as this many operations are queued",
-        details: "0 means the whole of iodepth.",
+        details: "0 means the whole of iodepth. Where it is not set, iolab submits a quarter of iodepth (at most 16), and \
+                  once the device has that many, all free slots with one call; called as fio it submits sequential \
+                  operations one by one.",
         accepts: &[("16", "16")],
         rejects: &["-1"],
         ..OptionEntry::BLANK

@@ -44,6 +44,12 @@ impl<'a> AdminCommand<'a> {
         AdminCommand::new(entry, Payload::In(data))
     }
 
+    /// Asks for what concerns the controller that is asked, where the subsystem has several (CNTID, Base, section 5.15).
+    pub(crate) fn of_this_controller(&mut self) {
+        let dword10 = IdentifyDword10(self.entry.cdw(10)).with_cntid(u16::MAX);
+        self.entry = self.entry.with_cdw(10, dword10.0);
+    }
+
     fn opcode(&self) -> AdminOpcode {
         AdminOpcode(self.entry.opc())
     }

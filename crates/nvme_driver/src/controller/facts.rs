@@ -2,7 +2,8 @@
 
 use iolab_nvme_spec::FromBytes;
 use iolab_nvme_spec::identify::{
-    AdminCapabilities, Cns, IDENTIFY_BYTES, IdentifyController, IdentifyZonedController, IoCapabilities, SglSupport,
+    AdminCapabilities, Cns, CommandSetVectors, IDENTIFY_BYTES, IdentifyController, IdentifyZonedController,
+    IoCapabilities, SglSupport,
 };
 use iolab_nvme_spec::opcode::CommandSet;
 use iolab_nvme_spec::registers::{Capabilities, Register, Version};
@@ -100,7 +101,26 @@ impl Cold {
         })
     }
 
+    /// Whether one of the combinations of I/O command sets has zones. Asking for a set that is not there would be refused,
+    /// and controllers log what they refuse.
+    fn has_zoned_set(&mut self) -> Result<bool, DriverError> {
+        let mut data = Box::new([0; IDENTIFY_BYTES]);
+        let mut asked = AdminCommand::identify(Cns::COMMAND_SETS, 0, CommandSet::NVM, &mut data);
+        asked.of_this_controller();
+        match self.command(asked) {
+            Ok(_) => {
+                let sets = CommandSetVectors::read_from_bytes(&data[..]);
+                Ok(sets.is_ok_and(|sets| sets.vectors.iter().any(|set| set.get() >> CommandSet::ZONED.0 & 1 != 0)))
+            }
+            Err(DriverError::Admin { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     fn append_limit(&mut self) -> Result<Option<u64>, DriverError> {
+        if !self.has_zoned_set()? {
+            return Ok(None);
+        }
         let mut data = Box::new([0; IDENTIFY_BYTES]);
         let asked = AdminCommand::identify(Cns::COMMAND_SET_CONTROLLER, 0, CommandSet::ZONED, &mut data);
         match self.command(asked) {
@@ -108,7 +128,7 @@ impl Cold {
                 let zasl = IdentifyZonedController::read_from_bytes(&data[..]).map_or(0, |zoned| zoned.zasl);
                 Ok(limit(zasl, self.capabilities))
             }
-            // A controller without zoned namespaces refuses the question.
+            // A controller may have the set and no limit to tell.
             Err(DriverError::Admin { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -12,15 +12,16 @@ use super::{ColdQueue, QueuePair};
 use crate::controller::{Cold, QueueAddresses, Shared};
 use crate::data_pointer::ListArea;
 use crate::error::DriverError;
-use crate::options::{DataPointer, QueueOptions};
+use crate::options::{DataPointer, QueueOptions, WaitPolicy};
 use crate::ring::{CompletionRing, SubmissionRing};
 
 /// Leaves each slot several identifiers, so that late completions are told from new ones.
-const MOST_SLOTS: u16 = 1 << 14;
+const MOST_SLOTS: u16 = (1 << 14) - 1;
 
 impl QueuePair {
     /// Makes both queues, their memory and their slots.
     pub(crate) fn create(shared: Arc<Shared>, options: QueueOptions) -> Result<QueuePair, DriverError> {
+        let options = options.with_entries(shared.facts.capabilities.max_queue_entries());
         check(&shared, &options)?;
         let list_bytes = ListArea::slot_bytes(longest_transfer(&shared), shared.facts.page_bytes);
         let (queue, epoch, [sq_doorbell, cq_doorbell]) = {
@@ -45,12 +46,13 @@ impl QueuePair {
             drop(cold);
             return Err(error);
         }
-        let cid_step = options.slots.next_power_of_two();
+        let cid_step = (options.slots + 1).next_power_of_two();
         let slots: Box<[Slot]> = (0..options.slots).map(|index| Slot::new(index, cid_step)).collect();
         let [sq, cq, lists] = &queue.buffers;
+        let is_simulated = shared.clock.name() == "simulated";
         Ok(QueuePair {
             sq: SubmissionRing::new(sq.memory.clone(), options.entries),
-            cq: CompletionRing::new(cq.memory.clone(), options.entries),
+            cq: CompletionRing::new(cq.memory.clone(), options.entries, patience(&options)),
             lists: ListArea::new(lists, list_bytes, shared.facts.page_bytes),
             slots,
             page_bytes: shared.facts.page_bytes,
@@ -71,10 +73,11 @@ impl QueuePair {
                 buffers: queue.buffers.to_vec(),
                 interrupt: queue.interrupt,
                 next_check_ns: 0,
-                progress: false,
+                checked_head: 0,
                 distrust: false,
                 unsent: Vec::with_capacity(usize::from(options.slots)),
                 dead: false,
+                is_simulated,
                 options,
             }),
         })
@@ -99,6 +102,16 @@ impl QueuePair {
 fn longest_transfer(shared: &Shared) -> u64 {
     let prepared = u64::from(shared.options.max_transfer_bytes);
     shared.facts.max_transfer_bytes.map_or(prepared, |limit| limit.min(prepared))
+}
+
+/// Completions that are consumed before the device is told. A store into a device's registers is what a single command
+/// waits for longest, and the device needs the head only before its ring is full. Who sleeps until an interrupt comes
+/// leaves no device a reason to hold one back.
+fn patience(options: &QueueOptions) -> u32 {
+    match options.wait {
+        WaitPolicy::Poll => (options.entries / 4).max(1),
+        WaitPolicy::Interrupt { .. } | WaitPolicy::Adaptive { .. } => 1,
+    }
 }
 
 fn check(shared: &Shared, options: &QueueOptions) -> Result<(), DriverError> {

@@ -34,7 +34,8 @@ impl QueuePair {
     #[inline]
     pub fn reap(&mut self, max: usize, mut each: impl FnMut(Completion)) -> Result<usize, DriverError> {
         self.countdown = self.countdown.wrapping_sub(1);
-        if self.countdown == 0 || self.current_epoch.load(Ordering::Acquire) != self.epoch || !self.pending.is_empty() {
+        // What is pending has set the countdown to its end.
+        if self.countdown == 0 || self.current_epoch.load(Ordering::Acquire) != self.epoch {
             self.attend()?;
             let handed_out = self.hand_out(max, &mut each);
             if handed_out > 0 {
@@ -56,9 +57,8 @@ impl QueuePair {
                 }
             }
         }
-        if reaped > 0 {
-            self.cold.progress = true;
-            self.cq_doorbell.ring(&self.shared, self.cq.head());
+        if let Some(head) = self.cq.consumed(reaped as u32) {
+            self.cq_doorbell.ring(&self.shared, head);
         }
         Ok(reaped)
     }
@@ -96,6 +96,9 @@ impl QueuePair {
     fn hand_out(&mut self, max: usize, each: &mut impl FnMut(Completion)) -> usize {
         let count = self.pending.len().min(max);
         self.pending.drain(..count).for_each(each);
+        if !self.pending.is_empty() {
+            self.countdown = 1;
+        }
         count
     }
 }

@@ -54,7 +54,8 @@ impl QueuePair {
         }
         let timeout_ns = self.cold.options.timeout_ns;
         self.cold.next_check_ns = now_ns.saturating_add((timeout_ns / 8).min(SLOWEST_CHECK_NS));
-        if !std::mem::take(&mut self.cold.progress) {
+        // A ring that has gone round exactly looks as if it stood still: then the device is looked at once too often.
+        if std::mem::replace(&mut self.cold.checked_head, self.cq.head()) == self.cq.head() {
             self.watch();
         }
         for index in 0..self.slots.len() {
@@ -147,6 +148,13 @@ impl QueuePair {
     /// controller is dead, declares everything lost.
     #[cold]
     pub(super) fn rejoin(&mut self) {
+        self.follow();
+        if !self.pending.is_empty() {
+            self.countdown = 1;
+        }
+    }
+
+    fn follow(&mut self) {
         for _ in 0..ATTEMPTS {
             // With the lock held no reset is going on: the controller works, or is dead, in this epoch.
             let alive = {
@@ -227,7 +235,7 @@ impl QueuePair {
                 continue;
             }
             slot.replays += 1;
-            words[0] = words[0] & !0xffff_0000 | u64::from(slot.next_cid()) << 16;
+            words[0] &= !0xffff_0000;
             slot.start(words);
             let cid = slot.cid();
             self.cold.unsent.push((index, cid));
@@ -240,12 +248,12 @@ impl QueuePair {
         while let Some((index, cid)) = self.cold.unsent.last().copied() {
             let slot = &self.slots[usize::from(index)];
             if slot.expects(cid) {
-                if !self.sq.has_room() {
+                let Some(room) = self.sq.room() else {
                     // Looked after by the next reap.
                     self.countdown = 1;
                     break;
-                }
-                self.sq.push(slot.entry);
+                };
+                self.sq.push(room, slot.entry);
             }
             self.cold.unsent.pop();
         }

@@ -34,14 +34,15 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The slot with this number; `cid_step` is what its identifiers differ by.
+    /// The slot with this number; `cid_step` is what its identifiers differ by, a power of two above all numbers but the
+    /// last one below it: so no identifier is the one that commands must not use (Base, section 4.2).
     pub(super) fn new(index: u16, cid_step: u16) -> Slot {
         // Each slot starts at another count of uses, so that an identifier with a wrong slot number in it is hardly ever
         // one that is expected there.
         let first = index.wrapping_add(cid_step.wrapping_mul(index));
         Slot {
             expected: IDLE,
-            next_cid: if first == u16::MAX { first.wrapping_add(cid_step) } else { first },
+            next_cid: first,
             pursuit: Pursuit::None,
             replays: 0,
             entry: [0; 8],
@@ -62,31 +63,25 @@ impl Slot {
         self.expected == u32::from(cid)
     }
 
-    /// The identifier under which the next command goes.
-    #[inline]
-    pub(super) fn next_cid(&self) -> u16 {
-        self.next_cid
-    }
-
     /// The identifier of the command in flight.
     pub(super) fn cid(&self) -> u16 {
         self.expected as u16
     }
 
-    /// A command is on its way.
-    #[inline]
-    pub(super) fn start(&mut self, entry: [u64; 8]) {
+    /// A command is on its way: `entry` has no identifier yet, the answer has.
+    #[inline(always)]
+    pub(super) fn start(&mut self, mut entry: [u64; 8]) -> [u64; 8] {
+        entry[0] |= u64::from(self.next_cid) << 16;
         self.expected = u32::from(self.next_cid);
         self.seen_ns = 0;
         self.entry = entry;
+        entry
     }
 
     /// The command has come back; the next one gets another identifier, if there are several for the slot.
     #[inline]
     pub(super) fn finish(&mut self, cid_step: u16) {
-        let next = self.next_cid.wrapping_add(cid_step);
-        // The identifier that commands must not use (Base, section 4.2).
-        self.next_cid = if next == u16::MAX { next.wrapping_add(cid_step) } else { next };
+        self.next_cid = self.next_cid.wrapping_add(cid_step);
         self.expected = IDLE;
     }
 }
@@ -97,19 +92,20 @@ mod tests {
 
     #[test]
     fn identifiers_lead_to_their_slot_and_are_never_the_reserved_one() {
-        for bits in [0, 4, 8, 14] {
+        for bits in [1, 4, 8, 14] {
             let step = 1u16 << bits;
             let mask = step - 1;
-            let mut slot = Slot::new(mask, step);
+            let last = mask - 1;
+            let mut slot = Slot::new(last, step);
             for _ in 0..70_000 {
-                let cid = slot.next_cid();
+                let cid = slot.next_cid;
                 assert_ne!(cid, u16::MAX);
-                assert_eq!(cid & mask, mask);
-                slot.start([0; 8]);
+                assert_eq!(cid & mask, last);
+                assert_eq!(slot.start([0; 8])[0], u64::from(cid) << 16);
                 assert!(slot.expects(cid) && !slot.is_idle());
                 slot.finish(step);
                 assert!(!slot.expects(cid) && slot.is_idle());
-                assert_ne!(slot.next_cid(), cid);
+                assert_ne!(slot.next_cid, cid);
             }
         }
     }

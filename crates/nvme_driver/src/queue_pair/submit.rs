@@ -200,10 +200,32 @@ impl QueuePair {
         if too_long || bytes > u64::from(data.bytes) || data.address & 3 != 0 || namespace.needs_metadata() {
             return Submit::Refused(refusal(transfer, data));
         }
+        // Nearly every transfer: data within a page, a slot and room for it.
+        let within_page = (data.address & (self.page_bytes - 1)) + bytes <= self.page_bytes;
+        if within_page
+            && !self.sgl
+            && let Some(state) = self.slots.get_mut(usize::from(slot))
+            && state.is_idle()
+            && let Some(room) = self.sq.room()
+        {
+            let words = state.start(transfer.words(0, (data.address, 0, 0)));
+            self.sq.push(room, words);
+            self.in_flight += 1;
+            return Submit::Accepted;
+        }
+        // A copy of its own, so that the one above needs no place in memory.
+        let Transfer { opcode, namespace, lba, blocks, control } = transfer;
+        self.transfer_otherwise(slot, Transfer { opcode, namespace, lba, blocks, control }, data.address, bytes)
+    }
+
+    /// A transfer that needs a list or a scatter gather list, or cannot be taken.
+    #[cold]
+    #[inline(never)]
+    fn transfer_otherwise(&mut self, slot: u16, transfer: Transfer<'_>, address: u64, bytes: u64) -> Submit {
         if let Some(refusal) = self.cannot_take(slot) {
             return refusal;
         }
-        let pointer = self.pointer(slot, data.address, bytes);
+        let pointer = self.pointer(slot, address, bytes);
         self.accept(slot, transfer.words(0, pointer));
         Submit::Accepted
     }
@@ -234,11 +256,10 @@ impl QueuePair {
 
     /// Puts a command into the ring and remembers it.
     #[inline(always)]
-    fn accept(&mut self, slot: u16, mut words: [u64; 8]) {
-        let state = &mut self.slots[usize::from(slot)];
-        words[0] |= u64::from(state.next_cid()) << 16;
-        state.start(words);
-        self.sq.push(words);
+    fn accept(&mut self, slot: u16, words: [u64; 8]) {
+        let words = self.slots[usize::from(slot)].start(words);
+        let Some(room) = self.sq.room() else { unreachable!("a command is accepted only after `cannot_take`") };
+        self.sq.push(room, words);
         self.in_flight += 1;
     }
 

@@ -258,6 +258,8 @@ impl State {
                 }
             }
             Cns::ACTIVE_NAMESPACES => (data[0], data[4]) = (1, 3),
+            // Zoned namespaces are among the command sets of all but the first combination.
+            Cns::COMMAND_SETS => (data[0], data[8]) = (1, 1 | 1 << opcode::CommandSet::ZONED.0),
             Cns::NAMESPACE_IDENTIFIERS | Cns::COMMAND_SET_CONTROLLER => {}
             other => panic!("the driver asks for {other:?}"),
         }

@@ -162,7 +162,13 @@ fn queue(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("iodepth", depth, &["iodepth"]),
             (
                 "submit",
-                or(queue.batch_submit.map(|batch| format!("{batch} at once")), "all free slots at once"),
+                or(
+                    queue.batch_submit.map(|batch| match queue.batch_grows {
+                        true => format!("{batch} at once, all free slots while the device has as many"),
+                        false => format!("{batch} at once"),
+                    }),
+                    "all free slots at once",
+                ),
                 &["iodepth_batch"],
             ),
             ("wait for at least", queue.batch_complete_min.to_string(), &["iodepth_batch_complete_min"]),

@@ -16,18 +16,29 @@ impl<const SYNCHRONOUS: bool, const FUSES: bool> Nothing<SYNCHRONOUS, FUSES> {
     }
 }
 
+#[inline]
+fn moved(op: &Op) -> i32 {
+    if matches!(op.kind, OpKind::Read | OpKind::Write) { op.length as i32 } else { 0 }
+}
+
 impl<const S: bool, const F: bool> Lane for Nothing<S, F> {
     const SYNCHRONOUS: bool = S;
     const FUSES: bool = F;
+    /// As most synchronous lanes do.
+    const PERFORMS: bool = S;
 
     #[inline]
     fn submit(&mut self, op: &Op) -> Submission {
         if self.in_flight.is_full() {
             return Submission::Full;
         }
-        let moved = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.length as i32 } else { 0 };
-        self.in_flight.push(Completion { slot: u32::from(op.slot), result: moved });
+        self.in_flight.push(Completion { slot: u32::from(op.slot), result: moved(op) });
         Submission::Accepted
+    }
+
+    #[inline]
+    fn perform(&mut self, op: &Op) -> Result<i32, i32> {
+        Ok(moved(op))
     }
 
     #[inline]

@@ -42,9 +42,10 @@ impl<M: HostMemory> Controller<M> {
         if ids.iter().filter_map(|id| self.subsystem.namespace(*id)).any(Namespace::is_write_protected) {
             return Err(Refusal::lasting(Status::NAMESPACE_WRITE_PROTECTED));
         }
-        for id in ids {
-            self.format_one(id, shift)?;
+        for id in &ids {
+            self.format_one(*id, shift)?;
         }
+        self.subsystem.forget_flash(&ids, self.now_ns);
         Ok(Reply::Now(0))
     }
 
@@ -141,6 +142,7 @@ impl<M: HostMemory> Controller<M> {
             namespace.release();
             let erased = self.subsystem.media.discard(namespace.base, namespace.bytes());
             erased.map_err(|_| Refusal::passing(Status::INTERNAL_ERROR))?;
+            self.subsystem.forget_flash(&[id], self.now_ns);
             let notice = Notice::NamespaceChanged { namespace: id };
             self.subsystem.tell_some(|id| id != self.shared.id && attached.contains(&id), &notice);
         }

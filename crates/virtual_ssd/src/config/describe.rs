@@ -64,10 +64,13 @@ impl Config {
             ("namespaces", self.namespaces.to_string(), ""),
             ("lba", self.lba_bytes.to_string(), "bytes"),
             ("media", media, ""),
+            ("huge_pages", self.memory.huge.to_string(), ""),
+            ("populate", if self.memory.populate { "yes" } else { "no" }.to_owned(), ""),
             ("age", self.age.to_string(), ""),
             ("mdts", self.most_bytes.to_string(), "bytes"),
             ("queues", self.queue_pairs.to_string(), ""),
             ("queue_entries", self.queue_entries.to_string(), ""),
+            ("seed", self.seed.to_string(), ""),
             ("serial", self.serial.clone(), ""),
         ];
         if let Some(zones) = self.zones {

@@ -63,6 +63,24 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "huge_pages",
+        values: "auto|on|off",
+        help: "pages of media=ram: huge ones where half of the free memory holds all blocks, huge ones, small ones",
+        set: |config, key, text| {
+            config.memory.huge = text.parse().map_err(|reason| ConfigError::BadValue { key, reason })?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "populate",
+        values: "yes|no",
+        help: "take all memory of media=ram at once, instead of with the first write to it",
+        set: |config, key, text| {
+            config.memory.populate = yes_no(key, text)?;
+            Ok(())
+        },
+    },
+    Key {
         name: "zoned",
         values: "yes|no",
         help: "zones that are written in order",
@@ -272,6 +290,7 @@ fn media(key: &'static str, text: &str) -> Result<MediaKind, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::media::{HugePages, MemoryPages};
 
     #[test]
     fn words_set_what_they_name() {
@@ -284,6 +303,8 @@ mod tests {
         assert_eq!(config.zones, Some(zones));
         assert_eq!((config.faults.len(), config.queue_pairs, config.most_bytes), (1, 5, 0));
         assert_eq!(Config::parse("").unwrap(), Config::default());
+        let pages = Config::parse("huge_pages=off populate=yes").unwrap().memory;
+        assert_eq!(pages, MemoryPages { huge: HugePages::Off, populate: true });
         assert_eq!(Config::parse("zoned=yes zoned=no").unwrap().zones, None);
     }
 
@@ -329,6 +350,8 @@ mod tests {
             ("mdts=5000", "mdts:"),
             ("media=disk", "media:"),
             ("media=file:", "media:"),
+            ("huge_pages=2M", "huge_pages: `2M` is not auto, on or off"),
+            ("populate=maybe", "populate:"),
             ("zoned=maybe", "zoned:"),
             ("age=old preset=970pro", "age: `old` is not fresh, filled"),
             ("age=steady", "age: the model `ideal` has no flash"),

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use iolab_nvme_spec::{CompletionEntry, Status, SubmissionEntry};
-use iolab_pci_device::HostMemory;
+use iolab_pci_device::{HostMemory, SharedWord};
 
 use super::{Controller, ControllerShared, Notice};
 use crate::admin::Reply;
@@ -36,9 +36,14 @@ struct Waiting {
 }
 
 impl AdminQueue {
-    pub(super) fn new<M: HostMemory>(memory: &mut M, submissions: (u64, u32), completions: (u64, u32)) -> AdminQueue {
+    pub(super) fn new<M: HostMemory>(
+        memory: &mut M,
+        submissions: (u64, u32),
+        completions: (u64, u32),
+        doorbell: SharedWord,
+    ) -> AdminQueue {
         let spec = SubmissionSpec { id: 0, completion: 0, base: submissions.0, entries: submissions.1 };
-        let submissions = SubmissionQueue::new(memory, spec, 0);
+        let submissions = SubmissionQueue::new(memory, spec, 0, doorbell);
         let spec = CompletionSpec { id: 0, base: completions.0, entries: completions.1, vector: Some(0) };
         AdminQueue { submissions, completions: CompletionQueue::new(memory, spec), waiting: Vec::new() }
     }
@@ -77,7 +82,7 @@ impl<M: HostMemory> Controller<M> {
             }
         }
         let Some(admin) = &mut self.admin else { return false };
-        let tail = self.shared.registers.memory().load_u32(Registers::tail_offset(0), Ordering::Acquire);
+        let tail = admin.submissions.rung();
         if tail != admin.submissions.tail() && !admin.submissions.set_tail(tail) && admin.submissions.refuse_tail(tail)
         {
             self.shared.inbox.send(Notice::InvalidDoorbellValue);

@@ -87,7 +87,8 @@ impl<M: HostMemory> Controller<M> {
             return None;
         }
         let entries = (u32::from(attributes.asqs()) + 1, u32::from(attributes.acqs()) + 1);
-        Some(AdminQueue::new(&mut self.memory, (submissions, entries.0), (completions, entries.1)))
+        let doorbell = self.shared.registers.tail_doorbell(0)?;
+        Some(AdminQueue::new(&mut self.memory, (submissions, entries.0), (completions, entries.1), doorbell))
     }
 
     /// A controller reset: all queues go.

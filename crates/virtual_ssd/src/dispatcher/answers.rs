@@ -6,12 +6,15 @@ use iolab_pci_device::HostMemory;
 use super::Dispatcher;
 use super::parked::{Answer, Parked};
 use crate::fault::FaultKind;
+use crate::queue::SubmissionQueue;
 
 impl<M: HostMemory> Dispatcher<M> {
     /// Keeps an answer until its time, and an entry of the completion queue for it.
     #[inline(always)]
     pub(super) fn park(&mut self, queue: usize, cid: u16, answer: Answer, at_ns: u64, fault: Option<FaultKind>) {
-        if let Some(completions) = self.completions_of(queue) {
+        let Some(submissions) = self.submissions.get_mut(queue).and_then(Option::as_mut) else { return };
+        submissions.set_outstanding(cid);
+        if let Some(completions) = self.completions.get_mut(submissions.completion_index).and_then(Option::as_mut) {
             completions.reserve();
         }
         self.parked.park(at_ns, Parked::new(queue, cid, answer, fault));
@@ -24,8 +27,14 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 
     /// Answers what is due.
-    #[inline]
+    #[inline(always)]
     pub(super) fn answer_due(&mut self, now_ns: u64) -> bool {
+        self.parked.has_due(now_ns) && self.answer_all_due(now_ns)
+    }
+
+    /// Apart, because it is large, and an ideal drive never comes here.
+    #[inline(never)]
+    fn answer_all_due(&mut self, now_ns: u64) -> bool {
         let mut worked = false;
         while let Some(parked) = self.parked.take_due(now_ns) {
             self.answer_parked(parked, now_ns);
@@ -36,14 +45,26 @@ impl<M: HostMemory> Dispatcher<M> {
 
     #[inline]
     pub(super) fn answer_parked(&mut self, parked: Parked, now_ns: u64) {
-        if let Some(completions) = self.completions_of(parked.queue as usize) {
-            completions.release();
+        let Some(submissions) = self.submissions.get_mut(parked.queue as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        submissions.clear_outstanding(parked.cid);
+        let Some(completions) = self.completions.get_mut(submissions.completion_index).and_then(Option::as_mut) else {
+            return;
+        };
+        completions.release();
+        if let Some(fault) = parked.fault {
+            return self.answer_with(fault, parked.queue as usize, (parked.cid, parked.answer), now_ns);
         }
-        match parked.fault {
-            None => self.answer(parked.queue as usize, parked.cid, parked.answer, now_ns),
-            Some(fault) => {
-                self.answer_with(fault, parked.queue as usize, (parked.cid, parked.answer), now_ns);
-            }
+        let entry = entry(submissions, parked.cid, parked.answer);
+        if completions.post(&mut self.bench.memory, entry).is_err() {
+            self.shared.fail();
+            return;
+        }
+        self.posted += 1;
+        if completions.spec.vector.is_some() {
+            completions.note_unsignalled(now_ns);
+            self.has_unsignalled = true;
         }
     }
 
@@ -73,9 +94,7 @@ impl<M: HostMemory> Dispatcher<M> {
     fn post(&mut self, queue: usize, cid: u16, answer: Answer, now_ns: u64, stale: bool) {
         let Some(submissions) = self.submissions[queue].as_ref() else { return };
         let Some(completions) = self.completions[submissions.completion_index].as_mut() else { return };
-        let entry = CompletionEntry::new(submissions.spec.id, cid, answer.status)
-            .with_sqhd(submissions.head())
-            .with_result(answer.result);
+        let entry = entry(submissions, cid, answer);
         let memory = &mut self.bench.memory;
         let posted = if stale { completions.post_stale(memory, entry) } else { completions.post(memory, entry) };
         if posted.is_err() {
@@ -84,11 +103,14 @@ impl<M: HostMemory> Dispatcher<M> {
         }
         self.posted += 1;
         if completions.spec.vector.is_some() {
-            if completions.unsignalled == 0 {
-                completions.unsignalled_since_ns = now_ns;
-            }
-            completions.unsignalled += 1;
+            completions.note_unsignalled(now_ns);
             self.has_unsignalled = true;
         }
     }
+}
+
+/// The entry that answers a command of a queue.
+#[inline(always)]
+pub(super) fn entry(queue: &SubmissionQueue, cid: u16, answer: Answer) -> CompletionEntry {
+    CompletionEntry::new(queue.spec.id, cid, answer.status).with_sqhd(queue.head()).with_result(answer.result)
 }

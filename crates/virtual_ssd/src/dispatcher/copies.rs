@@ -21,13 +21,18 @@ impl<M: HostMemory + Clone> Dispatcher<M> {
         let (ports, copiers): (Vec<_>, Vec<_>) = pairs.unzip();
         self.ports.extend(ports);
         self.bench.defers_copies = !self.ports.is_empty() && !subsystem.media.is_null();
+        self.looks_ahead &= !self.bench.defers_copies;
         copiers
     }
 }
 
 impl<M: HostMemory> Dispatcher<M> {
     /// Parks a command until its time, and lets a copier copy meanwhile. Without room there the copy is done here.
+    #[inline(never)]
     pub(super) fn hand_over(&mut self, at_ns: u64, mut parked: Parked, copy: Copy) {
+        if let Some(submissions) = self.submissions.get_mut(parked.queue as usize).and_then(Option::as_mut) {
+            submissions.set_outstanding(parked.cid);
+        }
         if let Some(completions) = self.completions_of(parked.queue as usize) {
             completions.reserve();
         }
@@ -53,6 +58,7 @@ impl<M: HostMemory> Dispatcher<M> {
     }
 
     /// Takes back what copiers have copied.
+    #[inline(never)]
     pub(super) fn take_copies(&mut self, now_ns: u64) -> bool {
         let mut worked = false;
         for port in 0..self.ports.len() {

@@ -100,7 +100,8 @@ impl<M: HostMemory> Dispatcher<M> {
             |queue: &Option<CompletionQueue>| queue.as_ref().is_some_and(|one| one.spec.id == spec.completion);
         let Some(place) = self.completions.iter().position(with_id) else { return false };
         self.clear_doorbell(Registers::tail_offset(spec.id));
-        let queue = SubmissionQueue::new(&mut self.bench.memory, spec, place);
+        let Some(doorbell) = self.shared.registers.tail_doorbell(spec.id) else { return false };
+        let queue = SubmissionQueue::new(&mut self.bench.memory, spec, place, doorbell);
         put(&mut self.submissions, queue);
         self.arm(self.is_armed);
         true

@@ -99,6 +99,12 @@ impl ParkingLot {
         self.due.peek().map(|Reverse(key)| parts(*key).0).filter(|at_ns| *at_ns != u64::MAX)
     }
 
+    /// Whether the time of one has come.
+    #[inline(always)]
+    pub(super) fn has_due(&self, now_ns: u64) -> bool {
+        self.due.peek().is_some_and(|Reverse(key)| parts(*key).0 <= now_ns)
+    }
+
     /// Takes one that is due.
     #[inline]
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<Parked> {

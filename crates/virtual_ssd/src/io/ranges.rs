@@ -7,7 +7,7 @@ use iolab_pci_device::HostMemory;
 use iolab_ssd_timing::{Kind, Verdict};
 
 use super::read_write::ZonedWrite;
-use super::{Execution, Range, Step};
+use super::{Execution, Range, Step, copy_error};
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
 use crate::transfer::{Direction, read_pieces};
@@ -29,7 +29,7 @@ impl<M: HostMemory> Execution<'_, M> {
         };
         let extra_ns = self.strike(Some(namespace), &range, (false, true))?;
         let done = self.subsystem.media.discard(range.offset(namespace), range.bytes());
-        done.map_err(|error| self.copy_error(error, range.lba))?;
+        done.map_err(|error| copy_error(&self.bench.counters, error, range.lba))?;
         namespace.clear_uncorrectable(range.lba, range.blocks);
         if let Some(zoned) = zoned {
             zoned.commit();
@@ -72,7 +72,7 @@ impl<M: HostMemory> Execution<'_, M> {
             at_ns = at_ns.max(self.time(namespace, range, Kind::Trim));
             at_ns = at_ns.saturating_add(self.strike(Some(namespace), &range, (false, true))?);
             let done = self.subsystem.media.discard(range.offset(namespace), range.bytes());
-            done.map_err(|error| self.copy_error(error, range.lba))?;
+            done.map_err(|error| copy_error(&self.bench.counters, error, range.lba))?;
             namespace.clear_uncorrectable(range.lba, range.blocks);
         }
         Ok(Step::Done { at_ns, result: 0 })
@@ -127,7 +127,7 @@ impl<M: HostMemory> Execution<'_, M> {
             read_ns = read_ns.max(self.time(namespace, range, Kind::Read));
             let (from, to) = (range.offset(namespace), part.offset(namespace));
             let copied = self.subsystem.media.copy_within(from, to, part.bytes());
-            copied.map_err(|error| self.copy_error(error, range.lba))?;
+            copied.map_err(|error| copy_error(&self.bench.counters, error, range.lba))?;
             part.lba += part.blocks;
         }
         let at_ns = read_ns.max(self.time(namespace, target, Kind::Write));

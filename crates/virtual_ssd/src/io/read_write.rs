@@ -7,7 +7,7 @@ use iolab_nvme_spec::command::ReadWriteDword12;
 use iolab_pci_device::HostMemory;
 use iolab_ssd_timing::{Kind, Verdict};
 
-use super::{Execution, Range, Step};
+use super::{Execution, Range, Step, copy_error, media_error};
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
 use crate::transfer::{Direction, read_pieces};
@@ -105,7 +105,7 @@ impl<M: HostMemory> Execution<'_, M> {
             zones.check_read(range.lba, range.blocks)?;
         }
         match namespace.first_uncorrectable(range.lba, range.blocks) {
-            Some(lba) => Err(self.media_error(Status::UNRECOVERED_READ_ERROR, lba)),
+            Some(lba) => Err(media_error(&self.bench.counters, Status::UNRECOVERED_READ_ERROR, lba)),
             None => Ok(()),
         }
     }
@@ -134,7 +134,7 @@ impl<M: HostMemory> Execution<'_, M> {
         read_pieces(&mut bench.memory, &bench.pieces, theirs)?;
         let read = self.subsystem.media.read(range.offset(namespace), ours);
         let is_equal = theirs == ours;
-        read.map_err(|error| self.copy_error(error, range.lba))?;
+        read.map_err(|error| copy_error(&self.bench.counters, error, range.lba))?;
         Ok(is_equal)
     }
 

@@ -4,7 +4,7 @@ use iolab_nvme_spec::zone::{ZoneReceive, ZoneSend, ZoneSendAction};
 use iolab_pci_device::HostMemory;
 use iolab_ssd_timing::Kind;
 
-use super::{Execution, Range, Step};
+use super::{Execution, Range, Step, copy_error};
 use crate::namespace::Namespace;
 use crate::refusal::{Refusal, place};
 use crate::transfer::{Direction, write_pieces};
@@ -29,7 +29,7 @@ impl<M: HostMemory> Execution<'_, M> {
             let range = Range { lba, blocks, shift };
             at_ns = at_ns.max(self.time(namespace, range, Kind::ZoneReset));
             let done = self.subsystem.media.discard(range.offset(namespace), range.bytes());
-            done.map_err(|error| self.copy_error(error, lba))?;
+            done.map_err(|error| copy_error(&self.bench.counters, error, lba))?;
             namespace.clear_uncorrectable(lba, blocks);
         }
         Ok(Step::Done { at_ns, result: 0 })

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use iolab_nvme_spec::CompletionEntry;
 use iolab_nvme_spec::completion::COMPLETION_ENTRY_BYTES;
-use iolab_pci_device::{Access, DmaFault, HostMemory};
+use iolab_pci_device::{Access, DmaFault, HostMemory, SharedBytes};
 
 use super::Ring;
 
@@ -31,8 +31,8 @@ pub(crate) struct CompletionQueue {
     phase: bool,
     /// A doorbell value that was refused, so that the host is told once.
     refused_head: Option<u32>,
-    /// Entries that fetched commands will need.
-    reserved: u32,
+    /// Entries that are neither used nor set aside for commands that have been fetched.
+    room: u32,
     /// Entries posted since the last interrupt.
     pub(crate) unsignalled: u32,
     /// When the first of them was posted.
@@ -50,7 +50,7 @@ impl CompletionQueue {
             head: 0,
             phase: true,
             refused_head: None,
-            reserved: 0,
+            room: spec.entries - 1,
             unsignalled: 0,
             unsignalled_since_ns: 0,
         }
@@ -64,11 +64,10 @@ impl CompletionQueue {
     /// Entries that are neither used nor reserved.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
-        (self.spec.entries - 1).saturating_sub(self.used() + self.reserved)
+        self.room
     }
 
     /// Takes in the head doorbell; `false` where the host has consumed what was not there.
-    #[inline]
     pub(crate) fn set_head(&mut self, head: u32) -> bool {
         if head >= self.spec.entries {
             return false;
@@ -77,6 +76,7 @@ impl CompletionQueue {
         let is_valid = consumed <= self.used();
         if is_valid {
             self.head = head;
+            self.room += consumed;
         }
         is_valid
     }
@@ -90,13 +90,22 @@ impl CompletionQueue {
     /// Sets an entry aside for a command.
     #[inline]
     pub(crate) fn reserve(&mut self) {
-        self.reserved += 1;
+        self.room = self.room.saturating_sub(1);
     }
 
     /// Gives back what was set aside: the command will not complete, or completes now.
     #[inline]
     pub(crate) fn release(&mut self) {
-        self.reserved = self.reserved.saturating_sub(1);
+        self.room += 1;
+    }
+
+    /// Notes that the host, which wants that, is to be signalled of a posted completion.
+    #[inline]
+    pub(crate) fn note_unsignalled(&mut self, now_ns: u64) {
+        if self.unsignalled == 0 {
+            self.unsignalled_since_ns = now_ns;
+        }
+        self.unsignalled += 1;
     }
 
     /// Posts a completion. The caller has seen that there is room.
@@ -120,9 +129,12 @@ impl CompletionQueue {
     ) -> Result<(), DmaFault> {
         let words = entry.with_phase(phase).words;
         let offset = self.tail as usize * COMPLETION_ENTRY_BYTES;
-        self.ring.entry(memory, offset, COMPLETION_ENTRY_BYTES, |bytes, at| {
-            bytes.store_words(at, words, Ordering::Release);
-        })?;
+        let store = |bytes: &SharedBytes, at: usize| bytes.store_words(at, words, Ordering::Release);
+        match self.ring.window() {
+            Some(window) => store(window, offset),
+            None => self.ring.entry_by_itself(memory, offset, COMPLETION_ENTRY_BYTES, store)?,
+        }
+        self.room = self.room.saturating_sub(1);
         self.tail += 1;
         if self.tail == self.spec.entries {
             self.tail = 0;

@@ -1,8 +1,10 @@
 //! A submission queue as its consumer sees it.
 
+use std::sync::atomic::Ordering;
+
 use iolab_nvme_spec::SubmissionEntry;
 use iolab_nvme_spec::submission::SUBMISSION_ENTRY_BYTES;
-use iolab_pci_device::{Access, DmaFault, HostMemory};
+use iolab_pci_device::{Access, DmaFault, HostMemory, SharedWord};
 
 use super::Ring;
 
@@ -29,13 +31,60 @@ pub(crate) struct SubmissionQueue {
     pub(crate) stalled_until_ns: u64,
     /// Its place among the completion queues of its dispatcher.
     pub(crate) completion_index: usize,
+    /// The register that the host writes its tail to.
+    doorbell: SharedWord,
+    /// A bit for each identifier of a command that has been taken and not been answered; made with the first of them.
+    outstanding: Option<Box<[u64; 1 << 10]>>,
 }
 
 impl SubmissionQueue {
-    pub(crate) fn new<M: HostMemory>(memory: &mut M, spec: SubmissionSpec, completion_index: usize) -> SubmissionQueue {
+    pub(crate) fn new<M: HostMemory>(
+        memory: &mut M,
+        spec: SubmissionSpec,
+        completion_index: usize,
+        doorbell: SharedWord,
+    ) -> SubmissionQueue {
         let bytes = spec.entries as usize * SUBMISSION_ENTRY_BYTES;
         let ring = Ring::new(memory, spec.base, bytes, Access::Read);
-        SubmissionQueue { spec, ring, head: 0, tail: 0, refused_tail: None, stalled_until_ns: 0, completion_index }
+        let (head, tail, refused_tail, stalled_until_ns) = (0, 0, None, 0);
+        SubmissionQueue {
+            spec,
+            ring,
+            head,
+            tail,
+            refused_tail,
+            stalled_until_ns,
+            completion_index,
+            doorbell,
+            outstanding: None,
+        }
+    }
+
+    /// Whether a command with this identifier waits for its answer.
+    #[inline(always)]
+    pub(crate) fn is_outstanding(&self, cid: u16) -> bool {
+        self.outstanding.as_ref().is_some_and(|bits| bits[usize::from(cid >> 6)] >> (cid & 63) & 1 != 0)
+    }
+
+    /// A command is taken and answered later.
+    #[inline]
+    pub(crate) fn set_outstanding(&mut self, cid: u16) {
+        let bits = self.outstanding.get_or_insert_with(|| Box::new([0; 1 << 10]));
+        bits[usize::from(cid >> 6)] |= 1 << (cid & 63);
+    }
+
+    /// A command that was taken is answered, or never will be.
+    #[inline]
+    pub(crate) fn clear_outstanding(&mut self, cid: u16) {
+        if let Some(bits) = &mut self.outstanding {
+            bits[usize::from(cid >> 6)] &= !(1 << (cid & 63));
+        }
+    }
+
+    /// What the host has written to its doorbell.
+    #[inline(always)]
+    pub(crate) fn rung(&self) -> u32 {
+        self.doorbell.load(Ordering::Acquire)
     }
 
     /// Takes in the tail doorbell; `false` where its value is no entry of the queue.
@@ -73,11 +122,28 @@ impl SubmissionQueue {
     }
 
     /// Reads the command at the head.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn fetch<M: HostMemory>(&self, memory: &mut M) -> Result<SubmissionEntry, DmaFault> {
         let offset = self.head as usize * SUBMISSION_ENTRY_BYTES;
-        let words = self.ring.entry(memory, offset, SUBMISSION_ENTRY_BYTES, |bytes, at| bytes.load_words::<8>(at))?;
+        let words = match self.ring.window() {
+            Some(window) => window.load_words::<8>(offset),
+            None => {
+                self.ring.entry_by_itself(memory, offset, SUBMISSION_ENTRY_BYTES, |bytes, at| bytes.load_words(at))?
+            }
+        };
         Ok(SubmissionEntry { words })
+    }
+
+    /// Opcode, namespace and first block of the command behind the one at the head, if it waits too.
+    #[inline]
+    pub(crate) fn peek_next(&self) -> Option<(u8, u32, u64)> {
+        if self.waiting() < 2 {
+            return None;
+        }
+        let next = if self.head + 1 == self.spec.entries { 0 } else { self.head + 1 };
+        let window = self.ring.window()?;
+        let words = window.load_words::<6>(next as usize * SUBMISSION_ENTRY_BYTES);
+        Some((words[0] as u8, (words[0] >> 32) as u32, words[5]))
     }
 
     /// The command at the head has been taken.

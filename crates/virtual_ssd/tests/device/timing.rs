@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use iolab_nvme_spec::{IoOpcode, Status};
+use iolab_nvme_spec::{AdminOpcode, IoOpcode, Status};
 use iolab_pci_device::PciFunction;
 use iolab_ssd_timing::{Capacity, Model, Preset, Request, Verdict};
 
-use crate::host::{Host, transfer};
+use crate::host::{Host, admin, transfer};
 
 #[test]
 fn the_device_takes_exactly_as_long_as_the_model() {
@@ -87,4 +87,45 @@ fn a_pause_is_never_longer_than_asked() {
     host.device.pause(Duration::from_secs(1));
     assert_eq!(host.clock.now_ns() - begun_ns, 1_000_000);
     assert!(host.reap(0).is_some());
+}
+
+#[test]
+fn an_identifier_that_is_in_use_is_refused_until_its_command_has_ended() {
+    let mut host = Host::new("size=16M model=simple media=null", 1);
+    let read = host.read(0, 8).with_cid(77);
+    for _ in 0..2 {
+        host.pairs[0].push(read);
+        host.pairs[0].push(read.with_cid(78));
+        host.pairs[0].push(read);
+        host.ring(0);
+        let mut seen = Vec::new();
+        while seen.len() < 3 {
+            host.device.pause(Duration::from_secs(1));
+            seen.extend(std::iter::from_fn(|| host.reap(0)).map(|entry| (entry.cid(), entry.status().code())));
+        }
+        assert_eq!(seen[0], (77, Status::COMMAND_ID_CONFLICT), "at once, because the first of the two is under way");
+        seen.sort_by_key(|(cid, status)| (*cid, *status == Status::COMMAND_ID_CONFLICT));
+        assert_eq!(seen[0], (77, Status::SUCCESS), "the first command is as it would be alone");
+        assert_eq!(seen[2], (78, Status::SUCCESS));
+    }
+}
+
+#[test]
+fn a_formatted_drive_is_a_fresh_one() {
+    let parameters = "size=256M model=nand preset=970pro media=null";
+    let write_all = |host: &mut Host| {
+        let start_ns = host.clock.now_ns();
+        for lba in (0..256 << 11).step_by(8 * 997) {
+            assert_eq!(host.io(host.write(lba, 8)), Ok(0));
+            assert_eq!(host.io(host.read(lba, 8)), Ok(0));
+        }
+        host.clock.now_ns() - start_ns
+    };
+    let fresh_ns = write_all(&mut Host::new(parameters, 1));
+    let mut host = Host::new(&format!("{parameters} age=steady"), 1);
+    write_all(&mut host);
+    assert_eq!(host.admin(admin(AdminOpcode::FORMAT_NVM).with_nsid(1)), Ok(0));
+    assert_eq!(host.device.subsystem().timing_statistics().unwrap().host_written_bytes, 0);
+    assert_eq!(write_all(&mut host), fresh_ns);
+    assert_eq!(host.io(host.read(1, 1)), Ok(0));
 }

@@ -3,6 +3,7 @@
 //! Guarantees: every block is below the domain's count. Which block is hot follows from the seed of the job, not
 //! from the pass: a hot spot that moved between passes would be none.
 
+mod cells;
 mod normal;
 mod pareto;
 mod zipf;
@@ -13,6 +14,8 @@ use iolab_plan::Distribution;
 use crate::permutation::Permutation;
 use crate::random::Generator;
 
+pub(crate) use cells::Cells;
+use cells::Tables;
 pub(crate) use normal::Normal;
 pub(crate) use pareto::Pareto;
 pub(crate) use zipf::Zipf;
@@ -24,9 +27,9 @@ pub(crate) enum Sampler {
     /// Every block alike.
     Uniform(u64),
     /// Ranks by Zipf's law.
-    Zipf(Zipf, Ranking),
+    Zipf(Cells<Zipf>, Ranking),
     /// Ranks by a power.
-    Pareto(Pareto, Ranking),
+    Pareto(Cells<Pareto>, Ranking),
     /// Around a mean.
     Normal(Normal),
     /// Shares to stretches.
@@ -42,15 +45,43 @@ pub(crate) struct Domain {
     pub(crate) step_bytes: u64,
 }
 
+/// The tables of laws, which samplers of equal domains share.
+#[derive(Debug)]
+pub(crate) struct Laws {
+    zipf: Tables<Zipf>,
+    pareto: Tables<Pareto>,
+}
+
+impl Laws {
+    /// None yet.
+    pub(crate) fn new() -> Laws {
+        Laws { zipf: Tables::new(), pareto: Tables::new() }
+    }
+
+    /// What they take, bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.zipf.memory_bytes() + self.pareto.memory_bytes()
+    }
+}
+
 impl Sampler {
     /// Checks the parameters; the reason is for the user.
-    pub(crate) fn new(distribution: &Distribution, domain: Domain, seed: u64) -> Result<Sampler, String> {
+    pub(crate) fn new(
+        distribution: &Distribution,
+        domain: Domain,
+        seed: u64,
+        laws: &mut Laws,
+    ) -> Result<Sampler, String> {
         let count = domain.count;
         let ranking = |center: &Option<f64>| Ranking::new(count, *center, seed);
         Ok(match distribution {
             Distribution::Uniform => Sampler::Uniform(count),
-            Distribution::Zipf { theta, center } => Sampler::Zipf(Zipf::new(count, *theta)?, ranking(center)?),
-            Distribution::Pareto { h, center } => Sampler::Pareto(Pareto::new(count, *h)?, ranking(center)?),
+            Distribution::Zipf { theta, center } => {
+                Sampler::Zipf(laws.zipf.cells(Zipf::new(*theta)?, count), ranking(center)?)
+            }
+            Distribution::Pareto { h, center } => {
+                Sampler::Pareto(laws.pareto.cells(Pareto::new(count, *h)?, count), ranking(center)?)
+            }
             Distribution::Normal { deviation_percent, center } => {
                 Sampler::Normal(Normal::new(count, *deviation_percent, checked_center(*center)?.unwrap_or(0.5))?)
             }

@@ -1,97 +1,42 @@
 //! Zipf's law over any number of ranks: P(rank k) is proportional to 1/k^theta, k from 1.
 //!
-//! Rejection-inversion: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
-//! distributions" (ACM TOMACS 6(3), 1996), pages 169-184. Exact for every domain (the usual shortcut of Gray et al.,
-//! "Quickly generating billion-record synthetic databases", SIGMOD 1994, is not: it leaves most of a large domain
-//! untouched), needs no sum over the domain and accepts nearly every draw at once.
+//! Exact for every domain (the usual shortcut of Gray et al., "Quickly generating billion-record synthetic databases",
+//! SIGMOD 1994, is not: it leaves most of a large domain untouched), and without a sum over the domain.
 
+use super::cells::Law;
 use crate::curves::{exp, ln};
-use crate::random::Generator;
 
-/// Exponents nearer to 1 than this are taken as 1, where the integral is a logarithm.
-const NEAR_ONE: f64 = 1e-6;
-
-/// The constants of one domain and exponent.
-#[derive(Debug, Clone)]
+/// The law of one exponent.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Zipf {
-    count: u64,
     theta: f64,
-    /// 1 - theta, or 0.
-    power: f64,
-    inverse_power: f64,
-    /// Integral of the hat at 3/2 less 1, and from there to the end of the domain.
-    bottom: f64,
-    range: f64,
-    /// Within this distance below a rank, no test is needed.
-    squeeze: f64,
 }
 
 impl Zipf {
-    pub(crate) fn new(count: u64, theta: f64) -> Result<Zipf, String> {
+    /// Rank 0 is the most frequent.
+    pub(crate) fn new(theta: f64) -> Result<Zipf, String> {
         if !(theta.is_finite() && theta > 0.0) {
             return Err(format!("zipf wants a theta above 0, such as 1.2, not {theta}"));
         }
-        let power = if (1.0 - theta).abs() < NEAR_ONE { 0.0 } else { 1.0 - theta };
-        let inverse_power = if power == 0.0 { 0.0 } else { 1.0 / power };
-        let mut zipf = Zipf { count, theta, power, inverse_power, bottom: 0.0, range: 0.0, squeeze: 0.0 };
-        zipf.bottom = zipf.integral(1.5) - 1.0;
-        zipf.range = zipf.integral(count as f64 + 0.5) - zipf.bottom;
-        zipf.squeeze = 2.0 - zipf.inverse_integral(zipf.integral(2.5) - zipf.density(2.0));
-        Ok(zipf)
+        Ok(Zipf { theta })
     }
+}
 
-    /// A rank, 0 being the most frequent.
-    #[inline(always)]
-    pub(crate) fn rank(&self, generator: &mut Generator) -> u64 {
-        loop {
-            let area = self.bottom + generator.unit() * self.range;
-            let x = self.inverse_integral(area);
-            let rank = ((x + 0.5) as i64 as u64).clamp(1, self.count.max(1));
-            let nearest = rank as i64 as f64;
-            if nearest - x <= self.squeeze || self.accepts(area, nearest) {
-                return rank - 1;
-            }
-        }
-    }
-
-    /// The exact test, needed for a few draws in a hundred.
-    #[cold]
-    #[inline(never)]
-    fn accepts(&self, area: f64, nearest: f64) -> bool {
-        area >= self.integral(nearest + 0.5) - self.density(nearest)
-    }
-
-    /// x^-theta.
-    #[inline]
-    fn density(&self, x: f64) -> f64 {
-        exp(-self.theta * ln(x))
-    }
-
-    /// Integral of the density from 1 to x.
-    #[inline]
-    fn integral(&self, x: f64) -> f64 {
-        let log = ln(x);
-        if self.power == 0.0 { log } else { (exp(self.power * log) - 1.0) * self.inverse_power }
-    }
-
-    #[inline]
-    fn inverse_integral(&self, area: f64) -> f64 {
-        if self.power == 0.0 {
-            exp(area)
-        } else {
-            // Rounding can carry the argument just below 0 at the far end of a steep law.
-            exp(ln((1.0 + area * self.power).max(f64::MIN_POSITIVE)) * self.inverse_power)
-        }
+impl Law for Zipf {
+    fn weight(&self, rank: u64) -> f64 {
+        exp(-self.theta * ln((rank + 1) as f64))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distribution::cells::Cells;
+    use crate::random::Generator;
 
     /// Observed frequencies of the first ranks and of the rest against the law itself.
     fn check(count: u64, theta: f64) {
-        let zipf = Zipf::new(count, theta).expect("good parameters");
+        let zipf = Cells::new(Zipf::new(theta).expect("a good theta"), count);
         let sum: f64 = if count <= 1 << 20 {
             (1..=count).map(|rank| (rank as f64).powf(-theta)).sum()
         } else {
@@ -145,7 +90,7 @@ mod tests {
     #[test]
     fn large_domains_are_touched_everywhere() {
         let count = 1_u64 << 29;
-        let zipf = Zipf::new(count, 0.9).expect("good parameters");
+        let zipf = Cells::new(Zipf::new(0.9).expect("a good theta"), count);
         let mut generator = Generator::new(3);
         let mut tail: Vec<u64> =
             (0..1_000_000).map(|_| zipf.rank(&mut generator)).filter(|rank| rank % 2 == 1).collect();
@@ -159,7 +104,7 @@ mod tests {
     #[test]
     fn refuses_senseless_exponents() {
         for theta in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(Zipf::new(10, theta).is_err());
+            assert!(Zipf::new(theta).is_err());
         }
     }
 }

@@ -4,7 +4,7 @@ use iolab_plan::{Direction, Distribution, WorkloadPlan};
 
 use super::{Placement, Spot};
 use crate::WorkloadError;
-use crate::distribution::{Domain, Sampler};
+use crate::distribution::{Domain, Laws, Sampler};
 use crate::random::{Generator, Role, derive};
 use crate::shape::Shape;
 
@@ -15,27 +15,30 @@ pub(crate) struct Skewed {
     lengths: Box<[u64]>,
     align: [u64; 3],
     generator: Generator,
+    /// Of the tables that samplers share.
+    tables_bytes: usize,
 }
 
 impl Skewed {
     /// Files without room for a block get samplers that are never asked.
     pub(crate) fn new(plan: &WorkloadPlan, shape: &Shape, lengths: &[u64]) -> Result<Skewed, WorkloadError> {
         let mut samplers = Vec::with_capacity(lengths.len());
+        let mut laws = Laws::new();
         for (file, length) in lengths.iter().enumerate() {
             let mut each = [Sampler::Uniform(0), Sampler::Uniform(0), Sampler::Uniform(0)];
             for direction in shape.used.iter().filter(|_| *length >= shape.least_of_all()) {
-                each[direction.index()] = sampler(plan, shape, *direction, (file, *length))?;
+                each[direction.index()] = sampler((plan, shape, &mut laws), *direction, (file, *length))?;
             }
             samplers.push(each);
         }
         let (samplers, lengths) = (samplers.into(), lengths.into());
-        Ok(Skewed { samplers, lengths, align: shape.align, generator: Generator::new(0) })
+        let (generator, tables_bytes) = (Generator::new(0), laws.memory_bytes());
+        Ok(Skewed { samplers, lengths, align: shape.align, generator, tables_bytes })
     }
 }
 
 fn sampler(
-    plan: &WorkloadPlan,
-    shape: &Shape,
+    (plan, shape, laws): (&WorkloadPlan, &Shape, &mut Laws),
     direction: Direction,
     (file, length): (usize, u64),
 ) -> Result<Sampler, WorkloadError> {
@@ -48,7 +51,7 @@ fn sampler(
     }
     // All directions have their hot blocks in the same places.
     let seed = derive(plan.seed, Role::Map, file as u64);
-    Sampler::new(distribution, domain, seed).map_err(|reason| WorkloadError::Distribution { direction, reason })
+    Sampler::new(distribution, domain, seed, laws).map_err(|reason| WorkloadError::Distribution { direction, reason })
 }
 
 impl Placement for Skewed {
@@ -73,6 +76,6 @@ impl Placement for Skewed {
     fn begin(&mut self, _file: usize, _seed: u64) {}
 
     fn memory_bytes(&self) -> usize {
-        std::mem::size_of_val(&*self.samplers) + self.lengths.len() * 8
+        std::mem::size_of_val(&*self.samplers) + self.lengths.len() * 8 + self.tables_bytes
     }
 }

@@ -1,0 +1,37 @@
+//! What a file system needs of a disk: aligned reads and writes, flushes and discards that complete later.
+//!
+//! ```text
+//!  owner ─ Request { tag, action with its buffer } ─▶ submit ┐
+//!                                                            ├ device
+//!  owner ◀─ Completion { tag, buffer, result } ◀──── reap ───┘
+//! ```
+//!
+//! A request owns its buffer until its completion gives it back, so nobody can touch bytes that a device works on. A [`BlockDevice`] is
+//! owned by one thread and never blocks in `submit`. Disks: [`RamDisk`], [`FileDisk`], and [`LaneDisk`] over any lane of an engine, which
+//! copies between buffers and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and [`Traced`], whose
+//! trace tells what a crash at any moment leaves behind.
+//!
+//! What is durable: a write, when a flush that was submitted after the write's completion has completed. Nothing here caches,
+//! retries, or merges requests.
+
+mod buffer;
+mod counting;
+mod delayed;
+mod device;
+mod faulty;
+mod file_disk;
+mod lane_disk;
+mod ram_disk;
+mod shuffled;
+mod traced;
+
+pub use buffer::Buffer;
+pub use counting::{Counting, Counts};
+pub use delayed::{Delayed, Delays};
+pub use device::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
+pub use faulty::Faulty;
+pub use file_disk::{Caching, FileDisk};
+pub use lane_disk::LaneDisk;
+pub use ram_disk::RamDisk;
+pub use shuffled::Shuffled;
+pub use traced::{CrashPoints, Survival, Trace, Traced};

@@ -1,0 +1,73 @@
+//! Starting tasks, and waiting for their results.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::Event;
+use crate::ready::Ready;
+
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Starts tasks on one executor. Cheap to clone.
+#[derive(Clone)]
+pub struct Spawner {
+    inbox: Rc<RefCell<Vec<Task>>>,
+    /// Keeps the queue alive for wakers made through this spawner's tasks.
+    _ready: Arc<Ready>,
+}
+
+impl std::fmt::Debug for Spawner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Spawner")
+    }
+}
+
+impl Spawner {
+    pub(crate) fn new(inbox: Rc<RefCell<Vec<Task>>>, ready: Arc<Ready>) -> Spawner {
+        Spawner { inbox, _ready: ready }
+    }
+
+    /// Starts a task. It goes on when the answer is dropped.
+    pub fn spawn<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Joined<T> {
+        let shared = Rc::new(Shared { result: Cell::new(None), ended: Event::default() });
+        let ending = Rc::clone(&shared);
+        let task = async move {
+            ending.result.set(Some(future.await));
+            ending.ended.notify();
+        };
+        self.inbox.borrow_mut().push(Box::pin(task));
+        Joined { shared }
+    }
+}
+
+struct Shared<T> {
+    result: Cell<Option<T>>,
+    ended: Event,
+}
+
+/// The result of a task, once.
+pub struct Joined<T> {
+    shared: Rc<Shared<T>>,
+}
+
+impl<T> std::fmt::Debug for Joined<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Joined")
+    }
+}
+
+impl<T> Future for Joined<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        if let Some(result) = self.shared.result.take() {
+            return Poll::Ready(result);
+        }
+        self.shared.ended.enlist(context);
+        Poll::Pending
+    }
+}

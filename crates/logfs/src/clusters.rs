@@ -1,0 +1,234 @@
+//! What each cluster is used for, how much of it is live and whose, and which are free.
+//!
+//! ```text
+//!  free ─▶ open ─▶ full ─▶ doomed ─▶ free          free ─▶ log ─▶ free
+//!            written  live = 0   when the log that killed its last byte is durable
+//! ```
+//!
+//! A cluster that is pinned (read from, or written to with the record still to come) is never doomed, however little of it is live.
+
+mod pieces;
+
+use std::collections::VecDeque;
+
+pub(crate) use pieces::Piece;
+use pieces::Pieces;
+
+use crate::Layout;
+use crate::record::{InodeId, Stretch};
+use crate::tree::Delta;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The first and the last.
+    Fixed,
+    Free,
+    Log,
+    /// Being filled.
+    Open,
+    /// Filled with content.
+    Full,
+    /// Nothing in it is live; free when this ticket is durable.
+    Doomed(u64),
+}
+
+#[derive(Debug)]
+struct Cluster {
+    role: Role,
+    pins: u32,
+    pieces: Pieces,
+    /// Ticket of the last change, for telling young from old.
+    touched: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct ClusterTable {
+    layout: Layout,
+    clusters: Vec<Cluster>,
+    free: VecDeque<u32>,
+    doomed: VecDeque<(u64, u32)>,
+}
+
+/// What a policy of cleaning looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterUse {
+    /// Number of the cluster.
+    pub cluster: u32,
+    /// Bytes of it that files still hold.
+    pub live_bytes: u64,
+    /// Changes to the file system since this cluster last changed.
+    pub age: u64,
+}
+
+impl ClusterTable {
+    /// All free, apart from the fixed ones.
+    pub(crate) fn new(layout: &Layout) -> ClusterTable {
+        let role = |cluster| if layout.is_usable(cluster) { Role::Free } else { Role::Fixed };
+        let cluster = |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), touched: 0 };
+        let free = (0..layout.clusters).filter(|&cluster| layout.is_usable(cluster)).collect();
+        let clusters = (0..layout.clusters).map(cluster).collect();
+        ClusterTable { layout: *layout, clusters, free, doomed: VecDeque::new() }
+    }
+
+    pub(crate) fn role(&self, cluster: u32) -> Role {
+        self.clusters.get(cluster as usize).map_or(Role::Fixed, |cluster| cluster.role)
+    }
+
+    pub(crate) fn free_count(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    pub(crate) fn doomed_count(&self) -> u32 {
+        self.doomed.len() as u32
+    }
+
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.clusters.iter().map(|cluster| cluster.pieces.live_bytes()).sum()
+    }
+
+    pub(crate) fn allocate(&mut self, role: Role) -> Option<u32> {
+        let number = self.free.pop_front()?;
+        self.clusters[number as usize].role = role;
+        Some(number)
+    }
+
+    /// Takes a certain free cluster for the log, while a file system is opened; false when it is not free.
+    pub(crate) fn claim_for_log(&mut self, number: u32) -> bool {
+        let was_free = self.role(number) == Role::Free;
+        if was_free {
+            self.clusters[number as usize].role = Role::Log;
+            self.free.retain(|free| *free != number);
+        }
+        was_free
+    }
+
+    /// Takes the clusters of content that recovery found out of the free ones; false when content overlaps or lies elsewhere.
+    pub(crate) fn claim_for_content(&mut self, inode: InodeId, stretch: Stretch) -> bool {
+        if !self.layout.holds(stretch.place, stretch.length) {
+            return false;
+        }
+        self.cut(stretch).into_iter().all(|(number, offset, part)| {
+            let cluster = &mut self.clusters[number as usize];
+            if !matches!(cluster.role, Role::Free | Role::Full) {
+                return false;
+            }
+            cluster.role = Role::Full;
+            cluster.pieces.insert(offset, Piece { inode, offset: part.offset, length: part.length })
+        })
+    }
+
+    /// After claiming: the free ones are those that nobody claimed.
+    pub(crate) fn settle(&mut self) {
+        let clusters = &self.clusters;
+        self.free.retain(|&number| clusters[number as usize].role == Role::Free);
+    }
+
+    /// A log cluster that no anchor leads to any more.
+    pub(crate) fn free_log(&mut self, number: u32) {
+        assert!(self.role(number) == Role::Log, "cluster {number} is freed as log and is none");
+        self.clusters[number as usize].role = Role::Free;
+        self.free.push_back(number);
+    }
+
+    pub(crate) fn pin(&mut self, place: u64, length: u64) {
+        for number in self.numbers(place, length) {
+            self.clusters[number as usize].pins += 1;
+        }
+    }
+
+    pub(crate) fn unpin(&mut self, place: u64, length: u64, ticket: u64) {
+        for number in self.numbers(place, length) {
+            self.clusters[number as usize].pins -= 1;
+            self.doom_if_dead(number, ticket);
+        }
+    }
+
+    /// Nothing more will be written to an open cluster.
+    pub(crate) fn seal(&mut self, number: u32, ticket: u64) {
+        self.clusters[number as usize].role = Role::Full;
+        self.doom_if_dead(number, ticket);
+    }
+
+    pub(crate) fn apply(&mut self, deltas: &[Delta], ticket: u64) {
+        for delta in deltas {
+            match *delta {
+                Delta::Placed { inode, stretch } => {
+                    for (number, offset, part) in self.cut(stretch) {
+                        let cluster = &mut self.clusters[number as usize];
+                        let piece = Piece { inode, offset: part.offset, length: part.length };
+                        assert!(
+                            cluster.pieces.insert(offset, piece),
+                            "content put over live content of cluster {number}"
+                        );
+                        cluster.touched = ticket;
+                    }
+                }
+                Delta::Released { inode, place, length } => self.release(inode, place, length, ticket),
+            }
+        }
+    }
+
+    /// Only what belongs to `inode` is released: a file that is being taken apart may name places that were given away since.
+    pub(crate) fn release(&mut self, inode: InodeId, place: u64, length: u64, ticket: u64) {
+        for (number, offset, part) in self.cut(Stretch { offset: 0, length, place }) {
+            self.clusters[number as usize].pieces.remove(inode, offset, part.length);
+            self.clusters[number as usize].touched = ticket;
+            self.doom_if_dead(number, ticket);
+        }
+    }
+
+    fn doom_if_dead(&mut self, number: u32, ticket: u64) {
+        let cluster = &mut self.clusters[number as usize];
+        if cluster.role == Role::Full && cluster.pins == 0 && cluster.pieces.live_bytes() == 0 {
+            cluster.role = Role::Doomed(ticket);
+            self.doomed.push_back((ticket, number));
+        }
+    }
+
+    /// The log is durable up to `ticket`: returns how many clusters are free from now on.
+    pub(crate) fn durable(&mut self, ticket: u64) -> u32 {
+        let mut freed = 0;
+        while let Some((_, number)) = self.doomed.front().copied().filter(|(doom, _)| *doom <= ticket) {
+            self.doomed.pop_front();
+            self.clusters[number as usize].role = Role::Free;
+            self.free.push_back(number);
+            freed += 1;
+        }
+        freed
+    }
+
+    /// The full clusters that may be cleaned, with what their content is worth.
+    pub(crate) fn uses(&self, now: u64) -> Vec<ClusterUse> {
+        let is_movable = |cluster: &Cluster| cluster.role == Role::Full && cluster.pins == 0;
+        let all = self.clusters.iter().zip(0_u32..).filter(|(cluster, _)| is_movable(cluster));
+        all.map(|(cluster, number)| ClusterUse {
+            cluster: number,
+            live_bytes: cluster.pieces.live_bytes(),
+            age: now.saturating_sub(cluster.touched),
+        })
+        .collect()
+    }
+
+    /// What is live in a cluster: where in it, and what.
+    pub(crate) fn pieces(&self, number: u32) -> Vec<(u32, Piece)> {
+        self.clusters.get(number as usize).map(|cluster| cluster.pieces.iter().collect()).unwrap_or_default()
+    }
+
+    fn numbers(&self, place: u64, length: u64) -> std::ops::RangeInclusive<u32> {
+        let last = place.saturating_add(length.max(1) - 1);
+        self.layout.locate(place).0..=self.layout.locate(last).0
+    }
+
+    /// A stretch cut at cluster ends: cluster, offset in it, part.
+    fn cut(&self, stretch: Stretch) -> Vec<(u32, u32, Stretch)> {
+        let Stretch { mut offset, mut length, mut place } = stretch;
+        let mut parts = Vec::new();
+        while length > 0 {
+            let (number, within) = self.layout.locate(place);
+            let part = length.min(u64::from(self.layout.cluster_bytes - within));
+            parts.push((number, within, Stretch { offset, length: part, place }));
+            (offset, length, place) = (offset + part, length - part, place + part);
+        }
+        parts
+    }
+}

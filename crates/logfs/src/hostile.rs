@@ -1,0 +1,165 @@
+//! What the fuzzer and the tests do with disks that somebody tampered with: nothing may panic or go on for ever.
+//!
+//! The input is a list of changes to the image of a small file system; each is five bytes: where (three), what, and whether the checksum around it
+//! shall be made right again, so that damage gets past the checksums.
+
+use iolab_block::RamDisk;
+use iolab_clock::Clock;
+use iolab_executor::{Executor, Order, Stalled};
+
+use crate::frame::{HEADER_BYTES, parse};
+use crate::{Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, fsck, mkfs, open};
+
+const BLOCK: usize = 512;
+const CLUSTER: u32 = 16 << 10;
+const CLUSTERS: u64 = 34;
+
+fn run<T>(disk: &RamDisk, work: impl AsyncFnOnce(Disk, (Clock, iolab_executor::Spawner)) -> T) -> Result<T, Stalled> {
+    let mut executor = Executor::new(Order::Fair);
+    let disk = Disk::new(disk.clone());
+    let context = (Clock::simulated(5), executor.spawner());
+    executor.run(&mut disk.clone(), work(disk.clone(), context))
+}
+
+/// A file system with a bit of everything, as an image.
+pub fn sample() -> Vec<u8> {
+    let disk = RamDisk::new(CLUSTERS * u64::from(CLUSTER), BLOCK as u32);
+    let made = run(&disk, async |disk, context| -> Result<(), Error> {
+        let small = MkfsOptions {
+            block_bytes: BLOCK as u32,
+            cluster_bytes: CLUSTER,
+            small_max_bytes: 500,
+            ..MkfsOptions::new([3; 16], 1)
+        };
+        mkfs(&disk, &small).await?;
+        let (fs, _) = open(&disk, OpenOptions::default(), context).await?;
+        let directory = fs.make_directory(InodeId::ROOT, b"directory", Owner::default()).await?;
+        let file = fs.create(directory, b"file", Owner::default()).await?;
+        fs.write(file, 100, &[1; 3_000]).await?;
+        fs.write(file, 50_000, &[2; 40_000]).await?;
+        fs.append(file, b"small").await?;
+        fs.link(file, InodeId::ROOT, b"second").await?;
+        fs.symlink(InodeId::ROOT, b"link", b"directory/file", Owner::default()).await?;
+        fs.sync().await?;
+        crate::checkpoint::write(&fs.0).await?;
+        fs.rename((directory, b"file"), (directory, b"renamed"), Occupied::Replace).await?;
+        fs.truncate(file, 80_000).await?;
+        fs.punch(file, 60_000, 1_000).await?;
+        fs.fsync(file).await?;
+        fs.write(file, 0, &[3; 2_000]).await?;
+        fs.sync().await
+    });
+    assert!(made == Ok(Ok(())), "the sample is made on a sound disk: {made:?}");
+    disk.with(|bytes| bytes.to_vec())
+}
+
+/// Changes the image as `input` says; looks at it, repairs it and uses it. Answers what opening said.
+pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
+    let disk = RamDisk::with_contents(image.to_vec(), BLOCK as u32);
+    disk.with(|bytes| input.chunks_exact(5).for_each(|change| tamper(bytes, change)));
+    let stalled = "a tampered disk makes the file system wait for itself";
+    let before = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).expect(stalled);
+    let answer = run(&disk, use_it).expect(stalled);
+    let repaired = run(&disk, async |disk, context| fsck(&disk, Repair::Yes, context).await).expect(stalled);
+    if let (Ok(_), Ok(report)) = (&before, &repaired)
+        && report.repaired
+    {
+        let after = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).expect(stalled);
+        assert!(after.as_ref().is_ok_and(crate::FsckReport::is_sound), "repaired, and then {after:?}");
+        let opened = run(&disk, use_it).expect(stalled);
+        assert!(opened.is_ok(), "repaired, and opening says {opened:?}");
+    }
+    answer.err()
+}
+
+/// Reads everything and changes something of everything. What that answers does not matter.
+async fn use_it(disk: Disk, context: (Clock, iolab_executor::Spawner)) -> Result<(), Error> {
+    let (fs, _) = open(&disk, OpenOptions::default(), context).await?;
+    for (_, entry) in fs.tree().into_iter().take(100) {
+        let _any = fs.read(entry.inode, 0, 100_000).await;
+        let _any = fs.write(entry.inode, 70_000, &[7; 2_000]).await;
+        let _any = fs.truncate(entry.inode, 30_000).await;
+        let _any = fs.link(entry.inode, InodeId::ROOT, b"another").await;
+    }
+    let _any = fs.create(InodeId::ROOT, b"new", Owner::default()).await;
+    for name in [&b"directory"[..], b"second", b"link", b"another"] {
+        let _any = fs.rename((InodeId::ROOT, name), (InodeId::ROOT, b"moved"), Occupied::Replace).await;
+        let _any = fs.unlink(InodeId::ROOT, b"moved").await;
+    }
+    close(fs).await;
+    Ok(())
+}
+
+async fn close(fs: LogFs) {
+    let _any = fs.sync().await;
+    let _any = fs.close().await;
+}
+
+fn tamper(bytes: &mut [u8], change: &[u8]) {
+    let &[a, b, c, value, how] = change else { return };
+    // Half of the changes go to the first clusters, where the records and the log are.
+    let reach = if how & 2 == 0 { bytes.len() } else { 3 * CLUSTER as usize };
+    let at = (usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16) % reach;
+    let Ok(layout) = Layout::decode(bytes) else {
+        bytes[at] = value;
+        return;
+    };
+    // The frame around the place, before it is damaged.
+    let start = (0..=at / BLOCK).rev().take(64).map(|block| block * BLOCK);
+    let frame = start.filter_map(|start| Some((start, parse(&bytes[start..], &layout)?.payload.len()))).next();
+    let frame = frame.filter(|(start, payload)| at < start + HEADER_BYTES + payload);
+    bytes[at] = value;
+    if how & 1 == 1 {
+        mend_checksum(bytes, at, frame);
+    }
+}
+
+fn mend_checksum(bytes: &mut [u8], at: usize, frame: Option<(usize, usize)>) {
+    let (start, field, length) = match (at / BLOCK, frame) {
+        (0, _) => (0, 12, BLOCK),
+        (block @ 1..=2, _) => (block * BLOCK, 12, 128),
+        (_, Some((start, payload))) => (start, 4, HEADER_BYTES + payload),
+        _ => return,
+    };
+    bytes[start + field..start + field + 4].fill(0);
+    let checksum = crc32c::crc32c(&bytes[start..start + length]);
+    bytes[start + field..start + field + 4].copy_from_slice(&checksum.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sound_sample_is_sound() {
+        let image = sample();
+        assert_eq!(survive(&image, &[]), None);
+    }
+
+    #[test]
+    fn tampered_disks_are_told_or_used_but_never_panic() {
+        let image = sample();
+        let mut seed = 1_u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as u8
+        };
+        let (mut refused, mut used) = (0, 0);
+        for _ in 0..1_500 {
+            let changes = usize::from(random() % 3) + 1;
+            let mut input: Vec<u8> = (0..changes * 5).map(|_| random()).collect();
+            // Most in the log, with right checksums: the first frames of the first log cluster.
+            for change in input.chunks_exact_mut(5).filter(|change| change[0] % 8 > 0) {
+                let at = CLUSTER as usize + usize::from(change[0]) * 5 + usize::from(change[1]) * 9;
+                change[..3].copy_from_slice(&(at as u32).to_le_bytes()[..3]);
+                change[4] = 3;
+            }
+            match survive(&image, &input) {
+                Some(Error::Corrupt(_) | Error::Unusable(_)) => refused += 1,
+                Some(other) => panic!("{other:?}"),
+                None => used += 1,
+            }
+        }
+        assert!(refused > 100 && used > 100, "{refused} refused, {used} used");
+    }
+}

@@ -1,0 +1,314 @@
+//! One open file system: what its operations and its background tasks share.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use iolab_block::DeviceError;
+use iolab_clock::Clock;
+use iolab_executor::Event;
+
+use crate::allocation::Heads;
+use crate::anchor::Anchor;
+use crate::clusters::ClusterTable;
+use crate::locks::Locks;
+use crate::log::{Log, Mark};
+use crate::open::OpenOptions;
+use crate::record::Record;
+use crate::tree::Tree;
+use crate::{Disk, Error, Layout};
+
+/// Clusters set aside for cleaning.
+pub(crate) const FOR_CLEANING: u32 = 3;
+/// Changes wait while more than this is waiting to be written.
+const MOST_QUEUED_BYTES: usize = 8 << 20;
+
+/// Where in its life an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Running,
+    /// No new operations; all tasks end but the one that writes the log.
+    Closing,
+    /// No changes any more; that task ends too.
+    Closed,
+}
+
+#[derive(Debug)]
+pub(crate) struct Instance {
+    pub(crate) disk: Disk,
+    pub(crate) clock: Clock,
+    pub(crate) layout: Layout,
+    pub(crate) options: OpenOptions,
+    pub(crate) locks: Locks,
+    pub(crate) state: RefCell<State>,
+    /// A background task may have work.
+    pub(crate) work: Event,
+    /// Something that somebody may wait for has come about: durability, space, an end.
+    pub(crate) progress: Event,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) tree: Tree,
+    pub(crate) clusters: ClusterTable,
+    pub(crate) log: Log,
+    pub(crate) heads: Heads,
+    pub(crate) anchor: Anchor,
+    pub(crate) failed: Option<DeviceError>,
+    pub(crate) phase: Phase,
+    /// Background tasks that have not ended.
+    pub(crate) tasks: u32,
+    pub(crate) checkpoint_wanted: bool,
+    pub(crate) cleaning_wanted: bool,
+    /// The last ticket when cleaning found nothing to gain.
+    pub(crate) fruitless_at: Option<u64>,
+    pub(crate) activity: Activity,
+}
+
+/// What went on in the background since opening.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Checkpoints that were finished.
+    pub checkpoints: u64,
+    /// Passes of cleaning that moved something.
+    pub cleaning_passes: u64,
+    /// Bytes of live content that cleaning moved.
+    pub moved_bytes: u64,
+    /// Clusters that became free.
+    pub freed_clusters: u64,
+    /// Frames of the metadata log.
+    pub frames: u64,
+    /// Flushes of the device for syncs.
+    pub syncs: u64,
+}
+
+impl State {
+    /// Whether changes are possible at all.
+    pub(crate) fn usable(&self) -> Result<(), Error> {
+        match (self.failed, self.phase) {
+            (Some(error), _) => Err(Error::Failed(error)),
+            (None, Phase::Running) => Ok(()),
+            (None, _) => Err(Error::Closed),
+        }
+    }
+
+    /// Clusters that a checkpoint would take.
+    fn checkpoint_clusters(&self, layout: &Layout) -> u32 {
+        let bytes = self.tree.cost_bytes() * 5 / 4;
+        u32::try_from(bytes / u64::from(layout.cluster_bytes)).unwrap_or(u32::MAX / 8) + 2
+    }
+
+    /// From how many clusters of log on a checkpoint is worth while.
+    pub(crate) fn checkpoint_at(&self, layout: &Layout) -> u32 {
+        2 * self.checkpoint_clusters(layout) + layout.log_slack()
+    }
+
+    /// Whether changes have to wait for a checkpoint.
+    fn log_is_full(&self, layout: &Layout) -> bool {
+        self.log.clusters() >= self.checkpoint_at(layout) + layout.log_slack()
+    }
+
+    /// Clusters that nothing may take but the log's growth until the next checkpoint is done.
+    pub(crate) fn for_log(&self, layout: &Layout) -> u32 {
+        let full = self.checkpoint_at(layout) + layout.log_slack();
+        let most = full + self.checkpoint_clusters(layout) + layout.log_slack();
+        most.saturating_sub(self.log.clusters())
+    }
+
+    /// Clusters that users may fill.
+    pub(crate) fn spendable(&self, layout: &Layout) -> u32 {
+        self.clusters.free_count().saturating_sub(self.for_log(layout) + FOR_CLEANING)
+    }
+}
+
+/// What an operation asks of space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It makes things fewer, and may draw on what is set aside for the log.
+    Nothing,
+    /// It makes things more: so many free clusters, and room for its records in every checkpoint to come.
+    Clusters(u32),
+}
+
+impl Instance {
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.unix_ns()
+    }
+
+    /// One change: appended to the log and applied, at once. What it rests on was checked since the last await.
+    pub(crate) fn commit(&self, records: &[Record]) -> Result<u64, Error> {
+        let mut state = self.state.borrow_mut();
+        let state = &mut *state;
+        if let Some(error) = state.failed {
+            return Err(Error::Failed(error));
+        }
+        if state.phase == Phase::Closed {
+            return Err(Error::Closed);
+        }
+        let ticket = state.log.append(records, Mark::Nothing);
+        let mut deltas = Vec::new();
+        for record in records {
+            if let Err(contradiction) = state.tree.apply(record, &mut deltas) {
+                // Memory contradicts a change that was checked: what was read from the disk had a flaw that opening does not
+                // look for. Nothing more may be written from such a memory.
+                state.failed = Some(DeviceError::Failed(117));
+                self.progress.notify();
+                return Err(Error::Corrupt(contradiction.0));
+            }
+            let is_attributes = matches!(record, Record::Attributes { .. });
+            for inode in record.touches().into_iter().flatten() {
+                if let Some(node) = state.tree.get_mut(inode) {
+                    node.changed_at = ticket;
+                    node.content_at = if is_attributes { node.content_at } else { ticket };
+                }
+            }
+        }
+        state.clusters.apply(&deltas, ticket);
+        self.consider(state);
+        Ok(ticket)
+    }
+
+    /// Wakes background tasks that have something to do now.
+    pub(crate) fn consider(&self, state: &mut State) {
+        if state.log.clusters() >= state.checkpoint_at(&self.layout) {
+            state.checkpoint_wanted = true;
+        }
+        self.free_doomed(state);
+        let low = self.layout.clusters / 16;
+        // Looking for clusters to clean takes a look at all of them: not for every change.
+        let rested = state.fruitless_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
+        if rested && state.spendable(&self.layout) < low {
+            state.cleaning_wanted = true;
+        }
+        let eager = state.log.queued_bytes() >= self.eager_bytes();
+        if eager || state.checkpoint_wanted || state.cleaning_wanted || !state.tree.graveyard.is_empty() {
+            self.work.notify();
+        }
+    }
+
+    /// Frees what was doomed by changes that are durable.
+    pub(crate) fn free_doomed(&self, state: &mut State) {
+        let freed = state.clusters.durable(state.log.durable_ticket);
+        state.activity.freed_clusters += u64::from(freed);
+    }
+
+    /// The log is written without being asked when so much waits.
+    pub(crate) fn eager_bytes(&self) -> usize {
+        (self.layout.cluster_bytes as usize / 4).min(256 << 10)
+    }
+
+    /// Waits until there is room for an operation, cleaning if need be.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] when cleaning has nothing left to gain.
+    pub(crate) async fn admit(&self, need: impl Fn(&State) -> Need) -> Result<(), Error> {
+        loop {
+            let wait = {
+                let mut state = self.state.borrow_mut();
+                state.usable()?;
+                if !self.wait_for_log(&mut state) && self.has_space(&mut state, &need)? {
+                    return Ok(());
+                }
+                self.work.notify();
+                self.progress.pass()
+            };
+            wait.await;
+        }
+    }
+
+    fn wait_for_log(&self, state: &mut State) -> bool {
+        let full = state.log_is_full(&self.layout);
+        state.checkpoint_wanted |= full;
+        full || state.log.queued_bytes() > MOST_QUEUED_BYTES
+    }
+
+    fn has_space(&self, state: &mut State, need: &impl Fn(&State) -> Need) -> Result<bool, Error> {
+        let Need::Clusters(count) = need(state) else { return Ok(true) };
+        self.free_doomed(state);
+        if state.clusters.free_count() >= state.for_log(&self.layout) + FOR_CLEANING + count {
+            return Ok(true);
+        }
+        if state.clusters.doomed_count() > 0 {
+            // They are free when the log is durable.
+            state.log.wanted_ticket = state.log.last_ticket;
+        } else if state.tree.graveyard.is_empty() {
+            if state.fruitless_at == Some(state.log.last_ticket) {
+                return Err(Error::NoSpace);
+            }
+            state.cleaning_wanted = true;
+        }
+        Ok(false)
+    }
+
+    /// Waits until everything up to `ticket` is durable.
+    pub(crate) async fn sync_to(&self, ticket: u64) -> Result<(), Error> {
+        loop {
+            let wait = {
+                let mut state = self.state.borrow_mut();
+                if let Some(error) = state.failed {
+                    return Err(Error::Failed(error));
+                }
+                if state.log.durable_ticket >= ticket {
+                    return Ok(());
+                }
+                if state.phase == Phase::Closed {
+                    return Err(Error::Closed);
+                }
+                state.log.wanted_ticket = state.log.wanted_ticket.max(ticket);
+                self.work.notify();
+                self.progress.pass()
+            };
+            wait.await;
+        }
+    }
+
+    /// The log cannot be written any more.
+    pub(crate) fn fail(&self, error: DeviceError) {
+        let mut state = self.state.borrow_mut();
+        state.failed.get_or_insert(error);
+        drop(state);
+        self.work.notify();
+        self.progress.notify();
+    }
+
+    /// Waits for work of a background task that ends in the phase `last`; `None` when it should end.
+    pub(crate) async fn wait_for_work<T>(
+        &self,
+        last: Phase,
+        mut look: impl FnMut(&mut State) -> Option<T>,
+    ) -> Option<T> {
+        let turn = self.work.until(|_| {
+            let mut state = self.state.borrow_mut();
+            if state.failed.is_some() {
+                return Some(None);
+            }
+            let work = look(&mut state);
+            match work {
+                Some(work) => Some(Some(work)),
+                None if state.phase >= last => Some(None),
+                None => None,
+            }
+        });
+        turn.await
+    }
+
+    /// A background task has ended.
+    pub(crate) fn task_ended(&self) {
+        self.state.borrow_mut().tasks -= 1;
+        self.progress.notify();
+    }
+}
+
+/// Lets other tasks have a turn.
+pub(crate) async fn step_aside() {
+    let mut stepped = false;
+    poll_fn(|context| {
+        if stepped {
+            return Poll::Ready(());
+        }
+        stepped = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

@@ -1,0 +1,206 @@
+//! How the disk is cut, and the bootstrap record that says so (docs/logfs/format.md).
+
+use crate::Error;
+use crate::bytes::{Put, Take};
+
+const MAGIC: &[u8; 8] = b"IOLABLFS";
+/// The version written, and the only one read.
+const VERSION: u32 = 1;
+/// Where the table of domains starts in the record.
+const DOMAINS_AT: usize = 128;
+
+/// Sizes and numbers that never change in the life of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Unit of every write, bytes.
+    pub block_bytes: u32,
+    /// Bytes of a cluster.
+    pub cluster_bytes: u32,
+    /// Whole clusters on the disk.
+    pub clusters: u32,
+    /// Longest write that goes into the metadata log, bytes.
+    pub small_max_bytes: u32,
+    /// Tells file systems apart.
+    pub id: [u8; 16],
+    /// When it was made, ns since 1970.
+    pub made_ns: u64,
+}
+
+impl Layout {
+    /// Why these numbers cannot be.
+    pub(crate) fn objection(&self) -> Option<String> {
+        let Layout { block_bytes, cluster_bytes, clusters, small_max_bytes, .. } = *self;
+        if !block_bytes.is_power_of_two() || !(512..=65_536).contains(&block_bytes) {
+            return Some(format!("blocks of {block_bytes} bytes: a power of two from 512 to 65536 is needed"));
+        }
+        let in_range = (16 << 10..=1 << 24).contains(&cluster_bytes);
+        if !cluster_bytes.is_power_of_two() || !in_range || cluster_bytes / block_bytes < 4 {
+            return Some(format!(
+                "clusters of {cluster_bytes} bytes: a power of two from 16 KiB to 16 MiB, of at least 4 blocks, is needed"
+            ));
+        }
+        if small_max_bytes > cluster_bytes / 8 {
+            return Some(format!("small writes of up to {small_max_bytes} bytes: at most an eighth of a cluster"));
+        }
+        let least = 4 + self.log_slack() * 6 + 4;
+        if clusters < least {
+            return Some(format!("{clusters} clusters of {cluster_bytes} bytes: at least {least} are needed"));
+        }
+        None
+    }
+
+    /// Clusters by which the log may grow between checkpoints, beside what its content takes.
+    pub(crate) fn log_slack(&self) -> u32 {
+        (self.clusters / 64).clamp(3, 64)
+    }
+
+    /// Where a cluster begins on the disk, bytes.
+    pub(crate) fn start_of(&self, cluster: u32) -> u64 {
+        u64::from(cluster) * u64::from(self.cluster_bytes)
+    }
+
+    /// In which cluster a byte lies, and where in it.
+    pub(crate) fn locate(&self, place: u64) -> (u32, u32) {
+        let cluster_bytes = u64::from(self.cluster_bytes);
+        (u32::try_from(place / cluster_bytes).unwrap_or(u32::MAX), (place % cluster_bytes) as u32)
+    }
+
+    /// Whether a cluster may hold a log.
+    pub(crate) fn is_usable(&self, cluster: u32) -> bool {
+        cluster > 0 && cluster < self.clusters - 1
+    }
+
+    /// Whether a range of the disk lies in clusters that may hold content.
+    pub(crate) fn holds(&self, place: u64, length: u64) -> bool {
+        let first = self.start_of(1);
+        place >= first && place.checked_add(length).is_some_and(|end| end <= self.start_of(self.clusters - 1))
+    }
+
+    /// Rounds up to whole blocks.
+    pub(crate) fn blocks(&self, bytes: u64) -> u64 {
+        bytes.next_multiple_of(u64::from(self.block_bytes))
+    }
+
+    /// Longest write that is one group of records.
+    pub fn atomic_write_bytes(&self) -> u64 {
+        // An extent record takes 49 bytes with its head; an unlucky start costs one more.
+        let records = u64::from(self.cluster_bytes) / 4 / 49;
+        (records - 1).max(1) * u64::from(self.cluster_bytes)
+    }
+
+    /// Where the two copies of the record lie.
+    pub(crate) fn bootstrap_places(&self) -> [u64; 2] {
+        [0, self.start_of(self.clusters) - u64::from(self.block_bytes)]
+    }
+
+    /// Bytes of the record.
+    pub(crate) fn bootstrap_bytes(block_bytes: u32) -> usize {
+        block_bytes.min(4096) as usize
+    }
+
+    /// The record, one block long.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut record = Vec::new();
+        record.put(MAGIC);
+        record.put_u32(VERSION);
+        record.put_u32(0);
+        record.put(&self.id);
+        record.put_u32(self.block_bytes);
+        record.put_u32(self.cluster_bytes);
+        record.put_u64(u64::from(self.clusters));
+        record.put_u64(self.made_ns);
+        record.put_u32(self.small_max_bytes);
+        record.put_u32(1);
+        record.resize(DOMAINS_AT, 0);
+        record.put_u64(1);
+        record.put_u64(u64::from(self.clusters) - 2);
+        record.resize(Layout::bootstrap_bytes(self.block_bytes), 0);
+        let checksum = crc32c::crc32c(&record);
+        record[12..16].copy_from_slice(&checksum.to_le_bytes());
+        record
+    }
+
+    /// Reads a record from the beginning of `bytes`.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Layout, Error> {
+        let refuse = |why: &str| Error::Unusable(why.to_owned());
+        let mut take = Take(bytes);
+        let short = || refuse("the device is too short for a bootstrap record");
+        if take.array::<8>().ok_or_else(short)? != *MAGIC {
+            return Err(refuse("no logfs bootstrap record"));
+        }
+        let version = take.u32().ok_or_else(short)?;
+        if version != VERSION {
+            return Err(Error::Unusable(format!("format version {version}, this program knows {VERSION}")));
+        }
+        let checksum = take.u32().ok_or_else(short)?;
+        let fields = || {
+            let mut take = take;
+            let id = take.array()?;
+            let (block_bytes, cluster_bytes) = (take.u32()?, take.u32()?);
+            let clusters = u32::try_from(take.u64()?).ok()?;
+            let (made_ns, small_max_bytes) = (take.u64()?, take.u32()?);
+            let (domains, incompatible) = (take.u32()?, take.u32()?);
+            Some((Layout { block_bytes, cluster_bytes, clusters, small_max_bytes, id, made_ns }, domains, incompatible))
+        };
+        let (layout, domains, incompatible) = fields().ok_or_else(short)?;
+        let mut covered = bytes.get(..Layout::bootstrap_bytes(layout.block_bytes)).ok_or_else(short)?.to_vec();
+        covered.get_mut(12..16).ok_or_else(short)?.fill(0);
+        if crc32c::crc32c(&covered) != checksum {
+            return Err(refuse("the bootstrap record does not match its checksum"));
+        }
+        if let Some(objection) = layout.objection() {
+            return Err(Error::Unusable(objection));
+        }
+        if incompatible != 0 || domains != 1 {
+            let what = format!("{domains} domains, features {incompatible:#x}: this program knows one domain and none");
+            return Err(Error::Unusable(what));
+        }
+        Ok(layout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Layout {
+        Layout {
+            block_bytes: 4096,
+            cluster_bytes: 1 << 20,
+            clusters: 1024,
+            small_max_bytes: 4095,
+            id: *b"0123456789abcdef",
+            made_ns: 77,
+        }
+    }
+
+    #[test]
+    fn a_record_reads_as_it_was_written_and_any_flipped_byte_is_seen() {
+        let record = sample().encode();
+        assert_eq!(Layout::decode(&record), Ok(sample()));
+        for at in 0..record.len() {
+            let mut damaged = record.clone();
+            damaged[at] ^= 0x40;
+            assert!(Layout::decode(&damaged).is_err(), "byte {at}");
+        }
+        for length in [0, 8, 100, 4095] {
+            assert!(Layout::decode(&record[..length]).is_err());
+        }
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_refused() {
+        for (change, word) in [
+            (Layout { block_bytes: 1000, ..sample() }, "power of two"),
+            (Layout { cluster_bytes: 8192, ..sample() }, "16 KiB to 16 MiB"),
+            (Layout { small_max_bytes: 1 << 20, ..sample() }, "an eighth"),
+            (Layout { clusters: 10, ..sample() }, "are needed"),
+        ] {
+            assert!(change.objection().is_some_and(|text| text.contains(word)), "{change:?}");
+        }
+        assert_eq!(sample().objection(), None);
+    }
+}

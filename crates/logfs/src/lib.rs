@@ -1,0 +1,60 @@
+//! logfs: an asynchronous log-structured file system in user space, one instance for each core.
+//!
+//! ```text
+//!  LogFs ── operations: locks, space, content to the device ── commit ─▶ Tree (all metadata, in memory)
+//!                                                                 └──▶ Log ─ flusher ─▶ frames on the device
+//!  background: flusher · checkpoint (compacts the log) · cleaner (wins clusters back) · graveyard (frees what was deleted)
+//! ```
+//!
+//! Every change is a group of records that is applied to memory and appended to the log in one step; what a crash leaves is a prefix
+//! of those groups. The promises are in `docs/logfs/durability.md`, the disk is in `docs/logfs/format.md`.
+//! [`mkfs`] makes a file system, [`open`] opens it over any [`iolab_block::BlockDevice`], [`fsck`] checks and repairs one. Everything
+//! runs on an [`iolab_executor::Executor`] with [`Disk`] as its driver; time comes from the clock given to `open`, and nothing else is random:
+//! the same load on a simulated device is the same to the byte.
+//!
+//! What does not exist yet: more than one domain (instances that share a disk), a mount, extended attributes, discards to the device, exchanging
+//! renames, defragmentation, moving small content out of memory before its limit is reached, space set aside by `allocate`, checksums looked at by
+//! every read. One inode is written to a checkpoint in one step, so that a directory of millions of entries makes others wait.
+
+mod allocation;
+mod anchor;
+mod attributes;
+mod bytes;
+mod checkpoint;
+mod cleaner;
+mod cleaning;
+mod clusters;
+mod content;
+mod disk;
+mod error;
+mod extents;
+mod file_system;
+mod flusher;
+mod frame;
+mod fsck;
+pub mod hostile;
+mod instance;
+mod layout;
+mod locks;
+mod log;
+mod mkfs;
+mod names;
+mod open;
+mod paths;
+mod record;
+mod recovery;
+mod tree;
+
+pub use attributes::{Attributes, InodeId, Kind};
+pub use cleaning::{Budget, Policy, reading_plan};
+pub use clusters::ClusterUse;
+pub use disk::Disk;
+pub use error::Error;
+pub use file_system::{AttributeChange, LogFs, Space};
+pub use fsck::{Fault, FaultKind, FsckReport, Repair, fsck};
+pub use instance::Activity;
+pub use layout::Layout;
+pub use mkfs::{MkfsOptions, mkfs};
+pub use names::{Entry, Occupied, Owner};
+pub use open::{OpenOptions, open};
+pub use recovery::Recovery;

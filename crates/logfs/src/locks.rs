@@ -1,0 +1,186 @@
+//! Reader-writer locks on inodes and on names in directories.
+//!
+//! An operation names all its locks at once; they are taken in the order of their keys, so that no two operations can wait for each
+//! other. Each lock is given in the order in which it was asked for. Locks are held by operations, never by open files.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+use iolab_executor::Event;
+
+use crate::record::InodeId;
+
+/// What is locked. Inodes come before names in the order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Key {
+    Inode(InodeId),
+    Name(InodeId, Vec<u8>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mode {
+    Shared,
+    Exclusive,
+}
+
+#[derive(Debug, Default)]
+struct Lock {
+    holders: u32,
+    exclusive: bool,
+    queue: VecDeque<(u64, Mode)>,
+}
+
+impl Lock {
+    fn admits(&self, ticket: u64, mode: Mode) -> bool {
+        // Those who share may go in together from anywhere in a row of such at the front.
+        let ahead = self.queue.iter().take_while(|(waiting, _)| *waiting != ticket);
+        match mode {
+            Mode::Exclusive => self.holders == 0 && self.queue.front().is_some_and(|(first, _)| *first == ticket),
+            Mode::Shared => !self.exclusive && ahead.fold(true, |all, (_, mode)| all && *mode == Mode::Shared),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    locks: HashMap<Key, Lock>,
+    next_ticket: u64,
+}
+
+/// All locks of an instance.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Locks {
+    table: Rc<RefCell<Table>>,
+    changed: Rc<Event>,
+}
+
+/// Locks that are held until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    locks: Locks,
+    held: Vec<(Key, Mode)>,
+    /// The lock that is being waited for.
+    waiting: Option<(Key, u64)>,
+}
+
+impl Locks {
+    /// Waits until all are held. A key that is named twice is locked once, in the stronger mode.
+    pub(crate) async fn take(&self, mut wanted: Vec<(Key, Mode)>) -> Held {
+        wanted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        wanted.dedup_by(|later, first| later.0 == first.0);
+        let mut held = Held { locks: self.clone(), held: Vec::new(), waiting: None };
+        for (key, mode) in wanted {
+            let ticket = self.queue(&key, mode);
+            held.waiting = Some((key.clone(), ticket));
+            self.changed.until(|_| self.try_take(&key, ticket, mode).then_some(())).await;
+            held.waiting = None;
+            held.held.push((key, mode));
+        }
+        held
+    }
+
+    fn queue(&self, key: &Key, mode: Mode) -> u64 {
+        let mut table = self.table.borrow_mut();
+        table.next_ticket += 1;
+        let ticket = table.next_ticket;
+        table.locks.entry(key.clone()).or_default().queue.push_back((ticket, mode));
+        ticket
+    }
+
+    fn try_take(&self, key: &Key, ticket: u64, mode: Mode) -> bool {
+        let mut table = self.table.borrow_mut();
+        let Some(lock) = table.locks.get_mut(key).filter(|lock| lock.admits(ticket, mode)) else { return false };
+        lock.queue.retain(|(waiting, _)| *waiting != ticket);
+        lock.holders += 1;
+        lock.exclusive = mode == Mode::Exclusive;
+        true
+    }
+
+    fn change(&self, key: &Key, change: impl FnOnce(&mut Lock)) {
+        let mut table = self.table.borrow_mut();
+        let Some(lock) = table.locks.get_mut(key) else { return };
+        change(lock);
+        let someone_waits = !lock.queue.is_empty();
+        if lock.holders == 0 && !someone_waits {
+            table.locks.remove(key);
+        }
+        drop(table);
+        if someone_waits {
+            self.changed.notify();
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some((key, ticket)) = self.waiting.take() {
+            self.locks.change(&key, |lock| lock.queue.retain(|(waiting, _)| *waiting != ticket));
+        }
+        for (key, _) in self.held.drain(..) {
+            self.locks.change(&key, |lock| {
+                lock.holders -= 1;
+                lock.exclusive = false;
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use iolab_executor::{Executor, Nothing, Order};
+
+    use super::*;
+
+    /// Tasks take random sets of locks in random modes and count who is inside of each.
+    #[test]
+    fn writers_are_alone_and_everybody_gets_in() {
+        for seed in 0..30_u64 {
+            let mut executor = Executor::new(Order::Shuffled(seed));
+            let locks = Locks::default();
+            let inside: Rc<Vec<Cell<i32>>> = Rc::new((0..4).map(|_| Cell::new(0)).collect());
+            let spawner = executor.spawner();
+            let tasks: Vec<_> = (0..20_u64)
+                .map(|number| {
+                    let (locks, inside, starter) = (locks.clone(), Rc::clone(&inside), spawner.clone());
+                    spawner.spawn(async move {
+                        let wanted: Vec<(u64, Mode)> = (0..3)
+                            .map(|step| {
+                                let bits = (seed + number) * 7 + step * 5 + number * step;
+                                (bits % 4, if bits % 3 == 0 { Mode::Exclusive } else { Mode::Shared })
+                            })
+                            .collect();
+                        let keys = wanted.iter().map(|(key, mode)| (Key::Inode(InodeId(*key)), *mode)).collect();
+                        let held = locks.take(keys).await;
+                        for (key, mode) in &held.held {
+                            let Key::Inode(InodeId(key)) = key else { panic!() };
+                            let count = &inside[*key as usize];
+                            match mode {
+                                Mode::Exclusive => assert_eq!(count.replace(-1), 0),
+                                Mode::Shared => {
+                                    assert!(count.get() >= 0);
+                                    count.set(count.get() + 1);
+                                }
+                            }
+                        }
+                        starter.spawn(async {}).await;
+                        for (key, mode) in &held.held {
+                            let Key::Inode(InodeId(key)) = key else { panic!() };
+                            let count = &inside[*key as usize];
+                            count.set(if *mode == Mode::Exclusive { 0 } else { count.get() - 1 });
+                        }
+                    })
+                })
+                .collect();
+            let all = async {
+                for task in tasks {
+                    task.await;
+                }
+            };
+            executor.run(&mut Nothing, all).unwrap();
+            assert!(locks.table.borrow().locks.is_empty());
+        }
+    }
+}

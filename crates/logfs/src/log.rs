@@ -1,0 +1,197 @@
+//! The end of the metadata log: groups of records that wait to be written, and the frames they become.
+//!
+//! Every group has a ticket, counted up from 1 for as long as the file system is open. Tickets say what is written and what is durable; the
+//! device is somebody else's business ([`crate::flusher`]).
+
+use std::collections::VecDeque;
+
+use iolab_block::Buffer;
+
+use crate::Layout;
+use crate::anchor::FramePlace;
+use crate::clusters::{ClusterTable, Role};
+use crate::frame::{HEADER_BYTES, Header, seal};
+use crate::record::Record;
+
+/// Frames are cut at this length, so that the first ones are on their way while others are made.
+const FRAME_BYTES: usize = 128 << 10;
+
+/// Groups that matter to the checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Nothing,
+    /// Begins a frame of its own, whose place is noted.
+    Begin,
+    /// The sequence of its frame is noted.
+    End,
+}
+
+#[derive(Debug)]
+struct Group {
+    ticket: u64,
+    bytes: Vec<u8>,
+    mark: Mark,
+}
+
+#[derive(Debug)]
+pub(crate) struct Log {
+    layout: Layout,
+    queue: VecDeque<Group>,
+    queued_bytes: usize,
+    /// Of the last group appended.
+    pub(crate) last_ticket: u64,
+    /// Everything up to here is durable.
+    pub(crate) durable_ticket: u64,
+    /// Everything up to here shall be made durable.
+    pub(crate) wanted_ticket: u64,
+    /// Where the next frame goes.
+    next: FramePlace,
+    /// Where the log goes on when its cluster is full.
+    spare: u32,
+    epoch: u64,
+    /// Last frame known to be durable.
+    pub(crate) flushed: u64,
+    /// The clusters of the log, from the anchor's on.
+    chain: VecDeque<u32>,
+    /// Where the frame of the last [`Mark::Begin`] is.
+    pub(crate) begun: Option<FramePlace>,
+    /// Which frame holds the last [`Mark::End`].
+    pub(crate) ended: Option<u64>,
+}
+
+/// A frame to be written.
+#[derive(Debug)]
+pub(crate) struct Composed {
+    pub(crate) place: u64,
+    pub(crate) buffer: Buffer,
+}
+
+/// There was no cluster for the log to go on in, though some are set aside for it.
+#[derive(Debug)]
+pub(crate) struct NoCluster;
+
+impl Log {
+    /// A log that goes on at `next`, all of whose frames are durable.
+    pub(crate) fn resume(layout: &Layout, next: FramePlace, spare: u32, chain: VecDeque<u32>, epoch: u64) -> Log {
+        Log {
+            layout: *layout,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            last_ticket: 0,
+            durable_ticket: 0,
+            wanted_ticket: 0,
+            next,
+            spare,
+            epoch,
+            flushed: next.sequence - 1,
+            chain,
+            begun: None,
+            ended: None,
+        }
+    }
+
+    /// Appends a group; returns its ticket.
+    pub(crate) fn append(&mut self, records: &[Record], mark: Mark) -> u64 {
+        let mut bytes = Vec::with_capacity(records.len() * 64);
+        records.iter().for_each(|record| record.encode(&mut bytes));
+        let most = self.layout.cluster_bytes as usize / 2;
+        assert!(bytes.len() <= most, "a group of {} bytes, {most} are promised", bytes.len());
+        self.last_ticket += 1;
+        self.queued_bytes += bytes.len();
+        self.queue.push_back(Group { ticket: self.last_ticket, bytes, mark });
+        self.last_ticket
+    }
+
+    /// Bytes that wait to be written.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queued_bytes
+    }
+
+    /// Clusters of the log, with the one that it goes on in.
+    pub(crate) fn clusters(&self) -> u32 {
+        self.chain.len() as u32 + 1
+    }
+
+    /// Whether a sync waits for what is not durable yet.
+    pub(crate) fn wants_sync(&self) -> bool {
+        self.wanted_ticket > self.durable_ticket
+    }
+
+    /// Where the next frame will go, and the last one's sequence.
+    pub(crate) fn last_sequence(&self) -> u64 {
+        self.next.sequence - 1
+    }
+
+    /// Makes the next frame of groups up to ticket `until`.
+    pub(crate) fn compose(&mut self, until: u64, clusters: &mut ClusterTable) -> Result<Option<Composed>, NoCluster> {
+        let Some(first) = self.queue.front().filter(|group| group.ticket <= until) else { return Ok(None) };
+        let (first_bytes, begins) = (first.bytes.len(), first.mark == Mark::Begin);
+        if self.layout.blocks((HEADER_BYTES + first_bytes) as u64) > self.room() {
+            let spare = clusters.allocate(Role::Log).ok_or(NoCluster)?;
+            self.next.cluster = std::mem::replace(&mut self.spare, spare);
+            self.next.offset = 0;
+            self.chain.push_back(self.next.cluster);
+        }
+        if begins {
+            self.begun = Some(self.next);
+        }
+        let groups = self.fitting(until);
+        let payload_bytes: usize = groups.iter().map(|group| group.bytes.len()).sum();
+        let mut buffer = Buffer::zeroed(self.layout.blocks((HEADER_BYTES + payload_bytes) as u64) as usize);
+        let mut at = HEADER_BYTES;
+        for group in groups {
+            buffer[at..at + group.bytes.len()].copy_from_slice(&group.bytes);
+            at += group.bytes.len();
+            if group.mark == Mark::End {
+                self.ended = Some(self.next.sequence);
+            }
+        }
+        self.queued_bytes -= payload_bytes;
+        Ok(Some(self.close_frame(buffer, payload_bytes)))
+    }
+
+    fn room(&self) -> u64 {
+        u64::from(self.layout.cluster_bytes - self.next.offset)
+    }
+
+    /// Takes the groups of one frame off the queue: the first in any case, others as they fit.
+    fn fitting(&mut self, until: u64) -> Vec<Group> {
+        let most = (self.room() as usize).min(FRAME_BYTES);
+        let mut groups = Vec::new();
+        let mut bytes = HEADER_BYTES;
+        while let Some(group) = self.queue.front().filter(|group| group.ticket <= until) {
+            let fits = bytes + group.bytes.len() <= most && group.mark != Mark::Begin;
+            if !groups.is_empty() && !fits {
+                break;
+            }
+            bytes += group.bytes.len();
+            groups.extend(self.queue.pop_front());
+        }
+        groups
+    }
+
+    fn close_frame(&mut self, mut buffer: Buffer, payload_bytes: usize) -> Composed {
+        let header = Header {
+            sequence: self.next.sequence,
+            epoch: self.epoch,
+            flushed: self.flushed,
+            previous: self.next.previous,
+            next_cluster: self.spare,
+        };
+        let checksum = seal(&mut buffer, payload_bytes, &header, &self.layout);
+        let place = self.layout.start_of(self.next.cluster) + u64::from(self.next.offset);
+        self.next = FramePlace {
+            cluster: self.next.cluster,
+            offset: self.next.offset + buffer.len() as u32,
+            sequence: self.next.sequence + 1,
+            previous: checksum,
+        };
+        Composed { place, buffer }
+    }
+
+    /// The clusters before `cluster`, which no anchor leads to any more.
+    pub(crate) fn cut_before(&mut self, cluster: u32) -> Vec<u32> {
+        let kept = self.chain.iter().position(|number| *number == cluster).unwrap_or(0);
+        self.chain.drain(..kept).collect()
+    }
+}

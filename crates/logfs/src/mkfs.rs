@@ -1,0 +1,101 @@
+//! Making an empty file system.
+
+use iolab_block::{Buffer, DeviceError};
+
+use crate::anchor::{Anchor, FramePlace};
+use crate::frame::{HEADER_BYTES, Header, seal};
+use crate::record::{InodeId, Record};
+use crate::tree::Tree;
+use crate::{Disk, Error, Layout};
+
+/// How to make a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MkfsOptions {
+    /// Unit of every write, bytes: a power of two from 512 to 65536, a multiple of the device's block.
+    pub block_bytes: u32,
+    /// Bytes of a cluster: a power of two from 16 KiB to 16 MiB.
+    pub cluster_bytes: u32,
+    /// Writes up to this length go into the metadata log; at most an eighth of a cluster.
+    pub small_max_bytes: u32,
+    /// Instances that share the disk, one for each core. This version makes one.
+    pub domains: u32,
+    /// Tells file systems apart: any 16 bytes that no other has, best random ones.
+    pub id: [u8; 16],
+    /// Now, ns since 1970.
+    pub now_ns: u64,
+    /// Permission bits of the root directory.
+    pub root_mode: u16,
+}
+
+impl MkfsOptions {
+    /// Blocks of 4 KiB, clusters of 1 MiB, small writes below a block.
+    pub fn new(id: [u8; 16], now_ns: u64) -> MkfsOptions {
+        MkfsOptions {
+            block_bytes: 4096,
+            cluster_bytes: 1 << 20,
+            small_max_bytes: 4095,
+            domains: 1,
+            id,
+            now_ns,
+            root_mode: 0o755,
+        }
+    }
+}
+
+/// Makes an empty file system; what the device held is lost. The bootstrap record comes last: a crash before leaves no file system.
+///
+/// # Errors
+/// [`Error::Unusable`] for options that cannot be, [`Error::Device`].
+pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
+    let layout = layout(disk, options)?;
+    let block = layout.block_bytes as usize;
+    // The old record must not lead to what is half overwritten.
+    disk.write(0, Buffer::zeroed(block)).await?;
+    disk.flush().await?;
+    let node = Tree::root(options.root_mode, options.now_ns);
+    let serial = InodeId::ROOT.0;
+    let records = [Record::CheckpointBegin { serial }, Record::Node(node), Record::CheckpointEnd { inodes: 1 }];
+    let mut payload = Vec::new();
+    records.iter().for_each(|record| record.encode(&mut payload));
+    let mut frame = Buffer::zeroed(layout.blocks((HEADER_BYTES + payload.len()) as u64) as usize);
+    frame[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(&payload);
+    let header = Header { sequence: 1, epoch: 1, flushed: 0, previous: 0, next_cluster: 2 };
+    seal(&mut frame, payload.len(), &header, &layout);
+    disk.write(layout.start_of(1), frame).await?;
+    let start = FramePlace { cluster: 1, offset: 0, sequence: 1, previous: 0 };
+    let anchor = Anchor { number: 1, epoch: 1, start, checkpoint_end: 1, flushed: 1, closed: true, serial };
+    let [first, second] = Anchor::places(&layout);
+    let used = anchor.place(&layout);
+    disk.write(used, Buffer::padded(&anchor.encode(&layout), block)).await?;
+    disk.write(if used == first { second } else { first }, Buffer::zeroed(block)).await?;
+    let [record, copy] = layout.bootstrap_places();
+    disk.write(copy, Buffer::padded(&layout.encode(), block)).await?;
+    disk.flush().await?;
+    disk.write(record, Buffer::padded(&layout.encode(), block)).await?;
+    disk.flush().await.map_err(|error: DeviceError| Error::Device(error))?;
+    Ok(layout)
+}
+
+fn layout(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
+    let geometry = disk.geometry();
+    let clusters = geometry.size_bytes / u64::from(options.cluster_bytes.max(1));
+    let layout = Layout {
+        block_bytes: options.block_bytes,
+        cluster_bytes: options.cluster_bytes,
+        clusters: u32::try_from(clusters).unwrap_or(u32::MAX),
+        small_max_bytes: options.small_max_bytes,
+        id: options.id,
+        made_ns: options.now_ns,
+    };
+    if let Some(objection) = layout.objection() {
+        return Err(Error::Unusable(objection));
+    }
+    if !layout.block_bytes.is_multiple_of(geometry.block_bytes) {
+        let (ours, theirs) = (layout.block_bytes, geometry.block_bytes);
+        return Err(Error::Unusable(format!("blocks of {ours} bytes on a device with blocks of {theirs}")));
+    }
+    if options.domains != 1 {
+        return Err(Error::Unusable(format!("{} domains: this version makes one", options.domains)));
+    }
+    Ok(layout)
+}

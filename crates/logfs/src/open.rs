@@ -1,0 +1,172 @@
+//! Opening and closing.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use iolab_clock::Clock;
+use iolab_executor::{Event, Spawner};
+
+use crate::allocation::Heads;
+use crate::anchor::Anchor;
+use crate::cleaning::Policy;
+use crate::clusters::ClusterTable;
+use crate::extents::Place;
+use crate::instance::{Activity, Instance, Phase, State};
+use crate::locks::Locks;
+use crate::log::Log;
+use crate::record::Stretch;
+use crate::recovery::{Loaded, OnLoss, Recovery, load};
+use crate::{Disk, Error, LogFs, checkpoint, cleaner, flusher};
+
+/// How to use a file system while it is open.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenOptions {
+    /// Most bytes of small writes that are kept in memory; what exceeds it goes to the data log.
+    pub inline_bytes: u64,
+    /// How clusters are chosen for cleaning.
+    pub policy: Policy,
+    /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
+    pub cleaning_bytes: u64,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions { inline_bytes: 64 << 20, policy: Policy::CostBenefit, cleaning_bytes: 8 << 20 }
+    }
+}
+
+/// Opens a file system; its background tasks live on the spawner's executor until [`LogFs::close`].
+///
+/// # Errors
+/// [`Error::Unusable`] when there is none, [`Error::Corrupt`] when something that had been durable is missing or contradicts itself: the
+/// disk is then as it was.
+pub async fn open(
+    disk: &Disk,
+    options: OpenOptions,
+    (clock, spawner): (Clock, Spawner),
+) -> Result<(LogFs, Recovery), Error> {
+    let loaded = load(disk, OnLoss::Refuse).await?;
+    start(disk, options, (clock, spawner), loaded).await
+}
+
+/// Puts a loaded file system to work.
+pub(crate) async fn start(
+    disk: &Disk,
+    options: OpenOptions,
+    (clock, spawner): (Clock, Spawner),
+    loaded: Loaded,
+) -> Result<(LogFs, Recovery), Error> {
+    let clusters = claim(&loaded)?;
+    let Loaded { layout, anchor, tree, next, spare, chain, recovery, .. } = loaded;
+    let anchor = Anchor {
+        number: anchor.number + 1,
+        epoch: anchor.epoch + 1,
+        flushed: next.sequence - 1,
+        closed: false,
+        ..anchor
+    };
+    let state = State {
+        tree,
+        clusters,
+        log: Log::resume(&layout, next, spare, chain, anchor.epoch),
+        heads: Heads::default(),
+        anchor,
+        failed: None,
+        phase: Phase::Running,
+        tasks: 4,
+        checkpoint_wanted: false,
+        cleaning_wanted: false,
+        fruitless_at: None,
+        activity: Activity::default(),
+    };
+    let instance = Rc::new(Instance {
+        disk: disk.clone(),
+        clock,
+        layout,
+        options,
+        locks: Locks::default(),
+        state: RefCell::new(state),
+        work: Event::default(),
+        progress: Event::default(),
+    });
+    // Before any frame of this epoch: what a crash left behind out of order must stay recognisable.
+    checkpoint::write_anchor(&instance, &anchor).await?;
+    spawner.spawn(flusher::run(Rc::clone(&instance)));
+    spawner.spawn(checkpoint::run(Rc::clone(&instance)));
+    spawner.spawn(cleaner::run(Rc::clone(&instance)));
+    spawner.spawn(cleaner::run_graveyard(Rc::clone(&instance)));
+    instance.consider(&mut instance.state.borrow_mut());
+    Ok((LogFs(instance), recovery))
+}
+
+/// Which clusters are in use: the log's, and those with content.
+pub(crate) fn claim(loaded: &Loaded) -> Result<ClusterTable, Error> {
+    let mut clusters = ClusterTable::new(&loaded.layout);
+    for cluster in loaded.chain.iter().chain([&loaded.spare]) {
+        if !clusters.claim_for_log(*cluster) {
+            return Err(Error::Corrupt(format!("the log uses cluster {cluster} twice, or must not use it")));
+        }
+    }
+    for (inode, node) in loaded.tree.iter() {
+        for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
+            let Place::Disk(place) = extent.place else { continue };
+            let stretch = Stretch { offset, length: extent.length, place };
+            if !clusters.claim_for_content(inode, stretch) {
+                let what = format!("inode {} has content at byte {place}, which belongs to something else", inode.0);
+                return Err(Error::Corrupt(what));
+            }
+        }
+    }
+    clusters.settle();
+    Ok(clusters)
+}
+
+impl LogFs {
+    /// Ends the background tasks, makes everything durable and marks the file system as closed. Files that have no name any more
+    /// are gone, held open or not. Other handles answer [`Error::Closed`] from now on.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when the device does not let it.
+    pub async fn close(self) -> Result<(), Error> {
+        let instance = &self.0;
+        {
+            let mut state = instance.state.borrow_mut();
+            state.usable()?;
+            state.phase = Phase::Closing;
+        }
+        self.tasks_but(1).await;
+        // Operations that were under way may still have changed something.
+        loop {
+            let last = instance.state.borrow().log.last_ticket;
+            instance.sync_to(last).await?;
+            let mut state = instance.state.borrow_mut();
+            if state.log.last_ticket == state.log.durable_ticket {
+                state.phase = Phase::Closed;
+                break;
+            }
+        }
+        self.tasks_but(0).await;
+        let anchor = {
+            let state = instance.state.borrow();
+            let (number, serial) = (state.anchor.number + 1, state.tree.serial);
+            Anchor { number, flushed: state.log.last_sequence(), closed: true, serial, ..state.anchor }
+        };
+        checkpoint::write_anchor(instance, &anchor).await.map_err(Error::Failed)
+    }
+
+    /// Waits until no more than so many background tasks are left.
+    async fn tasks_but(&self, left: u32) {
+        let instance = &self.0;
+        loop {
+            let wait = {
+                let state = instance.state.borrow();
+                if state.tasks <= left {
+                    return;
+                }
+                instance.work.notify();
+                instance.progress.pass()
+            };
+            wait.await;
+        }
+    }
+}

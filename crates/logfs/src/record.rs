@@ -1,0 +1,355 @@
+//! Records: the changes that the metadata log consists of, and their encoding (docs/logfs/format.md).
+
+pub(crate) use crate::attributes::{Attributes, InodeId, Kind};
+use crate::bytes::{Put, Take};
+
+/// An inode without content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) inode: InodeId,
+    pub(crate) attributes: Attributes,
+    /// The directory that a directory is in; 0 for others.
+    pub(crate) parent: InodeId,
+    /// Of a symbolic link.
+    pub(crate) target: Vec<u8>,
+}
+
+/// A name in a directory, as a record names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) directory: InodeId,
+    pub(crate) name: Vec<u8>,
+}
+
+/// A stretch of a file and where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    pub(crate) place: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rename {
+    pub(crate) from: Spot,
+    pub(crate) to: Spot,
+    pub(crate) inode: InodeId,
+    pub(crate) kind: Kind,
+    /// 0 when the new name was free.
+    pub(crate) replaced: InodeId,
+    pub(crate) time: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Relocate {
+    pub(crate) inode: InodeId,
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    /// [`INLINE`] for content that was in the log.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) checksum: u32,
+}
+
+/// The place of content that is in the log and in memory.
+pub(crate) const INLINE: u64 = u64::MAX;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    CheckpointBegin { serial: u64 },
+    CheckpointEnd { inodes: u64 },
+    Node(Node),
+    Entries { directory: InodeId, entries: Vec<(InodeId, Kind, Vec<u8>)> },
+    Extents { inode: InodeId, stretches: Vec<Stretch> },
+    Inline { inode: InodeId, offset: u64, content: Vec<u8> },
+    Create { spot: Spot, node: Node },
+    Link { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
+    Unlink { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
+    Rename(Box<Rename>),
+    Delete { inode: InodeId },
+    WriteInline { inode: InodeId, offset: u64, time: u64, content: Vec<u8> },
+    WriteExtent { inode: InodeId, stretch: Stretch, checksum: u32, time: u64 },
+    Truncate { inode: InodeId, size: u64, time: u64 },
+    Punch { inode: InodeId, offset: u64, length: u64, time: u64 },
+    Attributes { inode: InodeId, attributes: Attributes },
+    Relocate(Relocate),
+}
+
+fn put_spot(out: &mut Vec<u8>, spot: &Spot) {
+    out.put_u64(spot.directory.0);
+    put_name(out, &spot.name);
+}
+
+fn put_name(out: &mut Vec<u8>, name: &[u8]) {
+    out.put_u8(name.len() as u8);
+    out.put(name);
+}
+
+fn put_node(out: &mut Vec<u8>, node: &Node) {
+    let a = &node.attributes;
+    out.put_u64(node.inode.0);
+    out.put_u8(a.kind as u8);
+    out.put_u16(a.mode);
+    [a.uid, a.gid, a.links].iter().for_each(|value| out.put_u32(*value));
+    out.put_all(&[a.size, a.accessed_ns, a.modified_ns, a.changed_ns, a.born_ns, node.parent.0]);
+    out.put_u16(node.target.len() as u16);
+    out.put(&node.target);
+}
+
+fn put_stretch(out: &mut Vec<u8>, stretch: &Stretch) {
+    out.put_all(&[stretch.offset, stretch.length, stretch.place]);
+}
+
+fn take_spot(take: &mut Take<'_>) -> Option<Spot> {
+    Some(Spot { directory: take_inode(take)?, name: take_name(take)? })
+}
+
+fn take_inode(take: &mut Take<'_>) -> Option<InodeId> {
+    take.u64().map(InodeId)
+}
+
+fn take_name(take: &mut Take<'_>) -> Option<Vec<u8>> {
+    let length = take.u8()?;
+    take.bytes(usize::from(length)).map(<[u8]>::to_vec)
+}
+
+fn take_kind(take: &mut Take<'_>) -> Option<Kind> {
+    take.u8().and_then(Kind::from_byte)
+}
+
+fn take_node(take: &mut Take<'_>) -> Option<Node> {
+    let inode = take_inode(take)?;
+    let (kind, mode) = (take_kind(take)?, take.u16()?);
+    let (uid, gid, links) = (take.u32()?, take.u32()?, take.u32()?);
+    let (size, accessed_ns, modified_ns) = (take.u64()?, take.u64()?, take.u64()?);
+    let (changed_ns, born_ns, parent) = (take.u64()?, take.u64()?, take_inode(take)?);
+    let length = take.u16()?;
+    let target = take.bytes(usize::from(length))?.to_vec();
+    let attributes = Attributes { kind, mode, uid, gid, links, size, accessed_ns, modified_ns, changed_ns, born_ns };
+    Some(Node { inode, attributes, parent, target })
+}
+
+fn take_stretch(take: &mut Take<'_>) -> Option<Stretch> {
+    Some(Stretch { offset: take.u64()?, length: take.u64()?, place: take.u64()? })
+}
+
+impl Record {
+    /// The inodes that a sync has to wait for because of this record.
+    pub(crate) fn touches(&self) -> [Option<InodeId>; 4] {
+        match self {
+            Record::Create { spot, node } => [Some(spot.directory), Some(node.inode), None, None],
+            Record::Link { spot, inode, .. } | Record::Unlink { spot, inode, .. } => {
+                [Some(spot.directory), Some(*inode), None, None]
+            }
+            Record::Rename(rename) => {
+                let Rename { from, to, inode, replaced, .. } = &**rename;
+                [Some(from.directory), Some(to.directory), Some(*inode), Some(*replaced)]
+            }
+            Record::WriteInline { inode, .. }
+            | Record::WriteExtent { inode, .. }
+            | Record::Truncate { inode, .. }
+            | Record::Punch { inode, .. }
+            | Record::Attributes { inode, .. } => [Some(*inode), None, None, None],
+            _ => [None; 4],
+        }
+    }
+
+    /// Whether it is a part of a checkpoint.
+    pub(crate) fn is_checkpoint(&self) -> bool {
+        self.code() < 0x10
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Record::CheckpointBegin { .. } => 0x01,
+            Record::CheckpointEnd { .. } => 0x02,
+            Record::Node(_) => 0x03,
+            Record::Entries { .. } => 0x04,
+            Record::Extents { .. } => 0x05,
+            Record::Inline { .. } => 0x06,
+            Record::Create { .. } => 0x10,
+            Record::Link { .. } => 0x11,
+            Record::Unlink { .. } => 0x12,
+            Record::Rename(_) => 0x13,
+            Record::Delete { .. } => 0x14,
+            Record::WriteInline { .. } => 0x20,
+            Record::WriteExtent { .. } => 0x21,
+            Record::Truncate { .. } => 0x22,
+            Record::Punch { .. } => 0x23,
+            Record::Attributes { .. } => 0x24,
+            Record::Relocate(_) => 0x25,
+        }
+    }
+
+    /// Appends the record with its head.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.put_u32(u32::from(self.code()));
+        let start = out.len();
+        self.encode_body(out);
+        let length = (out.len() - start) as u32;
+        out[start - 3..start].copy_from_slice(&length.to_le_bytes()[..3]);
+    }
+
+    fn encode_body(&self, out: &mut Vec<u8>) {
+        match self {
+            Record::CheckpointBegin { serial: number } | Record::CheckpointEnd { inodes: number } => {
+                out.put_u64(*number);
+            }
+            Record::Node(node) => put_node(out, node),
+            Record::Entries { directory, entries } => {
+                out.put_u64(directory.0);
+                for (inode, kind, name) in entries {
+                    out.put_u64(inode.0);
+                    out.put_u8(*kind as u8);
+                    put_name(out, name);
+                }
+            }
+            Record::Extents { inode, stretches } => {
+                out.put_u64(inode.0);
+                stretches.iter().for_each(|stretch| put_stretch(out, stretch));
+            }
+            Record::Inline { inode, offset, content } => {
+                out.put_all(&[inode.0, *offset]);
+                out.put(content);
+            }
+            Record::Create { spot, node } => {
+                put_spot(out, spot);
+                put_node(out, node);
+            }
+            Record::Link { spot, inode, kind, time } | Record::Unlink { spot, inode, kind, time } => {
+                put_spot(out, spot);
+                out.put_u64(inode.0);
+                out.put_u8(*kind as u8);
+                out.put_u64(*time);
+            }
+            Record::Rename(rename) => {
+                put_spot(out, &rename.from);
+                put_spot(out, &rename.to);
+                out.put_u64(rename.inode.0);
+                out.put_u8(rename.kind as u8);
+                out.put_all(&[rename.replaced.0, rename.time]);
+            }
+            Record::Delete { inode } => out.put_u64(inode.0),
+            _ => self.encode_content(out),
+        }
+    }
+
+    /// The bodies of records about what is in a file.
+    fn encode_content(&self, out: &mut Vec<u8>) {
+        match self {
+            Record::WriteInline { inode, offset, time, content } => {
+                out.put_all(&[inode.0, *offset, *time]);
+                out.put(content);
+            }
+            Record::WriteExtent { inode, stretch, checksum, time } => {
+                out.put_u64(inode.0);
+                put_stretch(out, stretch);
+                out.put_u32(*checksum);
+                out.put_u64(*time);
+            }
+            Record::Truncate { inode, size, time } => out.put_all(&[inode.0, *size, *time]),
+            Record::Punch { inode, offset, length, time } => out.put_all(&[inode.0, *offset, *length, *time]),
+            Record::Attributes { inode, attributes: a } => {
+                out.put_u64(inode.0);
+                out.put_u16(a.mode);
+                out.put_u32(a.uid);
+                out.put_u32(a.gid);
+                out.put_all(&[a.accessed_ns, a.modified_ns, a.changed_ns]);
+            }
+            Record::Relocate(r) => {
+                out.put_all(&[r.inode.0, r.offset, r.length, r.from, r.to]);
+                out.put_u32(r.checksum);
+            }
+            other => unreachable!("{other:?} has its body written elsewhere"),
+        }
+    }
+
+    /// Takes one record off `take`; `None` when it is none.
+    pub(crate) fn decode(take: &mut Take<'_>) -> Option<Record> {
+        let code = take.u8()?;
+        let [a, b, c] = take.array::<3>()?;
+        let mut body = Take(take.bytes(u32::from_le_bytes([a, b, c, 0]) as usize)?);
+        let record = decode_body(code, &mut body)?;
+        body.0.is_empty().then_some(record)
+    }
+}
+
+fn decode_body(code: u8, take: &mut Take<'_>) -> Option<Record> {
+    Some(match code {
+        0x01 => Record::CheckpointBegin { serial: take.u64()? },
+        0x02 => Record::CheckpointEnd { inodes: take.u64()? },
+        0x03 => Record::Node(take_node(take)?),
+        0x04 => {
+            let directory = take_inode(take)?;
+            let mut entries = Vec::new();
+            while !take.0.is_empty() {
+                entries.push((take_inode(take)?, take_kind(take)?, take_name(take)?));
+            }
+            Record::Entries { directory, entries }
+        }
+        0x05 => {
+            let inode = take_inode(take)?;
+            let mut stretches = Vec::new();
+            while !take.0.is_empty() {
+                stretches.push(take_stretch(take)?);
+            }
+            Record::Extents { inode, stretches }
+        }
+        0x06 => Record::Inline { inode: take_inode(take)?, offset: take.u64()?, content: take.rest().to_vec() },
+        0x10 => Record::Create { spot: take_spot(take)?, node: take_node(take)? },
+        0x11 => {
+            let (spot, inode) = (take_spot(take)?, take_inode(take)?);
+            Record::Link { spot, inode, kind: take_kind(take)?, time: take.u64()? }
+        }
+        0x12 => Record::Unlink {
+            spot: take_spot(take)?,
+            inode: take_inode(take)?,
+            kind: take_kind(take)?,
+            time: take.u64()?,
+        },
+        0x13 => Record::Rename(Box::new(Rename {
+            from: take_spot(take)?,
+            to: take_spot(take)?,
+            inode: take_inode(take)?,
+            kind: take_kind(take)?,
+            replaced: take_inode(take)?,
+            time: take.u64()?,
+        })),
+        0x14 => Record::Delete { inode: take_inode(take)? },
+        _ => return decode_content(code, take),
+    })
+}
+
+fn decode_content(code: u8, take: &mut Take<'_>) -> Option<Record> {
+    let inode = take_inode(take)?;
+    Some(match code {
+        0x20 => Record::WriteInline { inode, offset: take.u64()?, time: take.u64()?, content: take.rest().to_vec() },
+        0x21 => Record::WriteExtent { inode, stretch: take_stretch(take)?, checksum: take.u32()?, time: take.u64()? },
+        0x22 => Record::Truncate { inode, size: take.u64()?, time: take.u64()? },
+        0x23 => Record::Punch { inode, offset: take.u64()?, length: take.u64()?, time: take.u64()? },
+        0x24 => Record::Attributes {
+            inode,
+            attributes: Attributes {
+                kind: Kind::File,
+                mode: take.u16()?,
+                uid: take.u32()?,
+                gid: take.u32()?,
+                links: 0,
+                size: 0,
+                accessed_ns: take.u64()?,
+                modified_ns: take.u64()?,
+                changed_ns: take.u64()?,
+                born_ns: 0,
+            },
+        },
+        0x25 => Record::Relocate(Relocate {
+            inode,
+            offset: take.u64()?,
+            length: take.u64()?,
+            from: take.u64()?,
+            to: take.u64()?,
+            checksum: take.u32()?,
+        }),
+        _ => return None,
+    })
+}

@@ -1,0 +1,274 @@
+//! Reading a file system from its disk: bootstrap record, anchor, log. Nothing is written.
+
+mod tail;
+
+use std::collections::VecDeque;
+
+use iolab_block::Buffer;
+
+use crate::anchor::{Anchor, FramePlace};
+use crate::bytes::Take;
+use crate::frame::{self, Frame, HEADER_BYTES};
+use crate::record::{InodeId, Record};
+use crate::tree::Tree;
+use crate::{Disk, Error, Layout};
+
+/// What opening found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Frames whose changes are in effect.
+    pub frames: u64,
+    /// Their records.
+    pub records: u64,
+    /// Whether it had been closed.
+    pub closed: bool,
+    /// Frames at the end that were not durable before a crash, and whose content was not there either.
+    pub dropped_frames: u64,
+}
+
+/// A file system in memory, and where its log goes on.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) layout: Layout,
+    pub(crate) anchor: Anchor,
+    pub(crate) tree: Tree,
+    pub(crate) next: FramePlace,
+    pub(crate) spare: u32,
+    pub(crate) chain: VecDeque<u32>,
+    pub(crate) recovery: Recovery,
+    /// Evidence that something durable is missing, when the caller asked to go on all the same.
+    pub(crate) loss: Option<String>,
+}
+
+/// What to do about a log that has lost something durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnLoss {
+    Refuse,
+    /// Take what is there.
+    Accept,
+}
+
+/// Reads the bootstrap record, from its copy if need be; also says which of the two are good.
+pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Error> {
+    let geometry = disk.geometry();
+    // The longest record, so that blocks of any size are seen.
+    let bytes = 4096_u64.next_multiple_of(u64::from(geometry.block_bytes)).min(geometry.size_bytes);
+    let check = |layout: Layout| {
+        let end = layout.start_of(layout.clusters);
+        let fits = end <= geometry.size_bytes && layout.block_bytes.is_multiple_of(geometry.block_bytes);
+        let why = || Error::Unusable(format!("made for {end} bytes in blocks of {}", layout.block_bytes));
+        if fits { Ok(layout) } else { Err(why()) }
+    };
+    let first = disk.read(0, bytes as usize).await.map_err(Error::from);
+    let first = first.and_then(|bytes| Layout::decode(&bytes)).and_then(check);
+    if let Ok(layout) = first {
+        let copy_at = layout.bootstrap_places()[1];
+        let copy = disk.read(copy_at, layout.block_bytes as usize).await;
+        let copy_is_good = copy.is_ok_and(|bytes| Layout::decode(&bytes) == Ok(layout));
+        return Ok((layout, [true, copy_is_good]));
+    }
+    // The copy's place depends on sizes that only the record knows: every possible end of a last cluster is tried.
+    for cluster_bits in 14..=24 {
+        let end = geometry.size_bytes >> cluster_bits << cluster_bits;
+        for block_bits in 9..=16 {
+            let block = 1_u64 << block_bits;
+            if end < block || !block.is_multiple_of(u64::from(geometry.block_bytes)) {
+                continue;
+            }
+            let Ok(bytes) = disk.read(end - block, block as usize).await else { continue };
+            let found = Layout::decode(&bytes).and_then(check);
+            if let Ok(layout) = found.as_ref()
+                && layout.bootstrap_places()[1] == end - block
+            {
+                return Ok((*layout, [false, true]));
+            }
+        }
+    }
+    first.map(|layout| (layout, [true, false]))
+}
+
+/// The anchor to go by, and which of the two blocks hold good ones.
+pub(crate) async fn read_anchor(disk: &Disk, layout: &Layout) -> Result<(Anchor, [bool; 2]), Error> {
+    let mut found = [None, None];
+    for (place, found) in Anchor::places(layout).into_iter().zip(&mut found) {
+        // A block that cannot be read is as good as one that holds nothing.
+        let bytes = disk.read(place, layout.block_bytes as usize).await;
+        *found = bytes.ok().and_then(|bytes| Anchor::decode(&bytes, layout));
+    }
+    let good = found.map(|anchor| anchor.is_some());
+    let best = found.into_iter().flatten().max_by_key(|anchor| anchor.number);
+    best.map(|anchor| (anchor, good)).ok_or_else(|| Error::Corrupt("neither anchor can be read".to_owned()))
+}
+
+/// A frame that nothing proves to have been durable yet.
+pub(super) struct Doubtful {
+    payload: Vec<u8>,
+    /// Where the log goes on behind it.
+    after: FramePlace,
+    next_cluster: u32,
+    epoch: u64,
+}
+
+/// The walk along the log.
+pub(super) struct Walk<'a> {
+    disk: &'a Disk,
+    layout: Layout,
+    anchor: Anchor,
+    tree: Tree,
+    /// Behind the last frame whose changes are in effect.
+    next: FramePlace,
+    spare: u32,
+    epoch: u64,
+    chain: VecDeque<u32>,
+    doubtful: VecDeque<Doubtful>,
+    /// Highest sequence known to be durable.
+    durable: u64,
+    recovery: Recovery,
+    cluster: Option<(u32, Buffer)>,
+}
+
+/// Reads everything.
+pub(crate) async fn load(disk: &Disk, on_loss: OnLoss) -> Result<Loaded, Error> {
+    let (layout, _) = read_layout(disk).await?;
+    let (anchor, _) = read_anchor(disk, &layout).await?;
+    let mut tree = Tree::new(layout.cluster_bytes);
+    tree.loading = true;
+    tree.serial = anchor.serial.max(InodeId::ROOT.0);
+    let mut walk = Walk {
+        disk,
+        layout,
+        anchor,
+        tree,
+        next: anchor.start,
+        spare: 0,
+        epoch: 0,
+        chain: VecDeque::from([anchor.start.cluster]),
+        doubtful: VecDeque::new(),
+        durable: anchor.flushed.max(anchor.checkpoint_end),
+        recovery: Recovery { closed: anchor.closed, ..Recovery::default() },
+        cluster: None,
+    };
+    walk.frames().await?;
+    walk.settle_doubtful().await?;
+    let loss = walk.look_for_loss().await?;
+    if let (Some(loss), OnLoss::Refuse) = (&loss, on_loss) {
+        return Err(Error::Corrupt(loss.clone()));
+    }
+    walk.finish(loss)
+}
+
+impl Walk<'_> {
+    /// Follows the frames as far as they go. Frames that are known to be durable take effect, the others wait.
+    async fn frames(&mut self) -> Result<(), Error> {
+        let (mut place, mut spare, mut epoch) = (self.next, 0, 0);
+        loop {
+            let here = self.frame_at(place, epoch).await?;
+            let (at, frame) = match here {
+                Some(frame) => (place, frame),
+                None => {
+                    let moved = FramePlace { cluster: spare, offset: 0, ..place };
+                    if !self.layout.is_usable(spare) {
+                        return Ok(());
+                    }
+                    let Some(frame) = self.frame_at(moved, epoch).await? else { return Ok(()) };
+                    (moved, frame)
+                }
+            };
+            let (header, payload, disk_bytes, checksum) = frame;
+            (spare, epoch) = (header.next_cluster, header.epoch);
+            place = FramePlace {
+                cluster: at.cluster,
+                offset: at.offset + disk_bytes,
+                sequence: at.sequence + 1,
+                previous: checksum,
+            };
+            self.durable = self.durable.max(header.flushed);
+            self.doubtful.push_back(Doubtful { payload, after: place, next_cluster: spare, epoch });
+            while self.doubtful.front().is_some_and(|first| first.after.sequence - 1 <= self.durable) {
+                let Some(first) = self.doubtful.pop_front() else { break };
+                self.take_effect(first)?;
+            }
+        }
+    }
+
+    /// The frame that belongs at a place, if it is there: header, payload, length on the disk, checksum.
+    async fn frame_at(
+        &mut self,
+        place: FramePlace,
+        epoch: u64,
+    ) -> Result<Option<(frame::Header, Vec<u8>, u32, u32)>, Error> {
+        if u64::from(place.offset) + HEADER_BYTES as u64 > u64::from(self.layout.cluster_bytes) {
+            return Ok(None);
+        }
+        let (layout, epochs) = (self.layout, epoch..=self.anchor.epoch);
+        let bytes = self.read_cluster(place.cluster).await?;
+        let found = frame::parse(&bytes[place.offset as usize..], &layout);
+        let belongs = |found: &Frame<'_>| frame::belongs(&found.header, &place, epochs.clone());
+        Ok(found
+            .filter(belongs)
+            .map(|found| (found.header, found.payload.to_vec(), found.disk_bytes(&layout), found.checksum)))
+    }
+
+    /// The bytes of a cluster; the last one read is kept.
+    pub(super) async fn read_cluster(&mut self, cluster: u32) -> Result<&Buffer, Error> {
+        let kept = self.cluster.take().filter(|(number, _)| *number == cluster);
+        let kept = match kept {
+            Some(kept) => kept,
+            None => {
+                let bytes = self.layout.cluster_bytes as usize;
+                (cluster, self.disk.read(self.layout.start_of(cluster), bytes).await?)
+            }
+        };
+        Ok(&self.cluster.insert(kept).1)
+    }
+
+    /// Applies the records of a frame.
+    pub(super) fn take_effect(&mut self, frame: Doubtful) -> Result<(), Error> {
+        let sequence = frame.after.sequence - 1;
+        let corrupt = |why: String| Error::Corrupt(format!("frame {sequence} of the log: {why}"));
+        let mut take = Take(&frame.payload);
+        let mut deltas = Vec::new();
+        while !take.0.is_empty() {
+            let record = Record::decode(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            self.recovery.records += 1;
+            if record.is_checkpoint() && !self.tree.loading {
+                // Part of a later checkpoint that no anchor names.
+                continue;
+            }
+            let ends = matches!(record, Record::CheckpointEnd { .. }) && sequence == self.anchor.checkpoint_end;
+            self.tree.apply(&record, &mut deltas).map_err(|contradiction| corrupt(contradiction.0))?;
+            deltas.clear();
+            if ends {
+                self.tree.loading = false;
+                self.tree.graveyard.clear();
+            }
+        }
+        self.recovery.frames += 1;
+        if self.chain.back() != Some(&frame.after.cluster) {
+            self.chain.push_back(frame.after.cluster);
+        }
+        (self.next, self.spare, self.epoch) = (frame.after, frame.next_cluster, frame.epoch);
+        Ok(())
+    }
+
+    fn finish(mut self, loss: Option<String>) -> Result<Loaded, Error> {
+        if self.tree.loading {
+            return Err(Error::Corrupt("the log ends inside of the checkpoint that the anchor names".to_owned()));
+        }
+        let root_is_there = self.tree.get(InodeId::ROOT).is_some_and(|root| root.names().is_some());
+        if !root_is_there {
+            return Err(Error::Corrupt("there is no root directory".to_owned()));
+        }
+        self.tree.purge_nameless();
+        Ok(Loaded {
+            layout: self.layout,
+            anchor: self.anchor,
+            tree: self.tree,
+            next: self.next,
+            spare: self.spare,
+            chain: self.chain,
+            recovery: self.recovery,
+            loss,
+        })
+    }
+}

@@ -1,0 +1,291 @@
+//! All inodes in memory, and the one way in which they change: by applying a record.
+//!
+//! The running file system and recovery apply the same records with the same code, so that what recovery finds is what was. While
+//! a checkpoint is being read ([`Tree::loading`]), changes of inodes that are not known yet are passed over: those inodes come later, with the
+//! change in them. What a change does to the disk's clusters is told as [`Delta`]s; nothing here knows clusters, time or locks.
+
+mod inode;
+mod names;
+
+use std::collections::{BTreeMap, VecDeque};
+
+pub(crate) use inode::{Content, Inode, Names};
+
+use crate::extents::{Extent, ExtentMap, Place};
+use crate::record::{INLINE, InodeId, Kind, Node, Record, Relocate, Stretch};
+
+/// A stretch of the disk that came into use or fell out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delta {
+    Placed { inode: InodeId, stretch: Stretch },
+    Released { inode: InodeId, place: u64, length: u64 },
+}
+
+/// A record that cannot be applied: it contradicts what is known. From a disk that is corruption, otherwise a bug.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Contradiction(pub(crate) String);
+
+type Applied = Result<(), Contradiction>;
+
+#[derive(Debug)]
+pub(crate) struct Tree {
+    inodes: BTreeMap<InodeId, Inode>,
+    /// Extents of deleted files, to be released piece by piece.
+    pub(crate) graveyard: VecDeque<(InodeId, ExtentMap)>,
+    /// Whether a checkpoint is being read.
+    pub(crate) loading: bool,
+    /// Highest number given.
+    pub(crate) serial: u64,
+    /// About how many bytes a checkpoint takes.
+    cost_bytes: u64,
+    inline_bytes: u64,
+    cluster_bytes: u32,
+}
+
+impl Tree {
+    pub(crate) fn new(cluster_bytes: u32) -> Tree {
+        Tree {
+            inodes: BTreeMap::new(),
+            graveyard: VecDeque::new(),
+            loading: false,
+            serial: InodeId::ROOT.0,
+            cost_bytes: 0,
+            inline_bytes: 0,
+            cluster_bytes,
+        }
+    }
+
+    pub(crate) fn get(&self, inode: InodeId) -> Option<&Inode> {
+        self.inodes.get(&inode)
+    }
+
+    /// For what is not content: holders and tickets. Content changes by records alone.
+    pub(crate) fn get_mut(&mut self, inode: InodeId) -> Option<&mut Inode> {
+        self.inodes.get_mut(&inode)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (InodeId, &Inode)> {
+        self.inodes.iter().map(|(inode, node)| (*inode, node))
+    }
+
+    /// The first inode after `inode`.
+    pub(crate) fn after(&self, inode: InodeId) -> Option<(InodeId, &Inode)> {
+        self.inodes.range(InodeId(inode.0 + 1)..).next().map(|(inode, node)| (*inode, node))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.inodes.len()
+    }
+
+    pub(crate) fn cost_bytes(&self) -> u64 {
+        self.cost_bytes
+    }
+
+    pub(crate) fn inline_bytes(&self) -> u64 {
+        self.inline_bytes
+    }
+
+    /// Applies one record and appends what became of the disk.
+    pub(crate) fn apply(&mut self, record: &Record, deltas: &mut Vec<Delta>) -> Applied {
+        match record {
+            Record::CheckpointBegin { serial } => {
+                self.serial = self.serial.max(*serial);
+                Ok(())
+            }
+            Record::CheckpointEnd { .. } => Ok(()),
+            Record::Node(node) => {
+                self.insert(node);
+                Ok(())
+            }
+            Record::Entries { directory, entries } => self.load_entries(*directory, entries),
+            Record::Extents { inode, stretches } => stretches.iter().try_for_each(|stretch| {
+                self.put(*inode, stretch.offset, Extent::disk(stretch.length, stretch.place), deltas)
+            }),
+            Record::Inline { inode, offset, content } => {
+                self.put(*inode, *offset, Extent::inline(content.clone()), deltas)
+            }
+            Record::Create { .. } | Record::Link { .. } | Record::Unlink { .. } | Record::Rename(_) => {
+                self.apply_name(record)
+            }
+            Record::Delete { inode } => self.delete(*inode),
+            _ => self.apply_content(record, deltas),
+        }
+    }
+
+    fn apply_content(&mut self, record: &Record, deltas: &mut Vec<Delta>) -> Applied {
+        match record {
+            Record::WriteInline { inode, offset, time, content } => {
+                self.put(*inode, *offset, Extent::inline(content.clone()), deltas)?;
+                self.written(*inode, offset.saturating_add(content.len() as u64), *time)
+            }
+            Record::WriteExtent { inode, stretch, time, .. } => {
+                self.put(*inode, stretch.offset, Extent::disk(stretch.length, stretch.place), deltas)?;
+                self.written(*inode, stretch.offset.saturating_add(stretch.length), *time)
+            }
+            Record::Truncate { inode, size, time } => {
+                self.clear(*inode, *size, u64::MAX, deltas)?;
+                self.edit(*inode, |node| {
+                    node.attributes.size = *size;
+                    node.modified(*time);
+                })
+            }
+            Record::Punch { inode, offset, length, time } => {
+                self.clear(*inode, *offset, offset.saturating_add(*length), deltas)?;
+                self.edit(*inode, |node| node.modified(*time))
+            }
+            Record::Attributes { inode, attributes } => self.edit(*inode, |node| {
+                let own = &mut node.attributes;
+                (own.mode, own.uid, own.gid) = (attributes.mode, attributes.uid, attributes.gid);
+                own.accessed_ns = attributes.accessed_ns;
+                (own.modified_ns, own.changed_ns) = (attributes.modified_ns, attributes.changed_ns);
+            }),
+            Record::Relocate(relocate) => self.relocate(relocate, deltas),
+            _ => Err(Contradiction("a record of names where one of content belongs".to_owned())),
+        }
+    }
+
+    fn written(&mut self, inode: InodeId, end: u64, time: u64) -> Applied {
+        self.edit(inode, |node| {
+            node.attributes.size = node.attributes.size.max(end);
+            node.modified(time);
+        })
+    }
+
+    /// Changes an inode and keeps the books; passes over one that is not known yet.
+    fn edit<T>(&mut self, inode: InodeId, change: impl FnOnce(&mut Inode) -> T) -> Result<(), Contradiction> {
+        self.edit_with(inode, change).map(drop)
+    }
+
+    fn edit_with<T>(
+        &mut self,
+        inode: InodeId,
+        change: impl FnOnce(&mut Inode) -> T,
+    ) -> Result<Option<T>, Contradiction> {
+        let Some(node) = self.inodes.get_mut(&inode) else {
+            return if self.loading { Ok(None) } else { Err(Contradiction(format!("inode {} is unknown", inode.0))) };
+        };
+        let (cost, inline) = (node.cost_bytes(), node.inline_bytes());
+        let answer = change(node);
+        self.cost_bytes = self.cost_bytes + node.cost_bytes() - cost;
+        self.inline_bytes = self.inline_bytes + node.inline_bytes() - inline;
+        Ok(Some(answer))
+    }
+
+    fn insert(&mut self, node: &Node) {
+        self.serial = self.serial.max(node.inode.0);
+        self.remove(node.inode);
+        let inode = Inode::new(node);
+        self.cost_bytes += inode.cost_bytes();
+        self.inodes.insert(node.inode, inode);
+    }
+
+    fn remove(&mut self, inode: InodeId) -> Option<Inode> {
+        let node = self.inodes.remove(&inode)?;
+        self.cost_bytes -= node.cost_bytes();
+        self.inline_bytes -= node.inline_bytes();
+        Some(node)
+    }
+
+    fn delete(&mut self, inode: InodeId) -> Applied {
+        match self.remove(inode) {
+            None if !self.loading => Err(Contradiction(format!("inode {} is deleted and unknown", inode.0))),
+            Some(Inode { content: Content::File(extents), .. }) if extents.len() > 0 => {
+                self.graveyard.push_back((inode, extents));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn put(&mut self, inode: InodeId, offset: u64, extent: Extent, deltas: &mut Vec<Delta>) -> Applied {
+        let length = extent.length;
+        if length == 0 || offset.checked_add(length).is_none() {
+            return Err(Contradiction(format!("inode {}: {length} bytes at {offset}", inode.0)));
+        }
+        self.clear(inode, offset, offset + length, deltas)?;
+        let cluster_bytes = self.cluster_bytes;
+        let place = if let Place::Disk(place) = extent.place { Some(place) } else { None };
+        let put = self.edit_with(inode, |node| node.file_mut().map(|file| file.put(offset, extent, cluster_bytes)))?;
+        match (put, place) {
+            (Some(None), _) => Err(Contradiction(format!("inode {} has content and is no file", inode.0))),
+            (Some(Some(())), Some(place)) => {
+                deltas.push(Delta::Placed { inode, stretch: Stretch { offset, length, place } });
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn clear(&mut self, inode: InodeId, from: u64, to: u64, deltas: &mut Vec<Delta>) -> Applied {
+        let gone = self.edit_with(inode, |node| node.file_mut().map(|file| file.clear(from, to)))?;
+        for (_, extent) in gone.flatten().unwrap_or_default() {
+            if let Place::Disk(place) = extent.place {
+                deltas.push(Delta::Released { inode, place, length: extent.length });
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what still lies where the record says to where it says; the rest of the range has changed meanwhile and stays.
+    fn relocate(&mut self, relocate: &Relocate, deltas: &mut Vec<Delta>) -> Applied {
+        let Relocate { inode, offset, length, from, to, .. } = *relocate;
+        let Some(end) = offset.checked_add(length).filter(|_| to.checked_add(length).is_some()) else {
+            return Err(Contradiction(format!("inode {}: {length} bytes moved from {offset}", inode.0)));
+        };
+        let Some(Content::File(file)) = self.inodes.get(&inode).map(|node| &node.content) else {
+            // Deleted while its content was moved, or not known yet.
+            return Ok(());
+        };
+        let still_there = |(at, extent): (u64, &Extent)| {
+            let (start, stop) = (at.max(offset), (at + extent.length).min(end));
+            let is_it = match extent.place {
+                Place::Disk(place) => from != INLINE && from.checked_add(start - offset) == Some(place + (start - at)),
+                Place::Inline(_) => from == INLINE,
+            };
+            is_it.then_some((start, stop))
+        };
+        let moved: Vec<(u64, u64)> = file.touching(offset, end).filter_map(still_there).collect();
+        for (start, stop) in moved {
+            self.put(inode, start, Extent::disk(stop - start, to + (start - offset)), deltas)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes inodes that have no name and that nobody can hold any more, as after a crash.
+    pub(crate) fn purge_nameless(&mut self) {
+        let nameless: Vec<InodeId> =
+            self.iter().filter(|(_, node)| node.attributes.links == 0).map(|(inode, _)| inode).collect();
+        for inode in nameless {
+            self.remove(inode);
+        }
+        self.graveyard.clear();
+    }
+
+    /// Whether `inode` is `directory` or lies above it.
+    pub(crate) fn is_above(&self, inode: InodeId, mut directory: InodeId) -> bool {
+        for _ in 0..=self.inodes.len() {
+            if directory == inode {
+                return true;
+            }
+            match self.inodes.get(&directory) {
+                Some(node) if directory != InodeId::ROOT => directory = node.parent,
+                _ => return false,
+            }
+        }
+        // Deeper than there are inodes: a circle, which only a damaged disk can have.
+        true
+    }
+
+    /// Replaces attributes, for repairs.
+    pub(crate) fn repair<T>(&mut self, inode: InodeId, change: impl FnOnce(&mut Inode) -> T) {
+        let loading = std::mem::replace(&mut self.loading, true);
+        let _unknown = self.edit(inode, change);
+        self.loading = loading;
+    }
+
+    /// The root directory of a file system that was just made.
+    pub(crate) fn root(mode: u16, time: u64) -> Node {
+        let attributes = inode::fresh(Kind::Directory, mode, time);
+        Node { inode: InodeId::ROOT, attributes, parent: InodeId::ROOT, target: Vec::new() }
+    }
+}

@@ -1,0 +1,109 @@
+//! What records do to names and link counts.
+
+use super::{Applied, Contradiction, Tree};
+use crate::record::{InodeId, Kind, Record, Rename, Spot};
+
+impl Tree {
+    pub(super) fn apply_name(&mut self, record: &Record) -> Applied {
+        match record {
+            Record::Create { spot, node } => {
+                if self.get(node.inode).is_some() {
+                    return Err(Contradiction(format!("inode {} is created twice", node.inode.0)));
+                }
+                self.insert(node);
+                self.add_entry(spot, node.inode, node.attributes.kind, node.attributes.changed_ns)?;
+                if node.attributes.kind == Kind::Directory { self.count(spot.directory, 1) } else { Ok(()) }
+            }
+            Record::Link { spot, inode, kind, time } => {
+                self.add_entry(spot, *inode, *kind, *time)?;
+                self.edit(*inode, |node| {
+                    node.attributes.links = node.attributes.links.saturating_add(1);
+                    node.attributes.changed_ns = *time;
+                })
+            }
+            Record::Unlink { spot, inode, kind, time } => {
+                self.remove_entry(spot, *inode, *time)?;
+                if *kind == Kind::Directory {
+                    self.count(spot.directory, -1)?;
+                }
+                self.lose_name(*inode, *kind, *time)
+            }
+            Record::Rename(rename) => self.rename(rename),
+            _ => Err(Contradiction("a record of content where one of names belongs".to_owned())),
+        }
+    }
+
+    fn rename(&mut self, rename: &Rename) -> Applied {
+        let Rename { from, to, inode, kind, replaced, time } = rename;
+        self.remove_entry(from, *inode, *time)?;
+        if replaced.0 != 0 {
+            self.remove_entry(to, *replaced, *time)?;
+            self.lose_name(*replaced, *kind, *time)?;
+            if *kind == Kind::Directory {
+                self.count(to.directory, -1)?;
+            }
+        }
+        self.add_entry(to, *inode, *kind, *time)?;
+        if *kind == Kind::Directory {
+            self.count(from.directory, -1)?;
+            self.count(to.directory, 1)?;
+        }
+        self.edit(*inode, |node| {
+            node.attributes.changed_ns = *time;
+            if *kind == Kind::Directory {
+                node.parent = to.directory;
+            }
+        })
+    }
+
+    pub(super) fn load_entries(&mut self, directory: InodeId, entries: &[(InodeId, Kind, Vec<u8>)]) -> Applied {
+        for (inode, kind, name) in entries {
+            let added = self.edit_with(directory, |node| {
+                node.names_mut().is_some_and(|names| names.insert(name, *inode, *kind).is_none())
+            })?;
+            if added == Some(false) {
+                return Err(Contradiction(format!("inode {}: an entry that cannot be", directory.0)));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_entry(&mut self, spot: &Spot, inode: InodeId, kind: Kind, time: u64) -> Applied {
+        let added = self.edit_with(spot.directory, |node| {
+            node.modified(time);
+            node.names_mut().is_some_and(|names| names.insert(&spot.name, inode, kind).is_none())
+        })?;
+        if added == Some(false) { Err(at(spot, "is taken")) } else { Ok(()) }
+    }
+
+    fn remove_entry(&mut self, spot: &Spot, inode: InodeId, time: u64) -> Applied {
+        let removed = self.edit_with(spot.directory, |node| {
+            node.modified(time);
+            node.names_mut().and_then(|names| names.remove(&spot.name))
+        })?;
+        match removed {
+            Some(Some((found, _))) if found == inode => Ok(()),
+            None => Ok(()),
+            _ => Err(at(spot, "is not what is removed")),
+        }
+    }
+
+    fn lose_name(&mut self, inode: InodeId, kind: Kind, time: u64) -> Applied {
+        self.edit(inode, |node| {
+            let links = &mut node.attributes.links;
+            *links = if kind == Kind::Directory { 0 } else { links.saturating_sub(1) };
+            node.attributes.changed_ns = time;
+        })
+    }
+
+    /// The directories in a directory are counted in its links.
+    fn count(&mut self, directory: InodeId, by: i32) -> Applied {
+        self.edit(directory, |node| {
+            node.attributes.links = node.attributes.links.saturating_add_signed(by);
+        })
+    }
+}
+
+fn at(spot: &Spot, what: &str) -> Contradiction {
+    Contradiction(format!("inode {}: the name {} {what}", spot.directory.0, spot.name.escape_ascii()))
+}

@@ -1,0 +1,181 @@
+//! Random operations, done to a file system and to the model at once, with answers compared.
+
+use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner};
+
+use super::model::{Model, What};
+use super::{CLUSTER, Random};
+
+/// One operation with everything decided but what it meets.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    Create(InodeId, Vec<u8>),
+    MakeDirectory(InodeId, Vec<u8>),
+    Symlink(InodeId, Vec<u8>, Vec<u8>),
+    Link(InodeId, InodeId, Vec<u8>),
+    Unlink(InodeId, Vec<u8>),
+    RemoveDirectory(InodeId, Vec<u8>),
+    Rename((InodeId, Vec<u8>), (InodeId, Vec<u8>)),
+    Write(InodeId, u64, u8, usize),
+    Append(InodeId, u8, usize),
+    Truncate(InodeId, u64),
+    Punch(InodeId, u64, u64),
+    Allocate(InodeId, u64),
+    Read(InodeId, u64, usize),
+    Fsync(InodeId),
+    Sync,
+    Checkpoint,
+}
+
+/// Content that says where it is from.
+pub(crate) fn bytes(mark: u8, length: usize) -> Vec<u8> {
+    (0..length).map(|at| mark.wrapping_add((at / 61) as u8)).collect()
+}
+
+/// A length: mostly small, some medium, few that take whole clusters.
+fn length(random: &mut Random, most: u64) -> usize {
+    let limit = match random.below(10) {
+        0..=3 => 300,
+        4..=6 => 3_000,
+        7..=8 => u64::from(CLUSTER),
+        _ => u64::from(CLUSTER) * 4,
+    };
+    random.below(limit.min(most)) as usize + 1
+}
+
+/// The next random step.
+pub(crate) fn step(random: &mut Random, model: &Model, most_bytes: u64) -> Step {
+    let inodes = model.inodes();
+    let any = |random: &mut Random| inodes[random.below(inodes.len() as u64) as usize];
+    // Few names, so that they meet.
+    let name = |random: &mut Random| format!("n{}", random.below(8)).into_bytes();
+    let place = |random: &mut Random| (any(random), name(random));
+    let offset = |random: &mut Random, inode| {
+        let size = model.size(inode).unwrap_or(0);
+        random.below(size + 2_000)
+    };
+    let mark = random.next() as u8;
+    match random.below(40) {
+        0..=4 => {
+            let (directory, name) = place(random);
+            Step::Create(directory, name)
+        }
+        5..=6 => {
+            let (directory, name) = place(random);
+            Step::MakeDirectory(directory, name)
+        }
+        7 => {
+            let (directory, name) = place(random);
+            Step::Symlink(directory, name, bytes(mark | 1, 1 + mark as usize / 2).iter().map(|b| b | 1).collect())
+        }
+        8 => Step::Link(any(random), any(random), name(random)),
+        9..=12 => {
+            let (directory, name) = place(random);
+            Step::Unlink(directory, name)
+        }
+        13 => {
+            let (directory, name) = place(random);
+            Step::RemoveDirectory(directory, name)
+        }
+        14..=17 => Step::Rename(place(random), place(random)),
+        18..=25 => {
+            let inode = any(random);
+            Step::Write(inode, offset(random, inode), mark, length(random, most_bytes))
+        }
+        26..=29 => Step::Append(any(random), mark, length(random, most_bytes)),
+        30..=31 => {
+            let inode = any(random);
+            Step::Truncate(inode, offset(random, inode))
+        }
+        32 => {
+            let inode = any(random);
+            Step::Punch(inode, offset(random, inode), random.below(9_000) + 1)
+        }
+        33 => {
+            let inode = any(random);
+            Step::Allocate(inode, offset(random, inode))
+        }
+        34..=35 => {
+            let inode = any(random);
+            Step::Read(inode, offset(random, inode), length(random, most_bytes))
+        }
+        36..=37 => Step::Fsync(any(random)),
+        38 => Step::Sync,
+        _ => Step::Checkpoint,
+    }
+}
+
+/// Does a step to both; panics when the answers differ. `NoSpace` may come at any time, and then nothing has changed.
+pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Result<(), Error> {
+    let (found, expected) = match step {
+        Step::Create(directory, name) => {
+            let made = fs.create(*directory, name, Owner::default()).await;
+            no_space(&made)?;
+            (made.clone().map(drop), model.make(*directory, name, &made, What::File(Vec::new())))
+        }
+        Step::MakeDirectory(directory, name) => {
+            let made = fs.make_directory(*directory, name, Owner::default()).await;
+            no_space(&made)?;
+            (made.clone().map(drop), model.make(*directory, name, &made, What::Directory))
+        }
+        Step::Symlink(directory, name, target) => {
+            let made = fs.symlink(*directory, name, target, Owner::default()).await;
+            no_space(&made)?;
+            (made.clone().map(drop), model.make(*directory, name, &made, What::Symlink(target.clone())))
+        }
+        Step::Link(inode, directory, name) => {
+            let found = fs.link(*inode, *directory, name).await;
+            no_space(&found)?;
+            (found, model.link(*inode, *directory, name))
+        }
+        Step::Unlink(directory, name) => (fs.unlink(*directory, name).await, model.unlink(*directory, name)),
+        Step::RemoveDirectory(directory, name) => {
+            (fs.remove_directory(*directory, name).await, model.remove_directory(*directory, name))
+        }
+        Step::Rename(from, to) => {
+            let (from, to) = ((from.0, &from.1[..]), (to.0, &to.1[..]));
+            let found = fs.rename(from, to, Occupied::Replace).await;
+            no_space(&found)?;
+            (found, model.rename(from, to))
+        }
+        Step::Write(inode, offset, mark, length) => {
+            let bytes = bytes(*mark, *length);
+            let found = fs.write(*inode, *offset, &bytes).await;
+            no_space(&found)?;
+            (found, model.write(*inode, *offset, &bytes))
+        }
+        Step::Append(inode, mark, length) => {
+            let bytes = bytes(*mark, *length);
+            let found = fs.append(*inode, &bytes).await;
+            no_space(&found)?;
+            let size = model.size(*inode);
+            let expected = size.clone().and_then(|size| model.write(*inode, size, &bytes));
+            assert_eq!(found.as_ref().ok(), size.as_ref().ok());
+            (found.map(drop), expected)
+        }
+        Step::Truncate(inode, size) => (fs.truncate(*inode, *size).await, model.truncate(*inode, *size)),
+        Step::Punch(inode, offset, length) => {
+            (fs.punch(*inode, *offset, *length).await, model.punch(*inode, *offset, *length))
+        }
+        Step::Allocate(inode, end) => (fs.allocate(*inode, 0, end + 1).await, model.allocate(*inode, end + 1)),
+        Step::Read(inode, offset, length) => {
+            let (found, expected) = (fs.read(*inode, *offset, *length).await, model.read(*inode, *offset, *length));
+            assert!(found == expected, "{step:?} reads something else");
+            (Ok(()), Ok(()))
+        }
+        Step::Fsync(inode) => {
+            let expected = if model.inodes().contains(inode) { Ok(()) } else { Err(Error::NotFound) };
+            (fs.fsync(*inode).await, expected)
+        }
+        Step::Sync => (fs.sync().await, Ok(())),
+        Step::Checkpoint => {
+            fs.want_checkpoint();
+            (Ok(()), Ok(()))
+        }
+    };
+    assert_eq!(found, expected, "{step:?}");
+    expected
+}
+
+fn no_space<T>(answer: &Result<T, Error>) -> Result<(), Error> {
+    if matches!(answer, Err(Error::NoSpace)) { Err(Error::NoSpace) } else { Ok(()) }
+}
