@@ -1,20 +1,21 @@
 //! The reference: a file system that is a map, with nothing to go wrong.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use iolab_logfs::{Error, InodeId, Kind, LogFs};
 
 /// What somebody who looks at every path sees.
 pub(crate) type Snapshot = BTreeMap<Vec<u8>, Seen>;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Seen {
     pub(crate) inode: InodeId,
     pub(crate) links: u32,
     pub(crate) content: What,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum What {
     File(Vec<u8>),
     Directory,
@@ -30,6 +31,7 @@ enum Node {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
+    root: InodeId,
     nodes: BTreeMap<InodeId, Node>,
     pub(crate) held: BTreeMap<InodeId, u32>,
 }
@@ -38,7 +40,12 @@ type Done = Result<(), Error>;
 
 impl Model {
     pub(crate) fn new() -> Model {
-        Model { nodes: BTreeMap::from([(InodeId::ROOT, Node::Directory(BTreeMap::new()))]), held: BTreeMap::new() }
+        Model::below(InodeId::ROOT)
+    }
+
+    /// Of what is below this directory, which is empty.
+    pub(crate) fn below(root: InodeId) -> Model {
+        Model { root, nodes: BTreeMap::from([(root, Node::Directory(BTreeMap::new()))]), held: BTreeMap::new() }
     }
 
     fn names(&self, directory: InodeId) -> Result<&BTreeMap<Vec<u8>, InodeId>, Error> {
@@ -249,7 +256,7 @@ impl Model {
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut seen = Snapshot::new();
-        self.look(InodeId::ROOT, b"", &mut seen);
+        self.look(self.root, b"", &mut seen);
         seen
     }
 
@@ -293,6 +300,22 @@ pub(crate) async fn snapshot(fs: &LogFs) -> Snapshot {
         seen.insert(path, Seen { inode: entry.inode, links: attributes.links, content });
     }
     seen
+}
+
+/// A snapshot in short.
+pub(crate) fn digest(seen: &Snapshot) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    seen.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The part of a snapshot below a path, as the snapshot of a model of it shows it.
+pub(crate) fn below(seen: &Snapshot, path: &[u8]) -> Snapshot {
+    let part = |(full, seen): (&Vec<u8>, &Seen)| {
+        let rest = full.strip_prefix(path).filter(|rest| rest.is_empty() || rest[0] == b'/')?;
+        Some((rest.to_vec(), seen.clone()))
+    };
+    seen.iter().filter_map(part).collect()
 }
 
 /// The first difference, for people.
