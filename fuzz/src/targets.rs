@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
 use iolab_options::OptionEntry;
 use iolab_recording::partial::{self, Partial};
-use iolab_recording::{LogEntry, Recording};
+use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
 
 /// The enemy of a device that the driver's own tests use too.
 #[path = "../../crates/nvme_driver/tests/drive/enemy.rs"]
@@ -70,8 +70,15 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "log_entry",
-        seeds: &[&[0; LogEntry::ENCODED_BYTES], &[0xff; LogEntry::ENCODED_BYTES], b""],
-        words: &["\u{1}", "\u{2}", "\u{4}"],
+        seeds: &[
+            &[0; LogEntry::ENCODED_BYTES],
+            &[0xff; LogEntry::ENCODED_BYTES],
+            b"",
+            // A block of two operations with offsets: the first with its traits, the second like it.
+            b"\x21\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x45\x64\x32\0\x10\0\0\0\0\0\
+              \0\x10\0\0\0\0\0\0\x05\x64\x32\0\x20\0\0\0\0\0\0",
+        ],
+        words: &["\u{1}", "\u{2}", "\u{4}", "@", "\u{1a}"],
         run: log_entry,
     },
     Target {
@@ -228,7 +235,7 @@ pub fn partial_start() -> Vec<u8> {
     START.clone()
 }
 
-/// Bytes that decode encode to the same bytes.
+/// Bytes that decode encode to the same bytes; what is read of a block can be written and is read again.
 fn log_entry(input: &[u8]) {
     for bytes in input.chunks_exact(LogEntry::ENCODED_BYTES) {
         let Ok(bytes) = bytes.try_into() else { continue };
@@ -236,4 +243,17 @@ fn log_entry(input: &[u8]) {
             assert_eq!(&entry.encode(), bytes);
         }
     }
+    let Some((header, rest)) = input.split_first_chunk() else { return };
+    let Some(header) = BlockHeader::decode(header) else { return };
+    let found: Vec<_> = header.records(rest).take(500).collect();
+    let mut block = SpoolBlock::new(true, header.has_slat());
+    for record in &found {
+        match record {
+            SpooledRecord::Operation(operation) => block.operation(operation),
+            SpooledRecord::Window(entry) => block.window(entry),
+        }
+    }
+    let sealed = block.seal();
+    let again = sealed.split_first_chunk().and_then(|(header, rest)| Some(BlockHeader::decode(header)?.records(rest)));
+    assert_eq!(again.map(Iterator::collect::<Vec<_>>), Some(found));
 }

@@ -1,5 +1,7 @@
 //! Bucket arithmetic and the dense, live histogram.
 
+use std::ops::Range;
+
 use crate::packed::put_varint;
 use crate::{LONGEST_DIFFERENCE, SparseHistogram};
 
@@ -59,12 +61,23 @@ struct Moments {
     sum_of_squares: f64,
 }
 
+const UNTOUCHED: (usize, usize) = (BUCKETS, 0);
+
+/// Zeros as the allocator has them from the kernel: pages that nobody writes to take no memory. A worker has a dozen
+/// histograms, of which most jobs use a few, and of those a few pages.
+fn no_counts() -> Box<[u64; BUCKETS]> {
+    // The length is right, so the array is never made on the stack and copied.
+    vec![0; BUCKETS].into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; BUCKETS]))
+}
+
 const NOTHING: Moments = Moments { min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0.0 };
 
 /// The counts of a histogram at its last [`Histogram::difference`].
 #[derive(Clone)]
 pub struct Baseline {
-    counts: Box<[u64]>,
+    counts: Box<[u64; BUCKETS]>,
+    /// First and last bucket that may differ from 0.
+    touched: (usize, usize),
 }
 
 impl std::fmt::Debug for Baseline {
@@ -82,12 +95,15 @@ impl Default for Baseline {
 impl Baseline {
     /// That of an empty histogram (21 KiB, of which only what is used is ever touched).
     pub fn new() -> Baseline {
-        Baseline { counts: vec![0; BUCKETS].into() }
+        Baseline { counts: no_counts(), touched: UNTOUCHED }
     }
 
     /// Back to that of an empty histogram.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        let (first, last) = std::mem::replace(&mut self.touched, UNTOUCHED);
+        if first <= last {
+            self.counts[first..=last].fill(0);
+        }
     }
 }
 
@@ -107,16 +123,9 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram (21 KiB).
+    /// An empty histogram (21 KiB, of which only what is used is ever touched).
     pub fn new() -> Histogram {
-        Histogram {
-            counts: Box::new([0; BUCKETS]),
-            min: u64::MAX,
-            max: 0,
-            sum: 0,
-            sum_of_squares: 0.0,
-            earlier: NOTHING,
-        }
+        Histogram { counts: no_counts(), min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0.0, earlier: NOTHING }
     }
 
     /// Counts one value.
@@ -144,7 +153,8 @@ impl Histogram {
 
     /// Adds everything `other` counted.
     pub fn merge(&mut self, other: &Histogram) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
+        let touched = other.touched();
+        for (mine, theirs) in self.counts[touched.clone()].iter_mut().zip(&other.counts[touched]) {
             *mine += theirs;
         }
         // What is merged belongs to no interval of ours, but its buckets have to be found by the next difference.
@@ -172,9 +182,10 @@ impl Histogram {
         self.sum_of_squares += other.sum_of_squares;
     }
 
-    /// Forgets everything.
+    /// Forgets everything. Buckets that never counted are not even written to.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        let touched = self.touched();
+        self.counts[touched].fill(0);
         self.earlier = NOTHING;
         self.forget_moments();
     }
@@ -184,6 +195,12 @@ impl Histogram {
         self.max = 0;
         self.sum = 0;
         self.sum_of_squares = 0.0;
+    }
+
+    /// The buckets in which anything may have been counted.
+    fn touched(&self) -> Range<usize> {
+        let Moments { min, max, .. } = self.moments();
+        if min > max { 0..0 } else { bucket_of(min)..bucket_of(max) + 1 }
     }
 
     /// Extremes and sums of all values.
@@ -214,6 +231,8 @@ impl Histogram {
         let length_at = bytes.len();
         bytes.extend_from_slice(&[0; 2]);
         let changed = bucket_of(self.min)..=bucket_of(self.max);
+        baseline.touched.0 = baseline.touched.0.min(*changed.start());
+        baseline.touched.1 = baseline.touched.1.max(*changed.end());
         let mut next = 0;
         for index in changed {
             let (now, before) = (self.counts[index], &mut baseline.counts[index]);
@@ -233,7 +252,7 @@ impl Histogram {
 
     /// Number of values counted.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts[self.touched()].iter().sum()
     }
 
     /// The counts, by bucket.
@@ -243,8 +262,10 @@ impl Histogram {
 
     /// Plain data for a recording.
     pub fn to_sparse(&self) -> SparseHistogram {
-        let buckets = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        let buckets: Vec<(u32, u64)> = buckets.map(|(index, count)| (index as u32, *count)).collect();
+        let touched = self.touched();
+        let numbered = self.counts[touched.clone()].iter().zip(touched);
+        let buckets = numbered.filter(|(count, _)| **count > 0);
+        let buckets: Vec<(u32, u64)> = buckets.map(|(count, index)| (index as u32, *count)).collect();
         let Moments { min, max, sum, sum_of_squares } = self.moments();
         let min = if buckets.is_empty() { 0 } else { min };
         SparseHistogram { count: buckets.iter().map(|bucket| bucket.1).sum(), min, max, sum, sum_of_squares, buckets }
@@ -293,6 +314,28 @@ mod tests {
             (&whole.buckets, whole.min, whole.max, whole.sum)
         );
         assert!((parted.sum_of_squares / whole.sum_of_squares - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn clearing_finds_all_that_was_counted() {
+        let (mut histogram, mut baseline, mut bytes) = (Histogram::new(), Baseline::new(), Vec::new());
+        let mut merged = Histogram::new();
+        for values in [&[5, 900][..], &[70, 1 << 40], &[0], &[u64::MAX, 1 << 20]] {
+            for value in values {
+                histogram.add(*value);
+                // What earlier differences have seen lies outside the extremes of the present interval.
+                assert!(histogram.difference(&mut baseline, &mut bytes));
+            }
+            merged.merge(&histogram);
+            assert_eq!(histogram.count(), values.len() as u64);
+            histogram.clear();
+            baseline.clear();
+            assert!(histogram.counts.iter().chain(baseline.counts.iter()).all(|count| *count == 0), "{values:?}");
+            assert_eq!(histogram.to_sparse(), SparseHistogram::default());
+        }
+        assert_eq!((merged.count(), merged.counts.iter().sum::<u64>()), (7, 7));
+        merged.clear();
+        assert!(merged.counts.iter().all(|count| *count == 0));
     }
 
     #[test]

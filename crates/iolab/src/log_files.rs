@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::io::{BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use iolab_plan::{Direction, LogKind, WorkerPlan};
-use iolab_recording::{LogEntry, Recording};
+use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
+use iolab_report::{LogText, OperationLines};
 
 /// Writes every worker's logs. Workers that share a file (`per_job_logs=0`) append to it in plan order.
 pub(crate) fn write(recording: &Recording, spools: &[Option<File>]) -> Result<()> {
@@ -25,30 +26,99 @@ fn write_worker(
     spool: Option<&File>,
     begun: &mut HashSet<String>,
 ) -> Result<()> {
-    let mut writers: Vec<(LogKind, BufWriter<File>)> = Vec::new();
+    let mut logs: Vec<LogFile> = Vec::new();
     for (kind, name) in iolab_report::log_file_names(&worker.logs, worker) {
-        let mut writer = BufWriter::with_capacity(1 << 18, open(&name, begun.insert(name.clone()))?);
+        let file = open(&name, begun.insert(name.clone()))?;
         match kind {
-            Some(kind) => writers.push((kind, writer)),
-            None => write_histogram_log(recording, worker, &mut writer)?,
+            Some(kind) => logs.push(LogFile { kind, file, text: LogText::new(TEXT_BYTES) }),
+            None => write_histogram_log(recording, worker, &mut BufWriter::new(file))?,
         }
     }
     let Some(mut spool) = spool else { return Ok(()) };
     spool.rewind()?;
-    let mut reader = BufReader::with_capacity(1 << 20, spool);
-    let (mut encoded, mut line) = ([0; LogEntry::ENCODED_BYTES], String::new());
-    while reader.read_exact(&mut encoded).is_ok() {
-        let Some(entry) = LogEntry::decode(&encoded) else { continue };
-        if let Some((_, writer)) = writers.iter_mut().find(|(kind, _)| *kind == entry.kind) {
-            line.clear();
-            iolab_report::write_log_line(&mut line, &entry, &worker.logs);
-            writer.write_all(line.as_bytes())?;
+    let mut lines = OperationLines::new(&worker.logs);
+    let mut block = Box::new([0; SpoolBlock::MOST_BYTES]);
+    while let Some(header) = next_header(&mut spool)? {
+        let length = read_up_to(&mut spool, &mut block[..header.length()])?;
+        write_block(&header, &block[..length], worker, &mut lines, &mut logs)?;
+    }
+    logs.iter_mut().try_for_each(LogFile::flush)
+}
+
+/// Text that is written at once. More would not stay in the processor's cache.
+const TEXT_BYTES: usize = 128 << 10;
+
+/// One log of one worker.
+struct LogFile {
+    kind: LogKind,
+    file: File,
+    text: LogText,
+}
+
+impl LogFile {
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_all(self.text.as_bytes())?;
+        self.text.clear();
+        Ok(())
+    }
+
+    #[inline]
+    fn flush_if_full(&mut self) -> Result<()> {
+        if self.text.is_full() { self.flush() } else { Ok(()) }
+    }
+}
+
+fn write_block(
+    header: &BlockHeader,
+    bytes: &[u8],
+    worker: &WorkerPlan,
+    lines: &mut OperationLines,
+    logs: &mut [LogFile],
+) -> Result<()> {
+    for record in header.records(bytes) {
+        match record {
+            SpooledRecord::Operation(operation) => {
+                lines.begin(&operation);
+                for log in logs.iter_mut().filter(|log| log.kind != LogKind::Slat || header.has_slat()) {
+                    lines.add_to(&mut log.text, log.kind);
+                    log.flush_if_full()?;
+                }
+            }
+            SpooledRecord::Window(entry) => write_window(&entry, worker, logs)?,
         }
     }
-    for (_, mut writer) in writers {
-        writer.flush()?;
+    Ok(())
+}
+
+fn write_window(entry: &LogEntry, worker: &WorkerPlan, logs: &mut [LogFile]) -> Result<()> {
+    let mut line = String::new();
+    iolab_report::write_log_line(&mut line, entry, &worker.logs);
+    for log in logs.iter_mut().filter(|log| log.kind == entry.kind) {
+        log.text.push_str(&line);
+        log.flush_if_full()?;
     }
     Ok(())
+}
+
+/// The header of the next block; `None` at the end of the spool, or where a worker was killed as it wrote.
+fn next_header(spool: &mut &File) -> Result<Option<BlockHeader>> {
+    let mut header = [0; BlockHeader::BYTES];
+    let length = read_up_to(spool, &mut header)?;
+    Ok(if length == header.len() { BlockHeader::decode(&header) } else { None })
+}
+
+/// Fills `bytes` unless the file ends before. Returns how many there were.
+fn read_up_to(file: &mut &File, bytes: &mut [u8]) -> Result<usize> {
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(length)
 }
 
 fn write_histogram_log(recording: &Recording, worker: &WorkerPlan, writer: &mut impl Write) -> Result<()> {

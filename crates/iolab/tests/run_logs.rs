@@ -132,21 +132,46 @@ fn jobs_share_a_log_when_they_are_told_to() {
 }
 
 #[test]
+fn all_logs_of_an_operation_tell_of_the_same() {
+    let lab = Lab::new();
+    lab.job(
+        "[a]\nioengine=io_uring\niodepth=8\nrw=randrw\nbsrange=1k-8k\nsize=4m\nlog_offset=1\nlog_issue_time=1\nwrite_lat_log=l\n\
+         write_bw_log=b\nwrite_iops_log=i\n",
+    )
+    .ended(0, "");
+    let [lat, clat, slat, bandwidth, iops] =
+        ["l_lat", "l_clat", "l_slat", "b_bw", "i_iops"].map(|name| lines(&lab, &format!("{name}.1.log")));
+    assert!(lat.len() > 500);
+    for (index, lat) in lat.iter().enumerate() {
+        let (clat, slat) = (&clat[index], &slat[index]);
+        assert_eq!(clat[1] + slat[1], lat[1]);
+        assert_eq!(bandwidth[index][1], lat[3] * 1_000_000 / lat[1].max(1));
+        assert_eq!(iops[index][1], 1);
+        // Time, value, direction, bytes, offset, priority, issue time: the value and the issue time are each log's own.
+        for other in [clat, slat, &bandwidth[index], &iops[index]] {
+            assert_eq!((other[0], &other[2..6]), (lat[0], &lat[2..6]));
+        }
+        assert_eq!((clat[6], lat[6]), (slat[6], 0));
+        assert_eq!((clat[6] + lat[1]) / 1_000_000, lat[0]);
+    }
+}
+
+#[test]
 fn entries_that_find_no_room_are_counted_and_the_run_goes_on() {
     let lab = Lab::new();
     let Some(disk) = TinyDisk::mount(512) else { return };
     for thread in [0, 1] {
-        lab.file("job.fio", format!("[a]\nioengine=null\nsize=64m\nthread={thread}\nwrite_lat_log=l\n"));
+        lab.file("job.fio", format!("[a]\nioengine=null\nsize=1g\nthread={thread}\nwrite_lat_log=l\n"));
         let done = lab
             .run_with(["run", "job.fio", "--output-format=json", "--record=it.iolab"], &[("TMPDIR", disk.path("."))]);
         done.ended(0, "log entries were lost while spooling: No space left on device");
         let worker = lab.recording().workers.remove(0);
-        assert_eq!(worker.directions[0].ios, 16384);
+        assert_eq!(worker.directions[0].ios, 1 << 18);
         let note = worker.notes.iter().find(|note| note.contains("lost")).unwrap();
         let lost: u64 = note.split(' ').next().unwrap().parse().unwrap();
         let kept: usize =
             ["lat", "clat", "slat"].iter().map(|kind| lines(&lab, &format!("l_{kind}.1.log")).len()).sum();
-        assert_eq!(kept as u64 + lost, 3 * 16384);
+        assert_eq!(kept as u64 + lost, 3 << 18);
         assert!(kept > 5000, "{kept}");
     }
 }

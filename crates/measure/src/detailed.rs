@@ -1,6 +1,8 @@
 //! The recorder for jobs that ask for more than totals and latencies: logs, response time, a latency limit, or
 //! only some of the latencies.
 
+use std::fs::File;
+
 use iolab_histogram::Histogram;
 use iolab_plan::{Direction, LogPlan, MeasurementPlan, PerDirection};
 use iolab_recording::WorkerRecording;
@@ -8,7 +10,7 @@ use iolab_recording::WorkerRecording;
 use crate::interval_stream::Sources;
 use crate::logs::{HistogramLog, Logs};
 use crate::recorder::{Latencies, count};
-use crate::{LogSpool, Recorder, Run, Sample, Tally};
+use crate::{Recorder, Run, Sample, Tally};
 
 /// An operation took longer than the job allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,9 +88,9 @@ impl DetailedRecorder {
         self.max_latency_ns = max_latency_ns;
     }
 
-    /// Writes logs as `plan` says; log time counts from `epoch_ns`, to which `add_ns` is added (the Unix time of
+    /// Spools logs as `plan` says into a file; log time counts from `epoch_ns`, to which `add_ns` is added (the Unix time of
     /// the epoch, when the plan wants that).
-    pub fn log_to(&mut self, plan: &LogPlan, spool: LogSpool, epoch_ns: u64, add_ns: u64, smallest_block: u64) {
+    pub fn log_to(&mut self, plan: &LogPlan, spool: File, epoch_ns: u64, add_ns: u64, smallest_block: u64) {
         self.logs = Some(Logs::new(plan, self.synchronous, spool, epoch_ns, add_ns));
         let histogram = plan.histogram.as_ref();
         self.histogram_log = histogram.map(|log| HistogramLog::new(log.interval_ns, epoch_ns, add_ns, smallest_block));

@@ -18,5 +18,4 @@ pub use detailed::{DetailedRecorder, LatencyExceeded};
 pub use interval_stream::IntervalStream;
 pub use intervals::IntervalSeries;
 pub use recorder::{CountingRecorder, FullRecorder, Recorder, Run, Sample};
-pub use spool::LogSpool;
 pub use tally::{Tally, Totals};

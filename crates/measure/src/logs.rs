@@ -1,16 +1,21 @@
-//! Log entries: one for each operation, or one for each window, into the spool.
+//! What the logs need of each operation, or of each window, into the spool.
+
+use std::fs::File;
 
 use iolab_histogram::Histogram;
 use iolab_plan::{Direction, LogKind, LogPlan, LogWindow};
-use iolab_recording::{HistogramLogEntry, LogEntry};
+use iolab_recording::{HistogramLogEntry, LogEntry, LoggedOperation, OperationTraits, SpoolBlock};
 
 use crate::recorder::Latencies;
-use crate::{LogSpool, Sample, Totals};
+use crate::spool::LogSpool;
+use crate::{Sample, Totals};
 
 /// Latency, bandwidth and IOPS logs, per operation or per window.
 #[derive(Debug)]
 pub(crate) struct Logs {
     spool: LogSpool,
+    /// Every operation leaves a record.
+    each: bool,
     epoch_ns: u64,
     add_ns: u64,
     window_ns: u64,
@@ -39,21 +44,26 @@ const LATENCIES: [LogKind; 3] = [LogKind::Lat, LogKind::Clat, LogKind::Slat];
 const SYNCHRONOUS_LATENCIES: [LogKind; 2] = [LogKind::Lat, LogKind::Clat];
 
 impl Logs {
-    pub(crate) fn new(plan: &LogPlan, synchronous: bool, spool: LogSpool, epoch_ns: u64, add_ns: u64) -> Logs {
+    pub(crate) fn new(plan: &LogPlan, synchronous: bool, spool: File, epoch_ns: u64, add_ns: u64) -> Logs {
         let window_end_ns = if plan.window_ns == 0 { u64::MAX } else { epoch_ns + plan.window_ns };
+        let latencies: &[LogKind] = match plan.latency {
+            None => &[],
+            Some(_) if synchronous => &SYNCHRONOUS_LATENCIES,
+            Some(_) => &LATENCIES,
+        };
+        let (bandwidth, iops) = (plan.bandwidth.is_some(), plan.iops.is_some());
+        let block = SpoolBlock::new(plan.offset, !synchronous);
+        let lines = latencies.len() + usize::from(bandwidth) + usize::from(iops);
         Logs {
-            spool,
+            spool: LogSpool::new(spool, block, lines),
+            each: plan.window_ns == 0 && lines > 0,
             epoch_ns,
             add_ns,
             window_ns: plan.window_ns,
             value: plan.window_value,
-            latencies: match plan.latency {
-                None => &[],
-                Some(_) if synchronous => &SYNCHRONOUS_LATENCIES,
-                Some(_) => &LATENCIES,
-            },
-            bandwidth: plan.bandwidth.is_some(),
-            iops: plan.iops.is_some(),
+            latencies,
+            bandwidth,
+            iops,
             window_begun_ns: epoch_ns,
             window_end_ns,
             windows_closed: false,
@@ -75,6 +85,7 @@ impl Logs {
         self.window_end_ns
     }
 
+    #[inline]
     pub(crate) fn completed(&mut self, sample: &Sample, lat_ns: u64) {
         let clat_ns = sample.reaped_ns.saturating_sub(sample.submitted_ns);
         let slat_ns = sample.submitted_ns.saturating_sub(sample.begun_ns);
@@ -85,33 +96,20 @@ impl Logs {
                 window.maximum = window.maximum.max(value);
                 window.count += 1;
             }
-            return;
-        }
-        let mut entry = LogEntry {
-            time_ns: sample.reaped_ns.saturating_sub(self.epoch_ns) + self.add_ns,
-            value: 0,
-            maximum: 0,
-            offset: sample.offset,
-            issue_ns: sample.begun_ns.saturating_sub(self.epoch_ns) + self.add_ns,
-            bytes: sample.bytes,
-            priority: u16::from(sample.priority >> 3) << 13 | u16::from(sample.priority & 7),
-            kind: LogKind::Lat,
-            direction: sample.direction,
-        };
-        let mut push = |kind, value| {
-            entry.kind = kind;
-            entry.value = value;
-            entry.maximum = value;
-            self.spool.push(&entry);
-        };
-        for (kind, value) in self.latencies.iter().zip([lat_ns, clat_ns, slat_ns]) {
-            push(*kind, value);
-        }
-        if self.bandwidth {
-            push(LogKind::Bw, u64::from(sample.bytes) * 1_000_000 / lat_ns.max(1));
-        }
-        if self.iops {
-            push(LogKind::Iops, 1);
+        } else if self.each {
+            self.spool.operation(&LoggedOperation {
+                time_ns: sample.reaped_ns.saturating_sub(self.epoch_ns) + self.add_ns,
+                issue_ns: sample.begun_ns.saturating_sub(self.epoch_ns) + self.add_ns,
+                lat_ns,
+                clat_ns,
+                slat_ns,
+                offset: sample.offset,
+                traits: OperationTraits {
+                    bytes: sample.bytes,
+                    priority: u16::from(sample.priority >> 3) << 13 | u16::from(sample.priority & 7),
+                    direction: sample.direction,
+                },
+            });
         }
     }
 
@@ -171,7 +169,7 @@ impl Logs {
 
     fn push_window(&mut self, end_ns: u64, kind: LogKind, direction: Direction, average: u64, maximum: u64) {
         let value = if self.value == LogWindow::Maximum { maximum } else { average };
-        self.spool.push(&LogEntry {
+        self.spool.window(&LogEntry {
             time_ns: end_ns.saturating_sub(self.epoch_ns) + self.add_ns,
             value,
             maximum,
@@ -249,7 +247,7 @@ impl HistogramLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
+    use iolab_recording::{BlockHeader, SpooledRecord};
     use std::io::{Read, Seek};
 
     /// Bandwidth entries, as `(ms, KiB/s)`, of a run of 4 KiB reads that complete at these times (ms); windows of 100 ms.
@@ -268,7 +266,7 @@ mod tests {
             per_job: true,
         };
         let mut file = tempfile::tempfile().expect("a temporary file");
-        let spool = LogSpool::new(File::try_clone(&file).expect("a second handle"));
+        let spool = File::try_clone(&file).expect("a second handle");
         let mut logs = Logs::new(&plan, false, spool, 0, 0);
         let mut totals = Totals::default();
         for ms in completions_ms {
@@ -279,8 +277,12 @@ mod tests {
         assert_eq!(logs.finish(end_ms * 1_000_000, &totals), None);
         let mut bytes = Vec::new();
         file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("readable");
-        let entries =
-            bytes.chunks_exact(LogEntry::ENCODED_BYTES).filter_map(|chunk| LogEntry::decode(chunk.try_into().ok()?));
+        let (header, rest) = bytes.split_first_chunk().expect("a block");
+        let records = BlockHeader::decode(header).expect("a header").records(rest);
+        let entries = records.map(|record| match record {
+            SpooledRecord::Window(entry) => entry,
+            SpooledRecord::Operation(operation) => panic!("{operation:?}"),
+        });
         entries.map(|entry| (entry.time_ns / 1_000_000, entry.value)).collect()
     }
 

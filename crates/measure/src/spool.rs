@@ -1,68 +1,72 @@
-//! Where log entries go while a worker runs: a file, through one buffer of fixed size.
+//! Where log entries go while a worker runs: a file, block by block.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use iolab_recording::LogEntry;
+use iolab_recording::{LogEntry, LoggedOperation, SpoolBlock};
 
-const BUFFER_BYTES: usize = LogEntry::ENCODED_BYTES * 16 * 1024;
-
-/// Appends encoded entries to a file. A full disk loses entries, never the run: they are counted, and what is in
-/// the file is always a whole number of entries.
+/// Appends blocks of records to a file. A full disk loses blocks, never the run: what was in them is counted, and what is
+/// in the file are always whole blocks, unless the worker is killed while it writes one.
 #[derive(Debug)]
-pub struct LogSpool {
+pub(crate) struct LogSpool {
     file: File,
     written_bytes: u64,
-    buffer: Vec<u8>,
+    block: SpoolBlock,
+    /// Lines that an operation has in all logs together.
+    lines: u64,
     lost: u64,
     error: Option<io::Error>,
 }
 
 impl LogSpool {
-    /// A spool into `file`, from its beginning.
-    pub fn new(file: File) -> LogSpool {
-        LogSpool { file, written_bytes: 0, buffer: Vec::with_capacity(BUFFER_BYTES), lost: 0, error: None }
+    /// A spool into `file`, from its beginning, for `block` and those that follow it; each operation stands for so many
+    /// `lines` in logs.
+    pub(crate) fn new(file: File, block: SpoolBlock, lines: usize) -> LogSpool {
+        LogSpool { file, written_bytes: 0, block, lines: lines as u64, lost: 0, error: None }
     }
 
-    /// Appends one entry; every few thousandth costs a write(2).
+    /// Appends an operation; every few thousandth costs a write(2).
     #[inline]
-    pub fn push(&mut self, entry: &LogEntry) {
-        self.buffer.extend_from_slice(&entry.encode());
-        if self.buffer.len() == BUFFER_BYTES {
+    pub(crate) fn operation(&mut self, operation: &LoggedOperation) {
+        self.block.operation(operation);
+        if self.block.is_full() {
+            self.flush();
+        }
+    }
+
+    /// Appends a window.
+    pub(crate) fn window(&mut self, entry: &LogEntry) {
+        self.block.window(entry);
+        if self.block.is_full() {
             self.flush();
         }
     }
 
     /// Writes what is buffered.
     #[cold]
-    pub fn flush(&mut self) {
-        let mut done = 0;
-        while done < self.buffer.len() {
-            match self.file.write_at(&self.buffer[done..], self.written_bytes + done as u64) {
-                Ok(0) => {
-                    self.error.get_or_insert(io::ErrorKind::WriteZero.into());
-                    break;
-                }
-                Ok(count) => done += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.error.get_or_insert(error);
-                    break;
-                }
+    pub(crate) fn flush(&mut self) {
+        let (operations, windows) = self.block.records();
+        if operations == 0 && windows == 0 {
+            return;
+        }
+        let bytes = self.block.seal();
+        match self.file.write_all_at(bytes, self.written_bytes) {
+            Ok(()) => self.written_bytes += bytes.len() as u64,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                self.lost += u64::from(operations) * self.lines + u64::from(windows);
+                // A part of it may be there, and would be read if no later block were written over it.
+                let _ = self.file.set_len(self.written_bytes);
             }
         }
-        // Half an entry that still fitted is written over by the next.
-        let whole = done - done % LogEntry::ENCODED_BYTES;
-        self.written_bytes += whole as u64;
-        self.lost += ((self.buffer.len() - whole) / LogEntry::ENCODED_BYTES) as u64;
-        self.buffer.clear();
+        self.block.clear();
     }
 
-    /// Forgets everything pushed so far.
+    /// Forgets everything so far.
     #[cold]
-    pub fn restart(&mut self) {
-        self.buffer.clear();
+    pub(crate) fn restart(&mut self) {
+        self.block.clear();
         if self.written_bytes > 0 {
             self.written_bytes = 0;
             if let Err(error) = self.file.set_len(0) {
@@ -73,7 +77,7 @@ impl LogSpool {
     }
 
     /// A sentence about lost entries, if any were.
-    pub fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<String> {
         let error = self.error.as_ref().filter(|_| self.lost > 0)?;
         Some(format!("{} log entries were lost while spooling: {error}", self.lost))
     }
@@ -82,47 +86,45 @@ impl LogSpool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iolab_plan::{Direction, LogKind};
+    use iolab_recording::{BlockHeader, SpooledRecord};
 
-    fn entry(time_ns: u64) -> LogEntry {
-        LogEntry {
-            time_ns,
-            value: 0,
-            maximum: 0,
-            offset: 0,
-            issue_ns: 0,
-            bytes: 0,
-            priority: 0,
-            kind: LogKind::Lat,
-            direction: Direction::Read,
-        }
+    fn spool(file: File) -> LogSpool {
+        LogSpool::new(file, SpoolBlock::new(false, true), 3)
+    }
+
+    fn at(time_ns: u64) -> LoggedOperation {
+        LoggedOperation { time_ns, issue_ns: time_ns, ..LoggedOperation::default() }
     }
 
     #[test]
     fn a_full_disk_is_counted_not_fatal() {
         let Ok(full) = File::options().write(true).open("/dev/full") else { return };
-        let mut spool = LogSpool::new(full);
-        spool.push(&entry(0));
+        let mut spool = spool(full);
+        spool.operation(&at(0));
+        spool.operation(&at(1));
         spool.flush();
-        assert!(spool.trouble().unwrap().starts_with("1 log entries were lost"));
+        assert!(spool.trouble().unwrap().starts_with("6 log entries were lost"));
     }
 
     #[test]
     fn a_new_start_forgets_what_is_in_the_file_and_in_the_buffer() {
         let file = tempfile::tempfile().unwrap();
-        let mut spool = LogSpool::new(file.try_clone().unwrap());
+        let mut spool = spool(file.try_clone().unwrap());
         for time_ns in 0..3 {
-            spool.push(&entry(time_ns));
+            spool.operation(&at(time_ns));
         }
         spool.flush();
-        spool.push(&entry(3));
+        spool.operation(&at(3));
         spool.restart();
-        spool.push(&entry(7));
+        spool.operation(&at(7));
         spool.flush();
-        let mut bytes = [0; LogEntry::ENCODED_BYTES];
+        let length = file.metadata().unwrap().len() as usize;
+        let mut bytes = vec![0; length];
         file.read_exact_at(&mut bytes, 0).unwrap();
-        assert_eq!(LogEntry::decode(&bytes), Some(entry(7)));
-        assert_eq!(file.metadata().unwrap().len(), LogEntry::ENCODED_BYTES as u64);
+        let (header, rest) = bytes.split_first_chunk().unwrap();
+        let header = BlockHeader::decode(header).unwrap();
+        assert_eq!(header.length(), rest.len());
+        assert_eq!(header.records(rest).collect::<Vec<_>>(), [SpooledRecord::Operation(at(7))]);
         assert_eq!(spool.trouble(), None);
     }
 }

@@ -57,8 +57,12 @@ impl System {
     /// a device before the devices it is made of.
     pub fn devices_under(&self, paths: &[PathBuf]) -> Vec<BlockDevice> {
         let mut found = Vec::new();
+        // Thousands of files tend to lie in one file system, and each look at sysfs takes a dozen system calls.
+        let mut seen = Vec::new();
         for path in paths {
-            if let Some(name) = self.disk_under(path) {
+            let Some(number) = self.number_under(path).filter(|number| !seen.contains(number)) else { continue };
+            seen.push(number);
+            if let Some(name) = self.disk_of(number, path) {
                 self.collect(&name, &mut found);
             }
         }
@@ -72,7 +76,16 @@ impl System {
 
     /// The whole disk that `path` is, or is stored on.
     fn disk_under(&self, path: &Path) -> Option<String> {
-        let number = self.device_of_node(path).or_else(|| self.device_holding(path))?;
+        self.disk_of(self.number_under(path)?, path)
+    }
+
+    /// The number of the device that `path` is, or of the file system it lies in.
+    fn number_under(&self, path: &Path) -> Option<DeviceNumber> {
+        self.device_of_node(path).or_else(|| self.device_holding(path))
+    }
+
+    /// The whole disk with, or with a part of, the number under `path`.
+    fn disk_of(&self, number: DeviceNumber, path: &Path) -> Option<String> {
         let folder = self.device_folder(number).or_else(|| {
             let source = self.mount_source(path)?;
             self.device_folder(self.device_of_node(&source)?)

@@ -124,6 +124,18 @@ pub fn raise_open_files_limit() {
     }
 }
 
+/// Makes the allocator map what is larger than a few pages by itself, and not only what is very large: memory that is asked
+/// for as zeros, and never written to, then takes none, where elsewhere the allocator would write the zeros. For a process
+/// whose allocations live as long as it does; where the C library has no such switch, nothing changes.
+pub fn map_large_allocations() {
+    #[cfg(target_env = "gnu")]
+    {
+        const LARGE_BYTES: i32 = 16 << 10;
+        // SAFETY: mallopt takes numbers only, and changes where later allocations come from.
+        unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
+    }
+}
+
 /// Tells the file system how long written data will live (fcntl F_SET_RW_HINT, `RWH_WRITE_LIFE_*`).
 pub fn set_write_life_hint(fd: i32, hint: u64) -> io::Result<()> {
     const F_SET_RW_HINT: i32 = 1036;

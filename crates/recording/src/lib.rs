@@ -11,6 +11,7 @@ mod interval;
 mod log;
 pub mod partial;
 mod schedule;
+mod spooled;
 mod worker;
 
 pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, METHOD, Overhead, TimerLateness};
@@ -19,6 +20,7 @@ pub use host::{DeviceCounters, DeviceUse, HostFacts};
 pub use interval::{DirectionInterval, IntervalLatencies};
 pub use log::{HistogramLogEntry, LogEntry};
 pub use schedule::ScheduleRecording;
+pub use spooled::{BlockHeader, LoggedOperation, OperationTraits, SpoolBlock, SpooledRecord, SpooledRecords};
 pub use worker::{CpuUse, DepthUse, DirectionRecording, ErrorCount, Interval, Outcome, SyncRecording, WorkerRecording};
 
 use iolab_plan::Plan;

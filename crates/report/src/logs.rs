@@ -55,13 +55,12 @@ fn push_next(text: &mut String, number: u64) {
     push(text, number);
 }
 
-/// There is a line for every operation, and the formatting of the standard library takes several times as long.
 fn push(text: &mut String, number: u64) {
     text.push_str(itoa::Buffer::new().format(number));
 }
 
 /// Whether the class of an `ioprio_set(2)` value is realtime.
-fn is_realtime(priority: u16) -> bool {
+pub(crate) fn is_realtime(priority: u16) -> bool {
     const CLASS_SHIFT: u32 = 13;
     const REALTIME: u16 = 1;
     priority >> CLASS_SHIFT == REALTIME

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use iolab_engine::{Completions, Lane};
 use iolab_measure::{
-    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, LogSpool, Recorder, Tally,
+    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, Tally,
 };
 use iolab_memory::SlotPool;
 use iolab_plan::{QueuePlan, WorkerPlan};
@@ -97,7 +97,7 @@ fn detailed(
         let unix_ns = task.clock.unix_ns().saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));
         let add_ns = if plan.logs.unix_epoch { unix_ns } else { 0 };
         let smallest = plan.workload.block_sizes.iter().map(iolab_plan::BlockSizes::min).min().unwrap_or(0);
-        recorder.log_to(&plan.logs, LogSpool::new(file), origin_ns, add_ns, smallest);
+        recorder.log_to(&plan.logs, file, origin_ns, add_ns, smallest);
     }
     Ok(recorder)
 }

@@ -107,6 +107,7 @@ impl Ground {
             match unsafe { iolab_process::fork() } {
                 Ok(Fork::Parent(pid)) => pids[index] = Some(pid),
                 Ok(Fork::Child) => {
+                    iolab_process::map_large_allocations();
                     let delivered = self.live(index);
                     exit_now(i32::from(!delivered));
                 }

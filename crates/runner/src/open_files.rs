@@ -8,7 +8,7 @@ use std::path::Path;
 
 use iolab_engine::{Capabilities, FileUse, TargetFile};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
-use rustix::fs::{Advice, SeekFrom};
+use rustix::fs::Advice;
 
 use crate::trouble::{Fatal, errno_text};
 
@@ -167,11 +167,10 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool
     let layout = &plan.layout;
     if layout.pre_read && reads(plan) {
         pre_read(file)?;
-    } else if layout.invalidate && !layout.direct && has_data(handle) {
-        // Dirty pages are not dropped by POSIX_FADV_DONTNEED, so they are written first.
-        let _ = handle.sync_data();
-        let _ = rustix::fs::fadvise(handle, 0, None, Advice::DontNeed);
-    } else if layout.invalidate && block_device {
+    } else if layout.invalidate && (!layout.direct || block_device) {
+        if !layout.direct {
+            write_back(handle);
+        }
         let _ = rustix::fs::fadvise(handle, 0, None, Advice::DontNeed);
     }
     let random = plan.workload.pattern.random;
@@ -188,15 +187,14 @@ fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool
     set_write_hint(handle, layout.write_hint)
 }
 
-/// Whether anything of the file could be in the page cache. Asking is much cheaper than flushing a file that holds
-/// nothing but reserved space, which costs a journal commit.
-fn has_data(handle: &File) -> bool {
-    let found = rustix::fs::seek(handle, SeekFrom::Data(0));
-    if found.is_ok() {
-        // Engines that use the file position begin at the start.
-        let _ = rustix::fs::seek(handle, SeekFrom::Start(0));
+/// Writes dirty pages, which `POSIX_FADV_DONTNEED` would not drop. Nothing has to survive a loss of power, so the device
+/// is not told to flush its cache: `fdatasync(2)` does that even for a file without a dirty page, and of thousands of
+/// files the last would be opened minutes after the first.
+fn write_back(handle: &File) {
+    if iolab_file_calls::sync_file_range(handle.as_raw_fd(), 0, 0, 0) != 0 {
+        // A file system that has no such thing.
+        let _ = handle.sync_data();
     }
-    found != Err(rustix::io::Errno::NXIO)
 }
 
 /// Reads the file once, so that it is in the page cache.

@@ -79,8 +79,11 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities)?;
     let mut pool = make_pool(plan, &E::DESCRIPTION.capabilities)?;
     let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
-    for slot in 0..pool.view().slots() {
-        filler.initialise(pool.slot_mut(slot));
+    // Where neither a file nor a write ever looks into the buffers, their pages are left to the kernel.
+    if E::DESCRIPTION.capabilities.files != FileUse::Nothing || open_files::writes(plan) {
+        for slot in 0..pool.view().slots() {
+            filler.initialise(pool.slot_mut(slot));
+        }
     }
     let stream = choice::stream_of(plan, E::DESCRIPTION.capabilities.syncs)?;
     let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
