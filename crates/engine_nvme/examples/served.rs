@@ -20,6 +20,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use load::{BYTES, End, Load, quantile};
 
+/// What a completion may be late by.
+const AWAY_NS: u64 = 2_000;
+
 /// What the command line asks for.
 #[derive(Debug)]
 struct Wanted {
@@ -68,7 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Load::on(&name, 1)?.one_by_one(wanted.reads, |_, start_ns, end_ns| times.push(end_ns - start_ns))?;
         print_times(&format!("served media={media} model=ideal depth=1"), "ns", &mut times);
     }
-    lateness(&wanted)
+    lateness(&wanted)?;
+    absence(&wanted)
 }
 
 /// The service ends when it is dropped.
@@ -102,6 +106,37 @@ fn lateness(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
         print_times(&format!("{place} media=null model=simple depth=1"), "late ns", &mut late);
     }
     Ok(())
+}
+
+/// Both processors at once, with a thread on each that only looks at the clock.
+fn absence(wanted: &Wanted) -> Result<(), Box<dyn Error>> {
+    let clock = Clock::best().0;
+    let away = |cpu: usize| -> rustix::io::Result<f64> {
+        let mut here = CpuSet::new();
+        here.set(cpu);
+        sched_setaffinity(None, &here)?;
+        Ok(away_share(&clock, wanted.for_ns))
+    };
+    let (driver, device) = std::thread::scope(|scope| {
+        let device = scope.spawn(|| away(wanted.device_cpu));
+        (away(wanted.driver_cpu), device.join())
+    });
+    println!("a thread that only looks at the clock, driver's processor\taway %\t{:.3}", driver? * 100.0);
+    let device = device.map_err(|_| "the device's thread panicked")??;
+    println!("a thread that only looks at the clock, device's processor\taway %\t{:.3}", device * 100.0);
+    Ok(())
+}
+
+/// The share of all moments from which the next look at the clock is more than [`AWAY_NS`] off.
+fn away_share(clock: &Clock, for_ns: u64) -> f64 {
+    let start_ns = clock.now_ns();
+    let (mut last_ns, mut away_ns) = (start_ns, 0);
+    while last_ns - start_ns < for_ns {
+        let now_ns = clock.now_ns();
+        away_ns += (now_ns - last_ns).saturating_sub(AWAY_NS);
+        last_ns = now_ns;
+    }
+    away_ns as f64 / (last_ns - start_ns) as f64
 }
 
 fn print_times(shape: &str, unit: &str, times: &mut [u64]) {

@@ -11,7 +11,7 @@ use crate::cost::nvme::{SHAPES, instructions, program};
 use crate::programs::is_installed;
 use crate::spread::{Spread, spread};
 
-const COLUMNS: [&str; 6] = ["IOPS", "p50 ns", "p99 ns", "p50 late ns", "p99 late ns", "user instructions"];
+const COLUMNS: [&str; 7] = ["IOPS", "p50 ns", "p99 ns", "p50 late ns", "p99 late ns", "away %", "user instructions"];
 
 /// What is asked for: shape, column, limit.
 const TARGETS: [(&str, &str, Bound); 8] = [
@@ -106,7 +106,7 @@ fn count(bench: &Bench, sheet: &mut Sheet, program: &Path) -> Result<(), String>
     let shapes = if bench.size == Size::Small { &SHAPES[..1] } else { &SHAPES[..] };
     for shape in shapes {
         let spent = Some(spread(&[instructions(program, shape, lengths)? as f64]));
-        sheet.row(shape.name, "iolab", vec![None, None, None, None, None, spent]);
+        sheet.row(shape.name, "iolab", vec![None, None, None, None, None, None, spent]);
         let what = format!("{}: user instructions", shape.name);
         sheet.target(what, Bound::AtMost(shape.target as f64), spent);
     }
