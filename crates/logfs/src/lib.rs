@@ -8,7 +8,7 @@
 //!
 //! Every change is a group of records that is applied to memory and appended to the log in one step; what a crash leaves is a prefix
 //! of those groups. The promises are in `docs/logfs/durability.md`, the disk is in `docs/logfs/format.md`.
-//! [`mkfs`] makes a file system, [`open`] opens it over any [`iolab_block::BlockDevice`], [`fsck`] checks and repairs one. Everything
+//! [`mkfs()`] makes a file system, [`open()`] opens it over any [`iolab_block::BlockDevice`], [`fsck()`] checks and repairs one. Everything
 //! runs on an [`iolab_executor::Executor`] with [`Disk`] as its driver; time comes from the clock given to `open`, and nothing else is random:
 //! the same load on a simulated device is the same to the byte.
 //!
