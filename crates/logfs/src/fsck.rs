@@ -28,6 +28,8 @@ pub enum FaultKind {
     Bootstrap,
     /// Something durable is missing at the end of the log; a repair goes on with what is there.
     LostTail,
+    /// The root directory is missing, or is something else; an empty one takes its place, and what was in it goes to `lost+found`.
+    Root,
     /// A name leads to an inode that does not exist, or of another kind, or to a directory that has a name already; it is removed.
     BadName,
     /// An inode that no name leads to; it is put into `lost+found`.

@@ -137,6 +137,16 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_root_is_made_anew() {
+        let (image, input) = (sample(), b"c\xc6F\x00\xff@\x01\x03\x00\x01\x03");
+        let disk = RamDisk::with_contents(image.clone(), BLOCK as u32);
+        disk.with(|bytes| input.chunks_exact(5).for_each(|change| tamper(bytes, change)));
+        let report = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).unwrap().unwrap();
+        assert!(report.faults.iter().any(|fault| fault.kind == crate::FaultKind::Root), "{report:?}");
+        survive(&image, input);
+    }
+
+    #[test]
     fn tampered_disks_are_told_or_used_but_never_panic() {
         let image = sample();
         let mut seed = 1_u64;

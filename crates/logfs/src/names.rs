@@ -11,6 +11,8 @@ use crate::{Error, LogFs};
 const NAME_BYTES: usize = 255;
 /// Longest target of a symbolic link, bytes.
 const TARGET_BYTES: usize = 4095;
+/// Last serial of an inode number: the bits above it are the domain's.
+const LAST_SERIAL: u64 = (1 << 48) - 1;
 /// Most hard links to a file.
 const MOST_LINKS: u32 = 65_000;
 
@@ -153,6 +155,9 @@ impl LogFs {
             let mut state = self.0.state.borrow_mut();
             if names_for_new(&state.tree, directory)?.get(name).is_some() {
                 return Err(Error::Exists);
+            }
+            if state.tree.serial >= LAST_SERIAL {
+                return Err(Error::NoSpace);
             }
             // Taken at once, so that no other creation gets the same; one that fails leaves a gap.
             state.tree.serial += 1;

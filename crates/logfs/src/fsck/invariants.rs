@@ -14,7 +14,8 @@ const LOST_AND_FOUND: &[u8] = b"lost+found";
 
 /// Mends everything in memory and tells what it was.
 pub(super) fn mend(loaded: &mut Loaded) -> Vec<Fault> {
-    let mut faults = bad_names(&mut loaded.tree);
+    let mut faults = root(&mut loaded.tree);
+    faults.extend(bad_names(&mut loaded.tree));
     faults.extend(nameless(&mut loaded.tree));
     faults.extend(parents(&mut loaded.tree));
     faults.extend(link_counts(&mut loaded.tree));
@@ -25,6 +26,18 @@ pub(super) fn mend(loaded: &mut Loaded) -> Vec<Fault> {
 
 fn fault(kind: FaultKind, what: String) -> Fault {
     Fault { kind, what }
+}
+
+/// There is a root, and it is a directory. Everything else here begins at it.
+fn root(tree: &mut Tree) -> Vec<Fault> {
+    let found = tree.get(InodeId::ROOT).map(|node| node.attributes.kind);
+    if found == Some(Kind::Directory) {
+        return Vec::new();
+    }
+    // It cannot fail: a node says all about its inode, whatever was there.
+    let _made = tree.apply(&Record::Node(Tree::root(0o755, 0)), &mut Vec::new());
+    let was = found.map_or_else(|| "is missing".to_owned(), |kind| format!("is a {kind:?}"));
+    vec![fault(FaultKind::Root, format!("inode {}, the root directory, {was}", InodeId::ROOT.0))]
 }
 
 /// Names lead to inodes of their kind, and to each directory leads one name. Walks from the root, so that the first name found counts.
@@ -110,7 +123,10 @@ fn lost_and_found(tree: &mut Tree) -> InodeId {
             None => break,
         }
     }
-    let inode = InodeId(tree.serial + 1);
+    // The next number, or one that is free where a forged number has used them up.
+    let numbers = std::iter::successors(Some(tree.serial), |number| Some(number.wrapping_add(1))).skip(1);
+    let inode = numbers.map(InodeId).find(|inode| inode.0 > InodeId::ROOT.0 && tree.get(*inode).is_none());
+    let inode = inode.unwrap_or(InodeId::ROOT);
     let node = Node { inode, ..Tree::root(0o700, 0) };
     let spot = Spot { directory: InodeId::ROOT, name };
     // It cannot fail: the number is new and the name free.
