@@ -3,7 +3,7 @@
 //! It never allocates after `with_depth` and hands operations out in the order in which they finished.
 //! It keeps no clock and knows nothing of operations still on their way.
 
-use crate::{Completion, Completions};
+use crate::{Completion, Completions, Submission};
 
 /// Completions, oldest first.
 ///
@@ -71,6 +71,18 @@ impl Finished {
         self.row[self.end] = completion;
         self.end += 1;
         true
+    }
+
+    /// Keeps what performing the operation of a slot came to, and answers as `submit` has to.
+    #[inline(always)]
+    pub fn take(&mut self, slot: u16, outcome: Result<i32, i32>) -> Submission {
+        match outcome {
+            Ok(result) => {
+                self.push(Completion { slot: u32::from(slot), result });
+                Submission::Accepted
+            }
+            Err(errno) => Submission::Refused(errno),
+        }
     }
 
     /// Moves as many as `out` has room for and returns how many those were.

@@ -3,7 +3,7 @@
 //! It allocates only when opened. Unsafe: it vouches to [`MappedFile::copy`] for slot addresses.
 
 use iolab_engine::{
-    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
+    Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
 };
 use iolab_file_calls::perform;
 
@@ -83,13 +83,8 @@ impl Lane for MmapLane {
         if self.finished.is_full() {
             return Submission::Full;
         }
-        match self.perform(op) {
-            Ok(result) => {
-                self.finished.push(Completion { slot: u32::from(op.slot), result });
-                Submission::Accepted
-            }
-            Err(errno) => Submission::Refused(errno),
-        }
+        let outcome = self.perform(op);
+        self.finished.take(op.slot, outcome)
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 use std::os::fd::RawFd;
 
 use iolab_engine::{
-    Completion, Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
+    Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
 };
 use iolab_file_calls::{FileTarget, perform};
 
@@ -95,13 +95,8 @@ impl<T: Transfer> Lane for PosixLane<T> {
         if self.finished.is_full() {
             return Submission::Full;
         }
-        match self.perform(op) {
-            Ok(result) => {
-                self.finished.push(Completion { slot: u32::from(op.slot), result });
-                Submission::Accepted
-            }
-            Err(errno) => Submission::Refused(errno),
-        }
+        let outcome = self.perform(op);
+        self.finished.take(op.slot, outcome)
     }
 
     #[inline]

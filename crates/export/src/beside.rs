@@ -7,6 +7,8 @@
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, scope};
 
+use iolab_memory::SlotPool;
+
 use crate::{Stop, Tally};
 
 /// What a thread calls when it is ready; dropped without, it was not.
@@ -20,6 +22,10 @@ impl Ready {
         let _ = self.0.send(());
     }
 }
+
+/// Opens the lane of thread number so many, with the slots that the export's options say, on the thread that serves it; or
+/// says why it cannot.
+pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
 
 /// Why a thread is no help: its number and what is wrong.
 pub type Unfit<E> = fn(usize, String) -> E;

@@ -23,7 +23,7 @@ mod request;
 mod shared_ranges;
 mod stop;
 
-pub use beside::{Ready, Unfit, beside};
+pub use beside::{OpenLane, Ready, Unfit, beside};
 pub use blocks::{Size, SizeError};
 pub use command_ring::{Command, CommandRing, Event};
 pub use exporter::{Exporter, Limits, PoolMismatch, PoolShape, Tally, payload_bytes, slot_bytes};

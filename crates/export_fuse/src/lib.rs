@@ -35,6 +35,7 @@ mod uring;
 mod uring_switch;
 
 pub use error::ExportError;
+pub use iolab_export::OpenLane;
 pub use iolab_export::{Limits, PoolShape, Size, SizeError, Stop, Tally};
 pub use options::{Moment, Observer, Options, Transport};
-pub use serve::{OpenLane, Summary, serve, serve_queues};
+pub use serve::{Summary, serve, serve_queues};

@@ -9,12 +9,11 @@
 //! Guarantees: all have a lane before the file is announced; when one fails, all end. Deliberately not here: what a thread does with a request.
 
 use iolab_engine::Lane;
-use iolab_export::{Exporter, Ready, SharedRanges, Size, Stop, Tally, beside};
+use iolab_export::{Exporter, OpenLane, Ready, SharedRanges, Size, Stop, Tally, beside};
 use iolab_memory::SlotPool;
 
 use crate::channel::Channel;
 use crate::ending::Ending;
-use crate::serve::OpenLane;
 use crate::session::Session;
 use crate::shared_tree::SharedTree;
 use crate::uring::Share;

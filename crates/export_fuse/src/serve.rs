@@ -6,7 +6,7 @@
 
 use iolab_clock::Clock;
 use iolab_engine::Lane;
-use iolab_export::{Exporter, SharedRanges, Size, Stop, Tally};
+use iolab_export::{Exporter, OpenLane, SharedRanges, Size, Stop, Tally};
 use iolab_memory::SlotPool;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
@@ -35,10 +35,6 @@ pub struct Summary {
     /// What was served.
     pub tally: Tally,
 }
-
-/// Opens the lane of thread number so many, with the slots that [`Options::pool_shape`] says, on the thread itself; or
-/// says why it cannot.
-pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
 
 /// Mounts, serves until the file system is unmounted or a stop is raised, and cleans up.
 ///

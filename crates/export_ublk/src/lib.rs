@@ -26,6 +26,7 @@ mod serve;
 mod simulated;
 
 pub use error::ExportError;
+pub use iolab_export::OpenLane;
 pub use iolab_export::{Limits, PoolShape, Size, SizeError, Stop, Tally};
 pub use options::{Moment, Observer, Options};
-pub use serve::{OpenLane, Summary, delete, serve, serve_queues};
+pub use serve::{Summary, delete, serve, serve_queues};

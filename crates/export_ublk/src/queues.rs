@@ -8,11 +8,10 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use iolab_engine::Lane;
-use iolab_export::{CommandRing, Exporter, Ready, SharedRanges, Size, Stop, Tally, beside};
+use iolab_export::{CommandRing, Exporter, OpenLane, Ready, SharedRanges, Size, Stop, Tally, beside};
 
 use crate::descriptors::Descriptors;
 use crate::queue::Queue;
-use crate::serve::OpenLane;
 use crate::{ExportError, Options};
 
 const HALT_TOKEN: u64 = 1 << 43;

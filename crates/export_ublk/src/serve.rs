@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use iolab_engine::Lane;
-use iolab_export::{CommandRing, Exporter, SharedRanges, Size, Stop, Tally};
+use iolab_export::{CommandRing, Exporter, OpenLane, SharedRanges, Size, Stop, Tally};
 use iolab_memory::SlotPool;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -41,10 +41,6 @@ pub struct Summary {
     /// What was served.
     pub tally: Tally,
 }
-
-/// Opens the lane of queue number so many, with the slots that [`Options::pool_shape`] says, on the thread that serves
-/// it; or says why it cannot.
-pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
 
 /// Makes a block device, serves it until a stop is raised (or somebody else stops it), and deletes it.
 ///

@@ -133,7 +133,8 @@ pub(crate) enum DeviceAction {
 /// What a virtual SSD is like.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DeviceParameters {
-    /// Timing: `ideal` answers at once, `simple` has units with a delay, `nand` is flash behind a translation layer
+    /// Timing: `ideal` answers at once, `simple` has units with a delay, `nand` is flash behind a translation layer, `zoned`
+    /// flash in zones
     #[arg(long)]
     pub(crate) model: Option<String>,
     /// A known drive's parameters: `970pro`, `optane`, `zn540`, …
