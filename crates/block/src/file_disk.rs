@@ -33,7 +33,17 @@ impl FileDisk {
     /// What opening it or asking for its size says.
     pub fn open(path: &Path, block_bytes: u32, caching: Caching) -> io::Result<FileDisk> {
         let flags = if caching == Caching::Direct { OFlags::DIRECT } else { OFlags::empty() };
-        let mut file = OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path)?;
+        FileDisk::of(
+            OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path)?,
+            block_bytes,
+        )
+    }
+
+    /// A file or block device that is open already; writes to one that is open for reading only fail.
+    ///
+    /// # Errors
+    /// What asking for its size says.
+    pub fn of(mut file: File, block_bytes: u32) -> io::Result<FileDisk> {
         // Block devices have no length in their metadata, but an end to seek to.
         let size_bytes = file.seek(SeekFrom::End(0))?;
         let block = u64::from(block_bytes.max(1));
