@@ -1,19 +1,13 @@
 //! An open image: its lock, its device, and an executor to work on it.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use iolab_block::{BlockDevice, Buffer, FileDisk};
+use iolab_block::{Opening, open_disk};
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order, Spawner};
 use iolab_logfs::{Disk, LogFs, OpenOptions, Policy, Recovery, open};
-use iolab_observe::{DirectIo, direct_io_at, logical_block_bytes};
 
 use crate::{ImageError, Lock, Overlay};
-
-/// Possible units of requests, bytes; the first is the smallest block of any file system.
-const UNITS: [u32; 4] = [512, 1024, 2048, 4096];
 
 /// What is going to be done with an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +26,7 @@ pub struct Image {
     disk: Disk,
     executor: Executor,
     clock: Clock,
+    notes: Vec<String>,
 }
 
 impl Image {
@@ -41,18 +36,26 @@ impl Image {
     /// All of [`ImageError`] that is not about a file system.
     pub fn open(path: &Path, access: Access) -> Result<Image, ImageError> {
         let lock = Lock::take(path, access)?;
-        let device = device(&lock)?;
+        let failed = |source| ImageError::Io { path: path.to_owned(), what: "opening it", source };
+        // Not exclusive: the lock is, and is held as long as this.
+        let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
+        let (device, notes) = open_disk(path, &opening).map_err(failed)?;
         let disk = match access {
             Access::Read => Disk::new(Overlay::new(device)),
             Access::Write => Disk::new(device),
         };
         let (clock, executor) = (Clock::monotonic(), Executor::new(Order::Fair));
-        Ok(Image { lock, access, disk, executor, clock })
+        Ok(Image { lock, access, disk, executor, clock, notes })
     }
 
     /// The lock that is held.
     pub fn lock(&self) -> &Lock {
         &self.lock
+    }
+
+    /// What the device does without, and why: sentences for the user.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The device.
@@ -106,20 +109,3 @@ impl Image {
     }
 }
 
-/// The block device behind a lock.
-fn device(lock: &Lock) -> Result<Box<dyn BlockDevice>, ImageError> {
-    let path = lock.path();
-    let failed = |source| ImageError::Io { path: path.to_owned(), what: "opening it", source };
-    let is_direct = direct_io_at(path) == DirectIo::Works;
-    // Opened anew, because the lock's own description has neither the flags for direct transfers nor a reason to have them.
-    let file = lock.reopen(is_direct).map_err(failed)?;
-    let block_bytes = logical_block_bytes(path).ok().unwrap_or_else(|| unit_bytes(&file));
-    Ok(Box::new(FileDisk::of(file, block_bytes).map_err(failed)?))
-}
-
-/// The unit of requests to a regular file, tried out: direct ones have to be aligned as the device below wants it.
-fn unit_bytes(file: &File) -> u32 {
-    let mut buffer = Buffer::zeroed(UNITS[3] as usize);
-    let mut works = |unit: u32| file.read_at(&mut buffer[..unit as usize], u64::from(unit)).is_ok();
-    UNITS.into_iter().find(|unit| works(*unit)).unwrap_or(UNITS[3])
-}

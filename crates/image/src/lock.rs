@@ -21,7 +21,6 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(25);
 #[derive(Debug)]
 pub struct Lock {
     file: File,
-    access: Access,
     path: PathBuf,
 }
 
@@ -56,7 +55,7 @@ impl Lock {
             if writes { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
         for _ in 0..TRIES {
             match flock(&file, operation) {
-                Ok(()) => return Ok(Lock { file, access, path: path.to_owned() }),
+                Ok(()) => return Ok(Lock { file, path: path.to_owned() }),
                 Err(Errno::WOULDBLOCK) if is_device => std::thread::sleep(PAUSE),
                 Err(Errno::WOULDBLOCK) => break,
                 Err(errno) => return Err(failed("locking it")(errno.into())),
@@ -68,16 +67,6 @@ impl Lock {
     /// The file that is locked, open as the access said.
     pub fn file(&self) -> &File {
         &self.file
-    }
-
-    /// Opens the image once more, for the transfers: with the same access, and direct if told.
-    ///
-    /// # Errors
-    /// What open(2) says.
-    pub fn reopen(&self, direct: bool) -> io::Result<File> {
-        let flags = if direct { OFlags::DIRECT } else { OFlags::empty() };
-        let mut options = OpenOptions::new();
-        options.read(true).write(self.access == Access::Write).custom_flags(flags.bits() as i32).open(&self.path)
     }
 
     /// Where the image is.
