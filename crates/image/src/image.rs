@@ -108,4 +108,3 @@ impl Image {
         ended.map_err(E::from)?
     }
 }
-
