@@ -20,6 +20,7 @@ mod allocation;
 mod anchor;
 mod attributes;
 mod bytes;
+mod census;
 mod checkpoint;
 mod cleaner;
 mod cleaning;
@@ -47,6 +48,7 @@ mod recovery;
 mod tree;
 
 pub use attributes::{Attributes, InodeId, Kind};
+pub use census::Census;
 pub use cleaning::{Budget, Policy, reading_plan};
 pub use clusters::ClusterUse;
 pub use disk::Disk;
