@@ -150,7 +150,7 @@ impl LogFs {
         self.0.commit(&records).map(drop)
     }
 
-    fn check_file(&self, inode: InodeId) -> Result<(), Error> {
+    pub(crate) fn check_file(&self, inode: InodeId) -> Result<(), Error> {
         let state = self.0.state.borrow();
         let node = state.tree.get(inode).ok_or(Error::NotFound)?;
         match (node.file(), node.names()) {
