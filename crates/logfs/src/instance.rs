@@ -59,6 +59,8 @@ pub(crate) struct State {
     /// Background tasks that have not ended.
     pub(crate) tasks: u32,
     pub(crate) checkpoint_wanted: bool,
+    /// When the last one began, or opening.
+    pub(crate) checkpoint_at_ns: u64,
     pub(crate) cleaning_wanted: bool,
     /// The last ticket when cleaning found nothing to gain.
     pub(crate) fruitless_at: Option<u64>,
@@ -172,6 +174,10 @@ impl Instance {
     pub(crate) fn consider(&self, state: &mut State) {
         if state.log.clusters() >= state.checkpoint_at(&self.layout) {
             state.checkpoint_wanted = true;
+        }
+        if crate::checkpoint::is_worth_while(state) && !state.checkpoint_wanted {
+            let age_ns = self.clock.now_ns().saturating_sub(state.checkpoint_at_ns);
+            state.checkpoint_wanted = age_ns >= self.options.checkpoint_interval_ns;
         }
         self.free_doomed(state);
         let low = self.layout.clusters / 16;
