@@ -38,6 +38,7 @@ pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
         let mut state = instance.state.borrow_mut();
         let serial = state.tree.serial;
         state.log.begin(serial);
+        state.checkpointing = true;
         state.checkpoint_at_ns = instance.clock.now_ns();
         InodeId(serial)
     };
@@ -108,6 +109,7 @@ async fn anchor(instance: &Instance) -> Result<(), Error> {
     let state = &mut *state;
     state.anchor = anchor;
     state.log.anchored();
+    state.checkpointing = false;
     state.activity.checkpoints += 1;
     for cluster in state.log.cut_before(anchor.start.cluster) {
         state.clusters.free_log(cluster);
