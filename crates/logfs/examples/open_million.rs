@@ -3,6 +3,8 @@
 //! `cargo run --release -p iolab-logfs --example open_million -- PATH [FILES]` makes the image at PATH (an existing file is overwritten)
 //! and removes it afterwards. Every fourth file has content in the log, every other fourth content on the disk.
 
+#![allow(clippy::print_stdout, reason = "an example talks to its user")]
+
 use std::path::Path;
 
 use iolab_block::{Caching, FileDisk};

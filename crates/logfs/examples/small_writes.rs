@@ -3,6 +3,8 @@
 //! `cargo run --release -p iolab-logfs --example small_writes -- [BYTES] [WRITES] [INLINE_MIB]`: writes of so many bytes, one after the other, over
 //! a few files that wrap around, with a sync now and then; prints percentiles of the latency of a write, and which were the slowest.
 
+#![allow(clippy::print_stdout, reason = "an example talks to its user")]
+
 use iolab_block::RamDisk;
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order};
