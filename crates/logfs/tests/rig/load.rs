@@ -1,9 +1,10 @@
 //! Random operations, done to a file system and to the model at once, with answers compared.
 
+use iolab_block::Buffer;
 use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner};
 
 use super::model::{Model, What};
-use super::{CLUSTER, Random};
+use super::{BLOCK, CLUSTER, Random};
 
 /// One operation with everything decided but what it meets.
 #[derive(Debug, Clone)]
@@ -39,7 +40,9 @@ fn length(random: &mut Random, most: u64) -> usize {
         7..=8 => u64::from(CLUSTER),
         _ => u64::from(CLUSTER) * 4,
     };
-    random.below(limit.min(most)) as usize + 1
+    let length = random.below(limit.min(most)) as usize + 1;
+    // Whole blocks go another way than others.
+    if random.below(2) == 0 { length.next_multiple_of(BLOCK as usize) } else { length }
 }
 
 /// The next random step.
@@ -139,13 +142,19 @@ pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Resul
         }
         Step::Write(inode, offset, mark, length) => {
             let bytes = bytes(*mark, *length);
-            let found = fs.write(*inode, *offset, &bytes).await;
+            let found = match mark % 2 {
+                0 => fs.write(*inode, *offset, &bytes).await,
+                _ => given_back(fs.write_buffer(*inode, *offset, Buffer::padded(&bytes, 1)).await, &bytes),
+            };
             no_space(&found)?;
             (found, model.write(*inode, *offset, &bytes))
         }
         Step::Append(inode, mark, length) => {
             let bytes = bytes(*mark, *length);
-            let found = fs.append(*inode, &bytes).await;
+            let found = match mark % 2 {
+                0 => fs.append(*inode, &bytes).await,
+                _ => given_back(fs.append_buffer(*inode, Buffer::padded(&bytes, 1)).await, &bytes),
+            };
             no_space(&found)?;
             let size = model.size(*inode);
             let expected = size.clone().and_then(|size| model.write(*inode, size, &bytes));
@@ -160,6 +169,14 @@ pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Resul
         Step::Read(inode, offset, length) => {
             let (found, expected) = (fs.read(*inode, *offset, *length).await, model.read(*inode, *offset, *length));
             assert!(found == expected, "{step:?} reads something else");
+            let mut buffer = Buffer::zeroed(*length);
+            buffer.fill(0xa5);
+            let (count, buffer) = fs.read_into(*inode, *offset, buffer).await;
+            let buffer = buffer.expect("the buffer comes back");
+            assert!(
+                count.map(|count| buffer[..count].to_vec()) == expected,
+                "{step:?} reads something else into a buffer"
+            );
             (Ok(()), Ok(()))
         }
         Step::Fsync(inode) => {
@@ -174,6 +191,12 @@ pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Resul
     };
     assert_eq!(found, expected, "{step:?}");
     expected
+}
+
+/// A buffer that was written comes back as it was.
+fn given_back<T>((answer, buffer): (Result<T, Error>, Option<Buffer>), bytes: &[u8]) -> Result<T, Error> {
+    assert!(buffer.is_some_and(|buffer| buffer[..] == bytes[..]), "the buffer does not come back");
+    answer
 }
 
 fn no_space<T>(answer: &Result<T, Error>) -> Result<(), Error> {
