@@ -15,12 +15,13 @@ pub(crate) use pieces::Piece;
 use pieces::Pieces;
 
 use crate::Layout;
+use crate::domains::Owners;
 use crate::record::{InodeId, Stretch};
 use crate::tree::Delta;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The first and the last.
+    /// The first and the last, and those of other domains.
     Fixed,
     Free,
     Log,
@@ -61,11 +62,11 @@ pub struct ClusterUse {
 }
 
 impl ClusterTable {
-    /// All free, apart from the fixed ones.
-    pub(crate) fn new(layout: &Layout) -> ClusterTable {
-        let role = |cluster| if layout.is_usable(cluster) { Role::Free } else { Role::Fixed };
+    /// All that belong to the layout's domain are free, the others fixed.
+    pub(crate) fn new(layout: &Layout, owners: &Owners) -> ClusterTable {
+        let role = |number| if owners.owner(number) == Some(layout.domain) { Role::Free } else { Role::Fixed };
         let cluster = |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), touched: 0 };
-        let free = (0..layout.clusters).filter(|&cluster| layout.is_usable(cluster)).collect();
+        let free = owners.of(layout.domain).collect();
         let clusters = (0..layout.clusters).map(cluster).collect();
         ClusterTable { layout: *layout, clusters, free, doomed: VecDeque::new() }
     }

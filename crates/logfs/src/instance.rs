@@ -174,7 +174,7 @@ impl Instance {
             state.checkpoint_wanted = true;
         }
         self.free_doomed(state);
-        let low = self.layout.clusters / 16;
+        let low = (self.layout.owned + 2) / 16;
         // Looking for clusters to clean takes a look at all of them: not for every change.
         let rested = state.fruitless_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
         if rested && state.spendable(&self.layout) < low {

@@ -15,7 +15,7 @@ use crate::instance::{Activity, Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
-use crate::recovery::{Loaded, OnLoss, Recovery, load};
+use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
 use crate::{Disk, Error, LogFs, checkpoint, cleaner, flusher};
 
 /// How to use a file system while it is open.
@@ -45,7 +45,33 @@ pub async fn open(
     options: OpenOptions,
     (clock, spawner): (Clock, Spawner),
 ) -> Result<(LogFs, Recovery), Error> {
-    let loaded = load(disk, OnLoss::Refuse).await?;
+    let (layout, owners) = read_map(disk).await?;
+    if layout.domains != 1 {
+        let why = format!("{} domains: open all of them together as a volume, or one alone", layout.domains);
+        return Err(Error::Unusable(why));
+    }
+    let loaded = load(disk, (layout, owners), 0, OnLoss::Refuse).await?;
+    start(disk, options, (clock, spawner), loaded).await
+}
+
+/// Opens one domain alone, as a file system of its own: its root directory holds what the domain has of the common one. Several may be
+/// open at once, each by its own program or thread, but each only once.
+///
+/// Nobody keeps names apart meanwhile: a name that two domains then have is given another ending in one of them when all are opened together.
+///
+/// # Errors
+/// [`Error::Invalid`] when there is no such domain, and as [`open()`].
+pub async fn open_domain(
+    disk: &Disk,
+    domain: u32,
+    options: OpenOptions,
+    (clock, spawner): (Clock, Spawner),
+) -> Result<(LogFs, Recovery), Error> {
+    let (layout, owners) = read_map(disk).await?;
+    if domain >= layout.domains {
+        return Err(Error::Invalid("a domain that the file system does not have"));
+    }
+    let loaded = load(disk, (layout, owners), domain, OnLoss::Refuse).await?;
     start(disk, options, (clock, spawner), loaded).await
 }
 
@@ -101,7 +127,7 @@ pub(crate) async fn start(
 
 /// Which clusters are in use: the log's, and those with content.
 pub(crate) fn claim(loaded: &Loaded) -> Result<ClusterTable, Error> {
-    let mut clusters = ClusterTable::new(&loaded.layout);
+    let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
     for cluster in loaded.chain.iter().chain([&loaded.spare]) {
         if !clusters.claim_for_log(*cluster) {
             return Err(Error::Corrupt(format!("the log uses cluster {cluster} twice, or must not use it")));

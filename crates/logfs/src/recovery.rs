@@ -3,11 +3,13 @@
 mod tail;
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use iolab_block::Buffer;
 
 use crate::anchor::{Anchor, FramePlace};
 use crate::bytes::Take;
+use crate::domains::{Owners, read_owners};
 use crate::frame::{self, Frame, HEADER_BYTES};
 use crate::record::{InodeId, Record};
 use crate::tree::Tree;
@@ -30,6 +32,7 @@ pub struct Recovery {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) layout: Layout,
+    pub(crate) owners: Rc<Owners>,
     pub(crate) anchor: Anchor,
     pub(crate) tree: Tree,
     pub(crate) next: FramePlace,
@@ -127,9 +130,21 @@ pub(super) struct Walk<'a> {
     cluster: Option<(u32, Buffer)>,
 }
 
-/// Reads everything.
-pub(crate) async fn load(disk: &Disk, on_loss: OnLoss) -> Result<Loaded, Error> {
+/// Reads the bootstrap record and the owner map.
+pub(crate) async fn read_map(disk: &Disk) -> Result<(Layout, Rc<Owners>), Error> {
     let (layout, _) = read_layout(disk).await?;
+    let (owners, _) = read_owners(disk, &layout).await?;
+    Ok((layout, Rc::new(owners)))
+}
+
+/// Reads everything of one domain.
+pub(crate) async fn load(
+    disk: &Disk,
+    (layout, owners): (Layout, Rc<Owners>),
+    domain: u32,
+    on_loss: OnLoss,
+) -> Result<Loaded, Error> {
+    let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
     let (anchor, _) = read_anchor(disk, &layout).await?;
     let mut tree = Tree::new(layout.cluster_bytes);
     tree.loading = true;
@@ -154,7 +169,7 @@ pub(crate) async fn load(disk: &Disk, on_loss: OnLoss) -> Result<Loaded, Error> 
     if let (Some(loss), OnLoss::Refuse) = (&loss, on_loss) {
         return Err(Error::Corrupt(loss.clone()));
     }
-    walk.finish(loss)
+    walk.finish(owners, loss)
 }
 
 impl Walk<'_> {
@@ -251,7 +266,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn finish(mut self, loss: Option<String>) -> Result<Loaded, Error> {
+    fn finish(mut self, owners: Rc<Owners>, loss: Option<String>) -> Result<Loaded, Error> {
         if self.tree.loading {
             return Err(Error::Corrupt("the log ends inside of the checkpoint that the anchor names".to_owned()));
         }
@@ -262,6 +277,7 @@ impl Walk<'_> {
         self.tree.purge_nameless();
         Ok(Loaded {
             layout: self.layout,
+            owners,
             anchor: self.anchor,
             tree: self.tree,
             next: self.next,
