@@ -21,12 +21,15 @@ mod reconcile;
 mod root;
 mod seat;
 mod volume;
+mod volume_content;
 mod volume_names;
 mod worker;
 
 pub use mail::CoreDriver;
 pub use master::Placement;
 pub(crate) use owners::{Owners, read_owners, write_owners};
+pub(crate) use part::part_of;
+pub(crate) use reconcile::{Double, unite};
 pub(crate) use root::HIDDEN;
 pub use seat::{Seat, seats};
 pub use volume::Volume;

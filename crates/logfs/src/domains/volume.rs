@@ -5,7 +5,6 @@
 use std::rc::Rc;
 
 use super::master::{Asker, Placement};
-use super::root::RootCopy;
 use super::worker::Worker;
 use crate::file_system::AttributeChange;
 use crate::instance::Activity;
@@ -47,64 +46,8 @@ impl Volume {
     }
 
     /// The domain that an inode belongs to, if this core serves it.
-    fn here(&self, inode: InodeId) -> Option<&LogFs> {
+    pub(super) fn here(&self, inode: InodeId) -> Option<&LogFs> {
         self.worker.domains.get(&inode.domain())
-    }
-
-    /// As [`LogFs::read`].
-    ///
-    /// # Errors
-    /// As [`LogFs::read`].
-    pub async fn read(&self, inode: InodeId, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.read(inode, offset, length).await).await
-    }
-
-    /// As [`LogFs::write`]. What goes to another core is copied once.
-    ///
-    /// # Errors
-    /// As [`LogFs::write`].
-    pub async fn write(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
-        if let Some(fs) = self.here(inode) {
-            return fs.write(inode, offset, content).await;
-        }
-        let content = content.to_vec();
-        self.with_owner(inode, async move |fs: LogFs| fs.write(inode, offset, &content).await).await
-    }
-
-    /// As [`LogFs::append`].
-    ///
-    /// # Errors
-    /// As [`LogFs::append`].
-    pub async fn append(&self, inode: InodeId, content: &[u8]) -> Result<u64, Error> {
-        if let Some(fs) = self.here(inode) {
-            return fs.append(inode, content).await;
-        }
-        let content = content.to_vec();
-        self.with_owner(inode, async move |fs: LogFs| fs.append(inode, &content).await).await
-    }
-
-    /// As [`LogFs::truncate`].
-    ///
-    /// # Errors
-    /// As [`LogFs::truncate`].
-    pub async fn truncate(&self, inode: InodeId, size: u64) -> Result<(), Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.truncate(inode, size).await).await
-    }
-
-    /// As [`LogFs::punch`].
-    ///
-    /// # Errors
-    /// As [`LogFs::punch`].
-    pub async fn punch(&self, inode: InodeId, offset: u64, length: u64) -> Result<(), Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.punch(inode, offset, length).await).await
-    }
-
-    /// As [`LogFs::allocate`].
-    ///
-    /// # Errors
-    /// As [`LogFs::allocate`].
-    pub async fn allocate(&self, inode: InodeId, offset: u64, length: u64) -> Result<(), Error> {
-        self.with_owner(inode, async move |fs: LogFs| fs.allocate(inode, offset, length).await).await
     }
 
     /// What `stat(2)` tells of an inode. Times of the root directory are the latest of all domains, its links are counted over all.
@@ -233,13 +176,14 @@ impl Volume {
     }
 
     /// As [`LogFs::want_checkpoint`], in every domain.
-    pub async fn want_checkpoint(&self) {
+    pub fn want_checkpoint(&self) {
+        let worker = Rc::clone(&self.worker);
         let want = async |fs: LogFs| {
             fs.want_checkpoint();
             Ok(())
         };
         // One that is closed has no need.
-        let _closed = self.worker.in_every_domain(want).await;
+        self.worker.spawner.spawn(async move { drop(worker.in_every_domain(want).await) });
     }
 
     /// Closes all domains, on all cores: see [`LogFs::close`].
@@ -257,10 +201,5 @@ impl Volume {
     pub async fn closed(&self) {
         let worker = &self.worker;
         worker.stopped.until(|_| worker.is_stopped.get().then_some(())).await;
-    }
-
-    /// This core's copy of the root directory, for comparing.
-    pub(crate) fn root_copy(&self) -> RootCopy {
-        self.worker.root.borrow().clone()
     }
 }
