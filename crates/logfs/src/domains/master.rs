@@ -240,8 +240,8 @@ impl Worker {
             (_, true, true) => return Err(Error::CrossDomain),
             (_, false, false) => {}
         }
-        // The number that the intent names must never be given to something else.
-        self.in_domain(replaced.domain(), async move |fs: LogFs| fs.fsync(replaced).await).await?;
+        // What the other domain did before stays before; and the number that the intent names is never given to something else.
+        self.in_domain(replaced.domain(), async |fs: LogFs| fs.sync().await).await?;
         let (from, over) = (wanted.from.clone(), name.clone());
         let renamed = self
             .in_domain(domain, async move |fs: LogFs| fs.rename_over((from.0, &from.1), (&over, replaced)).await)

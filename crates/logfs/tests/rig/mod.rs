@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test uses its part
 
 pub(crate) mod crash;
+pub(crate) mod domains;
 pub(crate) mod load;
 pub(crate) mod model;
 
