@@ -93,12 +93,11 @@ impl ClusterTable {
         Some(number)
     }
 
-    /// Takes a certain free cluster for the log, while a file system is opened; false when it is not free.
+    /// Takes a certain free cluster for the log, while a file system is opened; false when it is not free. [`ClusterTable::settle`] comes after.
     pub(crate) fn claim_for_log(&mut self, number: u32) -> bool {
         let was_free = self.role(number) == Role::Free;
         if was_free {
             self.clusters[number as usize].role = Role::Log;
-            self.free.retain(|free| *free != number);
         }
         was_free
     }
@@ -108,7 +107,7 @@ impl ClusterTable {
         if !self.layout.holds(stretch.place, stretch.length) {
             return false;
         }
-        self.cut(stretch).into_iter().all(|(number, offset, part)| {
+        parts(self.layout, stretch).all(|(number, offset, part)| {
             let cluster = &mut self.clusters[number as usize];
             if !matches!(cluster.role, Role::Free | Role::Full) {
                 return false;
@@ -154,7 +153,7 @@ impl ClusterTable {
         for delta in deltas {
             match *delta {
                 Delta::Placed { inode, stretch } => {
-                    for (number, offset, part) in self.cut(stretch) {
+                    for (number, offset, part) in parts(self.layout, stretch) {
                         let cluster = &mut self.clusters[number as usize];
                         let piece = Piece { inode, offset: part.offset, length: part.length };
                         assert!(
@@ -171,7 +170,7 @@ impl ClusterTable {
 
     /// Only what belongs to `inode` is released: a file that is being taken apart may name places that were given away since.
     pub(crate) fn release(&mut self, inode: InodeId, place: u64, length: u64, ticket: u64) {
-        for (number, offset, part) in self.cut(Stretch { offset: 0, length, place }) {
+        for (number, offset, part) in parts(self.layout, Stretch { offset: 0, length, place }) {
             self.clusters[number as usize].pieces.remove(inode, offset, part.length);
             self.clusters[number as usize].touched = ticket;
             self.doom_if_dead(number, ticket);
@@ -219,17 +218,19 @@ impl ClusterTable {
         let last = place.saturating_add(length.max(1) - 1);
         self.layout.locate(place).0..=self.layout.locate(last).0
     }
+}
 
-    /// A stretch cut at cluster ends: cluster, offset in it, part.
-    fn cut(&self, stretch: Stretch) -> Vec<(u32, u32, Stretch)> {
-        let Stretch { mut offset, mut length, mut place } = stretch;
-        let mut parts = Vec::new();
-        while length > 0 {
-            let (number, within) = self.layout.locate(place);
-            let part = length.min(u64::from(self.layout.cluster_bytes - within));
-            parts.push((number, within, Stretch { offset, length: part, place }));
-            (offset, length, place) = (offset + part, length - part, place + part);
+/// A stretch cut at cluster ends: cluster, offset in it, part.
+fn parts(layout: Layout, stretch: Stretch) -> impl Iterator<Item = (u32, u32, Stretch)> {
+    let mut rest = stretch;
+    std::iter::from_fn(move || {
+        if rest.length == 0 {
+            return None;
         }
-        parts
-    }
+        let (number, within) = layout.locate(rest.place);
+        let length = rest.length.min(u64::from(layout.cluster_bytes - within));
+        let part = Stretch { length, ..rest };
+        rest = Stretch { offset: rest.offset + length, length: rest.length - length, place: rest.place + length };
+        Some((number, within, part))
+    })
 }
