@@ -41,6 +41,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-export", 5),
     ("iolab-export-fuse", 6),
     ("iolab-export-ublk", 6),
+    ("iolab-fs-bench", 6),
     ("iolab-runner", 6),
     ("iolab-report", 6),
     ("iolab", 7),

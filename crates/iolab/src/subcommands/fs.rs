@@ -8,7 +8,9 @@ mod fsck;
 mod info;
 mod ls;
 mod mkfs;
+mod perf;
 mod show;
+mod targets;
 
 use std::path::Path;
 
@@ -42,6 +44,8 @@ pub(crate) enum FsAction {
     Rm(change::RmArguments),
     /// Rename a file of an image
     Mv(change::MvArguments),
+    /// Measure appends, reads and truncations on images and on folders of other file systems
+    Perf(Box<perf::Arguments>),
     /// Show every frame and record of the metadata log
     DumpLog(dump_log::Arguments),
 }
@@ -59,6 +63,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Mkdir(arguments) => change::mkdir(arguments),
         FsAction::Rm(arguments) => change::rm(arguments),
         FsAction::Mv(arguments) => change::mv(arguments),
+        FsAction::Perf(arguments) => perf::main(arguments),
         FsAction::DumpLog(arguments) => dump_log::main(arguments),
     }
 }

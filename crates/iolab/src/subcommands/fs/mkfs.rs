@@ -75,7 +75,8 @@ fn make(arguments: &Arguments) -> Result<Layout, Failure> {
     })
 }
 
-fn refuse_objections(path: &Path, force: bool) -> Result<(), Failure> {
+/// Refuses what would be lost unless `force`, and what is in use in any case.
+pub(super) fn refuse_objections(path: &Path, force: bool) -> Result<(), Failure> {
     let found = objections(path)?;
     let counts = |objection: &&Objection| !force || matches!(objection, Objection::InUse(_));
     let counting: Vec<&Objection> = found.iter().filter(counts).collect();
@@ -114,7 +115,7 @@ fn id(text: &str) -> Result<[u8; 16], String> {
     number.map(u128::to_be_bytes).ok_or_else(|| "32 hexadecimal digits are needed".to_owned())
 }
 
-fn random_id() -> Result<[u8; 16], Failure> {
+pub(super) fn random_id() -> Result<[u8; 16], Failure> {
     let mut id = [0; 16];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut id));
     read.map(|()| id).map_err(|error| Failure::failed(format!("iolab: /dev/urandom: {error}; --id gives an id")))

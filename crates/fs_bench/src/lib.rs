@@ -1,0 +1,21 @@
+//! The same load on logfs and on any other file system: only what is below the files differs.
+//!
+//! ```text
+//!  load (seed) ─▶ Store ┬─ logfs in an image, by its library
+//!                       └─ files in a folder, by io_uring and O_DIRECT
+//! ```
+//!
+//! A load decides everything by its seed before it looks at an answer: the same load makes the same operations in the same order on every
+//! store. One thread runs load and store. Buffers hold random bytes, so that no device can compress them, and go to the device from
+//! where they are in both stores. Nothing here prints.
+
+mod error;
+mod measured;
+mod random;
+mod store;
+mod volume_load;
+
+pub use error::BenchError;
+pub use measured::{Class, Measured};
+pub use store::{ImageStore, Target};
+pub use volume_load::{VolumeLoad, VolumeResult, run_volume_load};

@@ -1,0 +1,307 @@
+//! Random appends and reads until a fixed volume is written, with truncations that keep the disk half full: the load of SeastarFS's `fs_perf`.
+//!
+//! ```text
+//!  live data
+//!   50 % ┤      ╱╲        ╱╲        when a write passes the upper mark, files are cut from their ends,
+//!        │    ╱   ╲     ╱   ╲       by sizes of the same distributions, down to the lower mark
+//!   25 % ┤  ╱      ╲  ╱
+//!        └─╱─ filling ─┴─ measured ─▶
+//! ```
+//!
+//! The filling is not measured: it goes on until as much was written as the disk holds, so that every cluster has been used before. The operations
+//! follow from the seed alone, not from how fast anything is. A truncation waits for what is under way, and everything else for it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use iolab_clock::Clock;
+use iolab_executor::Event;
+use iolab_logfs::Activity;
+
+use crate::random::Random;
+use crate::store::{Load, Shape, Span, Stage, Store, Target, run_on};
+use crate::{BenchError, Class, Measured};
+
+/// The load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VolumeLoad {
+    /// Bytes that the disk is taken to hold: marks are shares of it.
+    pub capacity_bytes: u64,
+    /// Bytes written in the measured part.
+    pub volume_bytes: u64,
+    /// Bytes written before it, as a percentage of the capacity.
+    pub fill_percent: u32,
+    /// Live data at which truncating begins, percent of the capacity.
+    pub upper_percent: u32,
+    /// Live data at which it ends.
+    pub lower_percent: u32,
+    /// Operations that write, percent.
+    pub write_percent: u32,
+    /// Of the writes, the small ones, percent.
+    pub small_write_percent: u32,
+    /// Of the reads, the small ones, percent.
+    pub small_read_percent: u32,
+    /// Files for small writes, and as many for large ones.
+    pub files: usize,
+    /// Bytes of a small operation, from and to.
+    pub small_bytes: (u64, u64),
+    /// Bytes of a large one.
+    pub large_bytes: (u64, u64),
+    /// All sizes are multiples of this.
+    pub unit_bytes: u64,
+    /// Operations under way at once.
+    pub parallel: usize,
+    /// Everything follows from it.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct VolumeResult {
+    /// The measured part: small and large writes, small and large reads, truncations.
+    pub measured: Measured,
+    /// What logfs did in the background during it.
+    pub activity: Option<Activity>,
+}
+
+impl VolumeResult {
+    /// Bytes written in the measured part, by the load.
+    pub fn written_bytes(&self) -> u64 {
+        self.measured.classes[..2].iter().map(|class| class.bytes).sum()
+    }
+}
+
+const CLASSES: [&str; 5] = ["small write", "large write", "small read", "large read", "truncation"];
+const TRUNCATION: usize = 4;
+
+/// Runs the load on a target that is made anew for it.
+///
+/// # Errors
+/// What the target answers; [`BenchError::Unfit`] for a load that cannot be.
+pub fn run_volume_load(target: &Target, load: &VolumeLoad) -> Result<VolumeResult, BenchError> {
+    let largest = load.large_bytes.1.max(load.small_bytes.1).next_multiple_of(load.unit_bytes.max(1));
+    let room = load.capacity_bytes / 100 * u64::from(100_u32.saturating_sub(load.upper_percent));
+    if load.files == 0 || load.parallel == 0 || load.unit_bytes == 0 {
+        return Err(BenchError::Unfit("files, operations under way and unit have to be at least 1".to_owned()));
+    }
+    if room < 2 * largest * load.parallel as u64 {
+        return Err(BenchError::Unfit(format!(
+            "a capacity of {} bytes is too small for {} operations of up to {largest} bytes at once: use a larger disk or smaller operations",
+            load.capacity_bytes, load.parallel
+        )));
+    }
+    let shape = Shape { files: 2 * load.files, workers: load.parallel, most_bytes: largest, seed: load.seed };
+    run_on(target, shape, *load)
+}
+
+impl Load for VolumeLoad {
+    type Output = VolumeResult;
+
+    async fn run<S: Store + 'static>(self, store: Rc<S>, stage: Stage) -> Result<VolumeResult, BenchError> {
+        let fill_bytes = self.capacity_bytes / 100 * u64::from(self.fill_percent);
+        let course = Course {
+            random: Random::new(self.seed),
+            sizes: vec![0; 2 * self.files],
+            live: 0,
+            left: fill_bytes,
+            under_way: 0,
+            truncating: false,
+            classes: CLASSES.map(Class::new).into(),
+            failed: None,
+        };
+        let shared = Rc::new(Shared {
+            load: self,
+            course: RefCell::new(course),
+            event: Event::default(),
+            clock: stage.clock.clone(),
+        });
+        // Filling writes only: reads would lengthen it for nothing.
+        Shared::run_workers(&shared, &store, &stage, 100).await?;
+        store.sync().await?;
+        let before = store.activity();
+        {
+            let mut course = shared.course.borrow_mut();
+            course.left = self.volume_bytes;
+            course.classes = CLASSES.map(Class::new).into();
+        }
+        let begun = stage.clock.now_ns();
+        Shared::run_workers(&shared, &store, &stage, self.write_percent).await?;
+        store.sync().await?;
+        let elapsed_ns = stage.clock.now_ns() - begun;
+        let classes = std::mem::take(&mut shared.course.borrow_mut().classes);
+        let activity = store.activity().zip(before).map(|(after, before)| difference(&after, &before));
+        Ok(VolumeResult { measured: Measured { elapsed_ns, classes }, activity })
+    }
+}
+
+fn difference(after: &Activity, before: &Activity) -> Activity {
+    Activity {
+        checkpoints: after.checkpoints - before.checkpoints,
+        cleaning_passes: after.cleaning_passes - before.cleaning_passes,
+        moved_bytes: after.moved_bytes - before.moved_bytes,
+        freed_clusters: after.freed_clusters - before.freed_clusters,
+        frames: after.frames - before.frames,
+        syncs: after.syncs - before.syncs,
+        ..*after
+    }
+}
+
+/// Where the load is.
+struct Course {
+    random: Random,
+    sizes: Vec<u64>,
+    live: u64,
+    /// Bytes still to be written in this part.
+    left: u64,
+    under_way: usize,
+    truncating: bool,
+    classes: Vec<Class>,
+    /// The first error ends all workers.
+    failed: Option<BenchError>,
+}
+
+struct Shared {
+    load: VolumeLoad,
+    course: RefCell<Course>,
+    event: Event,
+    clock: Clock,
+}
+
+enum Step {
+    Write(Span, usize),
+    Read(Span, usize),
+    /// Nothing to read yet.
+    Nothing,
+    Truncate,
+    Wait,
+    End,
+}
+
+impl Shared {
+    async fn run_workers<S: Store + 'static>(
+        shared: &Rc<Shared>,
+        store: &Rc<S>,
+        stage: &Stage,
+        write_percent: u32,
+    ) -> Result<(), BenchError> {
+        let spawn = |worker| {
+            let (shared, store) = (Rc::clone(shared), Rc::clone(store));
+            stage.spawner.spawn(async move { shared.work(&*store, worker, write_percent).await })
+        };
+        let workers: Vec<_> = (0..shared.load.parallel).map(spawn).collect();
+        for worker in workers {
+            worker.await;
+        }
+        shared.course.borrow_mut().failed.take().map_or(Ok(()), Err)
+    }
+
+    async fn work(&self, store: &impl Store, worker: usize, write_percent: u32) {
+        loop {
+            let step = self.course.borrow_mut().next(&self.load, worker, write_percent);
+            let begun = self.clock.now_ns();
+            let (result, class, bytes) = match step {
+                Step::End => return,
+                Step::Nothing => continue,
+                Step::Wait => {
+                    self.event.pass().await;
+                    continue;
+                }
+                Step::Truncate => {
+                    let ended = self.truncate(store).await;
+                    let mut course = self.course.borrow_mut();
+                    course.truncating = false;
+                    course.failed = course.failed.take().or(ended.err());
+                    drop(course);
+                    self.event.notify();
+                    continue;
+                }
+                Step::Write(span, class) => (store.write(span).await, class, span.length),
+                Step::Read(span, class) => (store.read(span).await, class, span.length),
+            };
+            let ended = self.clock.now_ns();
+            let mut course = self.course.borrow_mut();
+            course.under_way -= 1;
+            match result {
+                Ok(()) => course.classes[class].add(bytes, ended - begun),
+                Err(error) => course.failed = course.failed.take().or(Some(error)),
+            }
+            if course.truncating || course.failed.is_some() {
+                drop(course);
+                self.event.notify();
+            }
+        }
+    }
+
+    /// Waits for what is under way, then cuts files until the lower mark.
+    async fn truncate(&self, store: &impl Store) -> Result<(), BenchError> {
+        while self.course.borrow().under_way > 0 {
+            self.event.pass().await;
+        }
+        let lower = self.load.capacity_bytes / 100 * u64::from(self.load.lower_percent);
+        while self.course.borrow().live > lower {
+            let (file, size, cut) = self.course.borrow_mut().next_cut(&self.load);
+            let begun = self.clock.now_ns();
+            store.truncate(file, size).await?;
+            self.course.borrow_mut().classes[TRUNCATION].add(cut, self.clock.now_ns() - begun);
+        }
+        Ok(())
+    }
+}
+
+impl Course {
+    /// What comes next. It counts as done at once, so that it does not matter how long it takes.
+    fn next(&mut self, load: &VolumeLoad, worker: usize, write_percent: u32) -> Step {
+        let upper = load.capacity_bytes / 100 * u64::from(load.upper_percent);
+        if self.failed.is_some() || (self.left == 0 && !self.truncating) {
+            return Step::End;
+        }
+        if self.truncating {
+            return Step::Wait;
+        }
+        if self.live > upper {
+            self.truncating = true;
+            return Step::Truncate;
+        }
+        let writes = self.random.percent(write_percent);
+        let small = self.random.percent(if writes { load.small_write_percent } else { load.small_read_percent });
+        let file = self.file(load, small);
+        let range = if small { load.small_bytes } else { load.large_bytes };
+        let length = self.random.within(range, load.unit_bytes);
+        if writes {
+            let offset = self.sizes[file];
+            self.sizes[file] += length;
+            self.live += length;
+            self.left = self.left.saturating_sub(length);
+            self.under_way += 1;
+            return Step::Write(Span { file, offset, length, worker }, usize::from(!small));
+        }
+        let size = self.sizes[file];
+        let length = length.min(size);
+        if length == 0 {
+            return Step::Nothing;
+        }
+        let offset = self.random.within((0, size - length), load.unit_bytes);
+        self.under_way += 1;
+        Step::Read(Span { file, offset, length, worker }, 2 + usize::from(!small))
+    }
+
+    fn file(&mut self, load: &VolumeLoad, small: bool) -> usize {
+        let file = self.random.below(load.files as u64) as usize;
+        if small { file } else { file + load.files }
+    }
+
+    /// A file, its new size, and how much that takes off.
+    fn next_cut(&mut self, load: &VolumeLoad) -> (usize, u64, u64) {
+        let small = self.random.percent(load.small_write_percent);
+        let mut file = self.file(load, small);
+        if self.sizes[file] == 0 {
+            // The longest instead: something has to go.
+            file = (0..self.sizes.len()).max_by_key(|file| self.sizes[*file]).unwrap_or(file);
+        }
+        let range = if small { load.small_bytes } else { load.large_bytes };
+        let cut = self.random.within(range, load.unit_bytes).min(self.sizes[file]);
+        self.sizes[file] -= cut;
+        self.live -= cut;
+        (file, self.sizes[file], cut)
+    }
+}
