@@ -12,10 +12,12 @@
 mod error;
 mod measured;
 mod random;
+mod reading;
 mod store;
 mod volume_load;
 
 pub use error::BenchError;
 pub use measured::{Class, Measured};
+pub use reading::{ReadingCase, ReadingOptions, ReadingResult, read_clusters};
 pub use store::{ImageStore, Target};
 pub use volume_load::{VolumeLoad, VolumeResult, run_volume_load};

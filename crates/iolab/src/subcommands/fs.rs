@@ -1,6 +1,7 @@
 //! `iolab fs`: logfs from the command line. One file per command, with its arguments; what images are is in the crate `image`.
 
 mod change;
+mod cluster_reading;
 mod cp;
 mod dump_log;
 mod facts;
@@ -46,6 +47,8 @@ pub(crate) enum FsAction {
     Mv(change::MvArguments),
     /// Measure appends, reads and truncations on images and on folders of other file systems
     Perf(Box<perf::Arguments>),
+    /// Measure from how much live content on a cluster is better read whole
+    ClusterReading(cluster_reading::Arguments),
     /// Show every frame and record of the metadata log
     DumpLog(dump_log::Arguments),
 }
@@ -64,6 +67,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Rm(arguments) => change::rm(arguments),
         FsAction::Mv(arguments) => change::mv(arguments),
         FsAction::Perf(arguments) => perf::main(arguments),
+        FsAction::ClusterReading(arguments) => cluster_reading::main(arguments),
         FsAction::DumpLog(arguments) => dump_log::main(arguments),
     }
 }
