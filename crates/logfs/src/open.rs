@@ -16,7 +16,7 @@ use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
 use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
-use crate::{Disk, Error, LogFs, checkpoint, cleaner, flusher};
+use crate::{Disk, Error, LogFs, checkpoint, cleaner, domains, flusher};
 
 /// How to use a file system while it is open.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,6 +62,7 @@ pub async fn open(
         return Err(Error::Unusable(why));
     }
     let loaded = load(disk, (layout, owners), 0, OnLoss::Refuse).await?;
+    domains::finish_resize(disk, &layout).await?;
     start(disk, options, (clock, spawner), loaded).await
 }
 
@@ -83,6 +84,7 @@ pub async fn open_domain(
         return Err(Error::Invalid("a domain that the file system does not have"));
     }
     let loaded = load(disk, (layout, owners), domain, OnLoss::Refuse).await?;
+    domains::finish_resize(disk, &layout).await?;
     start(disk, options, (clock, spawner), loaded).await
 }
 
