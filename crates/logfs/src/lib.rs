@@ -26,6 +26,8 @@ mod cleaner;
 mod cleaning;
 mod clusters;
 mod content;
+mod demoter;
+mod discarder;
 mod disk;
 mod domains;
 mod error;

@@ -80,6 +80,16 @@ impl Tree {
         self.inodes.from(first)
     }
 
+    /// The files with content in memory, as the queue of those from which it may be moved.
+    pub(crate) fn queue_inline(&mut self) -> VecDeque<(u64, InodeId)> {
+        let has_some = |(inode, node): (InodeId, &Inode)| (node.inline_bytes() > 0).then_some((0, inode));
+        let queue: VecDeque<_> = self.iter().filter_map(has_some).collect();
+        for (_, inode) in &queue {
+            self.get_mut(*inode).into_iter().for_each(|node| node.in_queue = true);
+        }
+        queue
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.inodes.len()
     }
