@@ -97,6 +97,20 @@ pub struct Activity {
     pub syncs: u64,
 }
 
+impl Activity {
+    /// What went on in both of two domains.
+    pub(crate) fn and(&self, other: &Activity) -> Activity {
+        Activity {
+            checkpoints: self.checkpoints + other.checkpoints,
+            cleaning_passes: self.cleaning_passes + other.cleaning_passes,
+            moved_bytes: self.moved_bytes + other.moved_bytes,
+            freed_clusters: self.freed_clusters + other.freed_clusters,
+            frames: self.frames + other.frames,
+            syncs: self.syncs + other.syncs,
+        }
+    }
+}
+
 impl State {
     /// Whether changes are possible at all.
     pub(crate) fn usable(&self) -> Result<(), Error> {

@@ -54,6 +54,7 @@ pub use census::Census;
 pub use cleaning::{Budget, Policy, reading_plan};
 pub use clusters::ClusterUse;
 pub use disk::Disk;
+pub use domains::{CoreDriver, Placement, Seat, Volume, seats};
 pub use error::Error;
 pub use file_system::{AttributeChange, LogFs, Space};
 pub use fsck::{Fault, FaultKind, FsckReport, Repair, fsck};

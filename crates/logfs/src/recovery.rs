@@ -32,6 +32,16 @@ pub struct Recovery {
     pub dropped_frames: u64,
 }
 
+impl Recovery {
+    /// Adds what opening another domain found.
+    pub(crate) fn add(&mut self, other: &Recovery) {
+        self.frames += other.frames;
+        self.records += other.records;
+        self.closed = other.closed && self.closed;
+        self.dropped_frames += other.dropped_frames;
+    }
+}
+
 /// A file system in memory, and where its log goes on.
 #[derive(Debug)]
 pub(crate) struct Loaded {

@@ -304,6 +304,17 @@ impl Tree {
         self.loading = loading;
     }
 
+    /// Gives inodes other numbers, which must stay different.
+    pub(crate) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
+        for (inode, mut node) in std::mem::take(&mut self.inodes).into_nodes() {
+            node.parent = new(node.parent);
+            if let Some(names) = node.names_mut() {
+                names.renumber(&new);
+            }
+            self.inodes.insert(new(inode), node);
+        }
+    }
+
     /// The root directory of a file system that was just made.
     pub(crate) fn root(mode: u16, time: u64) -> Node {
         let attributes = inode::fresh(Kind::Directory, mode, time);

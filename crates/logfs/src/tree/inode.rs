@@ -87,6 +87,12 @@ impl Names {
     }
 }
 
+impl Names {
+    pub(super) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
+        self.map.values_mut().for_each(|(inode, _)| *inode = new(*inode));
+    }
+}
+
 /// Attributes of something new that belongs to root.
 pub(crate) fn fresh(kind: Kind, mode: u16, time: u64) -> Attributes {
     Attributes {
