@@ -32,6 +32,8 @@ pub(crate) async fn run(instance: Rc<Instance>) {
             state.clusters.discarded(run);
         }
         state.discards_wanted = false;
+        // With more clusters cleaning may gain what it could not.
+        state.fruitless_at = None;
         drop(state);
         instance.progress.notify();
     }

@@ -104,6 +104,8 @@ impl Activity {
             checkpoints: self.checkpoints + other.checkpoints,
             cleaning_passes: self.cleaning_passes + other.cleaning_passes,
             moved_bytes: self.moved_bytes + other.moved_bytes,
+            demoted_bytes: self.demoted_bytes + other.demoted_bytes,
+            discarded_clusters: self.discarded_clusters + other.discarded_clusters,
             freed_clusters: self.freed_clusters + other.freed_clusters,
             frames: self.frames + other.frames,
             syncs: self.syncs + other.syncs,

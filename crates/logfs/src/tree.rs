@@ -272,6 +272,19 @@ impl Tree {
         Ok(())
     }
 
+    /// Takes apart what was deleted, and says what that did to the disk.
+    pub(crate) fn released_by_deletion(&mut self) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        for (inode, extents) in self.graveyard.drain(..) {
+            for (_, extent) in extents.iter() {
+                if let Place::Disk(place) = extent.place {
+                    deltas.push(Delta::Released { inode, place, length: extent.length });
+                }
+            }
+        }
+        deltas
+    }
+
     /// Deletes inodes that have no name and that nobody can hold any more, as after a crash.
     pub(crate) fn purge_nameless(&mut self) {
         let nameless: Vec<InodeId> =
