@@ -6,13 +6,13 @@
 //!
 //! | question | answer |
 //! | --- | --- |
-//! | what is typical of these trials, how surely? | [`median`], [`median_interval`] |
-//! | does B differ from A, by how much? | [`compare`], from [`signed_rank`] and [`signed_rank_interval`], over blocks |
-//! | and if they were not measured in blocks? | [`rank_sum`], [`rank_sum_interval`], [`cliffs_delta`] |
-//! | many comparisons at once? | [`holm`] |
+//! | what is typical of these trials, how surely? | [`median()`], [`median_interval`] |
+//! | does B differ from A, by how much? | [`compare`], from [`signed_rank()`] and [`signed_rank_interval`], over blocks |
+//! | and if they were not measured in blocks? | [`rank_sum()`], [`rank_sum_interval`], [`cliffs_delta`] |
+//! | many comparisons at once? | [`holm()`] |
 //! | how sure is a percentile of one run? | [`percentile_intervals`], [`samples_needed`] |
 //! | any other statistic? | [`Bootstrap`] |
-//! | has it settled? | [`snia`], [`fio_deviation`], [`fio_slope`], [`change_points`], [`mser5`] |
+//! | has it settled? | [`snia`], [`fio_deviation`], [`fio_slope`], [`change_points()`], [`mser5`] |
 //! | where does a load-latency curve turn? | [`knee()`] |
 //!
 //! It does not decide what is measured or in which order; that is the schedule's part.

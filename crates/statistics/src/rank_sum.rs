@@ -50,7 +50,7 @@ pub fn rank_sum(first: &[f64], second: &[f64]) -> Option<TestResult> {
 }
 
 /// How much larger values of `first` are than those of `second`: the Hodges-Lehmann shift (median of all differences), and the shifts that
-/// [`rank_sum`] would not reject. 95 % needs 4 values in each sample. `None` when either is empty.
+/// [`rank_sum()`] would not reject. 95 % needs 4 values in each sample. `None` when either is empty.
 pub fn rank_sum_interval(first: &[f64], second: &[f64], confidence: f64) -> Option<Interval> {
     let mut differences: Vec<f64> = first.iter().flat_map(|one| second.iter().map(move |other| one - other)).collect();
     if differences.iter().any(|difference| difference.is_nan()) {

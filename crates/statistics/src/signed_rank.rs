@@ -52,7 +52,7 @@ pub fn signed_rank(differences: &[f64]) -> Option<TestResult> {
 }
 
 /// The Hodges-Lehmann pseudo-median of `values` (the median of the means of all pairs, each value with itself too) and the interval of all
-/// middles that [`signed_rank`] would not reject.
+/// middles that [`signed_rank()`] would not reject.
 ///
 /// The confidence reached is that of the exact distribution: with 7 values, 95 % asked are 95.3 %. Fewer than 6 values cannot reach 95 %:
 /// the interval is then from the smallest to the largest, and its confidence says what that is worth. `None` without values.
