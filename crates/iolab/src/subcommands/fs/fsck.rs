@@ -121,5 +121,8 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::Parent => "parent directory",
         FaultKind::BeyondEnd => "content beyond the end",
         FaultKind::Overlap => "overlapping content",
+        FaultKind::OwnerMap => "owner map",
+        FaultKind::ForeignNumber => "inode number of another domain",
+        FaultKind::DoubleName => "name in two domains",
     }
 }
