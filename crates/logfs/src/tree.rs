@@ -80,6 +80,16 @@ impl Tree {
         self.inodes.from(first)
     }
 
+    /// The files with content in memory, as the queue of those from which it may be moved.
+    pub(crate) fn queue_inline(&mut self) -> VecDeque<(u64, InodeId)> {
+        let has_some = |(inode, node): (InodeId, &Inode)| (node.inline_bytes() > 0).then_some((0, inode));
+        let queue: VecDeque<_> = self.iter().filter_map(has_some).collect();
+        for (_, inode) in &queue {
+            self.get_mut(*inode).into_iter().for_each(|node| node.in_queue = true);
+        }
+        queue
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.inodes.len()
     }
@@ -260,6 +270,19 @@ impl Tree {
             self.put(inode, start, Extent::disk(stop - start, to + (start - offset)), deltas)?;
         }
         Ok(())
+    }
+
+    /// Takes apart what was deleted, and says what that did to the disk.
+    pub(crate) fn released_by_deletion(&mut self) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        for (inode, extents) in self.graveyard.drain(..) {
+            for (_, extent) in extents.iter() {
+                if let Place::Disk(place) = extent.place {
+                    deltas.push(Delta::Released { inode, place, length: extent.length });
+                }
+            }
+        }
+        deltas
     }
 
     /// Deletes inodes that have no name and that nobody can hold any more, as after a crash.
