@@ -10,7 +10,7 @@ fn an_image_has_as_many_domains_as_was_asked_for_and_all_its_files() {
     lab.file("letter", b"what stands in it".repeat(1_000));
     lab.run(["fs", "mkfs", "a.img", "--size", "400m"]).ended(0, "");
     lab.run(["fs", "mkdir", "a.img", "/drawer"]).ended(0, "");
-    lab.run(["fs", "cp", "letter", "a.img:/drawer/letter"]).ended(0, "");
+    lab.run(["fs", "cp", "a.img", "letter", ":/drawer/letter"]).ended(0, "");
     let before = lab.run(["fs", "cat", "a.img", "/drawer/letter"]).ended(0, "").printed();
     assert_eq!(before.len(), 17_000);
     for domains in ["3", "2", "1"] {
