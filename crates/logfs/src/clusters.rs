@@ -10,6 +10,7 @@
 mod pieces;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 pub(crate) use pieces::Piece;
 use pieces::Pieces;
@@ -48,6 +49,12 @@ pub(crate) struct ClusterTable {
     clusters: Vec<Cluster>,
     free: VecDeque<u32>,
     doomed: VecDeque<(u64, u32)>,
+    /// Whether the device is told of a cluster that fell free before it is used again.
+    pub(crate) discards: bool,
+    /// Fell free, and the device is not told yet.
+    undiscarded: VecDeque<u32>,
+    /// The device is being told.
+    discarding: u32,
 }
 
 /// What a policy of cleaning looks at.
@@ -68,7 +75,15 @@ impl ClusterTable {
         let cluster = |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), touched: 0 };
         let free = owners.of(layout.domain).collect();
         let clusters = (0..layout.clusters).map(cluster).collect();
-        ClusterTable { layout: *layout, clusters, free, doomed: VecDeque::new() }
+        ClusterTable {
+            layout: *layout,
+            clusters,
+            free,
+            doomed: VecDeque::new(),
+            discards: false,
+            undiscarded: VecDeque::new(),
+            discarding: 0,
+        }
     }
 
     pub(crate) fn role(&self, cluster: u32) -> Role {
@@ -93,12 +108,11 @@ impl ClusterTable {
         Some(number)
     }
 
-    /// Takes a certain free cluster for the log, while a file system is opened; false when it is not free.
+    /// Takes a certain free cluster for the log, while a file system is opened; false when it is not free. [`ClusterTable::settle`] comes after.
     pub(crate) fn claim_for_log(&mut self, number: u32) -> bool {
         let was_free = self.role(number) == Role::Free;
         if was_free {
             self.clusters[number as usize].role = Role::Log;
-            self.free.retain(|free| *free != number);
         }
         was_free
     }
@@ -108,7 +122,7 @@ impl ClusterTable {
         if !self.layout.holds(stretch.place, stretch.length) {
             return false;
         }
-        self.cut(stretch).into_iter().all(|(number, offset, part)| {
+        parts(self.layout, stretch).all(|(number, offset, part)| {
             let cluster = &mut self.clusters[number as usize];
             if !matches!(cluster.role, Role::Free | Role::Full) {
                 return false;
@@ -127,8 +141,48 @@ impl ClusterTable {
     /// A log cluster that no anchor leads to any more.
     pub(crate) fn free_log(&mut self, number: u32) {
         assert!(self.role(number) == Role::Log, "cluster {number} is freed as log and is none");
+        self.give_back(number);
+    }
+
+    fn give_back(&mut self, number: u32) {
         self.clusters[number as usize].role = Role::Free;
-        self.free.push_back(number);
+        if self.discards {
+            self.undiscarded.push_back(number);
+        } else {
+            self.free.push_back(number);
+        }
+    }
+
+    /// Free clusters that cannot be given away before the device was told.
+    pub(crate) fn undiscarded_count(&self) -> u32 {
+        self.undiscarded.len() as u32
+    }
+
+    /// Whether clusters are free or about to be, without anything else having to happen.
+    pub(crate) fn discards_pending(&self) -> bool {
+        self.discarding > 0 || !self.undiscarded.is_empty()
+    }
+
+    /// Takes some of them, as runs of neighbours.
+    pub(crate) fn take_undiscarded(&mut self, most: usize) -> Vec<Range<u32>> {
+        let count = most.min(self.undiscarded.len());
+        let mut taken: Vec<u32> = self.undiscarded.drain(..count).collect();
+        self.discarding += count as u32;
+        taken.sort_unstable();
+        let mut runs: Vec<Range<u32>> = Vec::new();
+        for number in taken {
+            match runs.last_mut() {
+                Some(run) if run.end == number => run.end += 1,
+                _ => runs.push(number..number + 1),
+            }
+        }
+        runs
+    }
+
+    /// The device was told of a run.
+    pub(crate) fn discarded(&mut self, run: Range<u32>) {
+        self.discarding -= run.end - run.start;
+        self.free.extend(run);
     }
 
     pub(crate) fn pin(&mut self, place: u64, length: u64) {
@@ -154,7 +208,7 @@ impl ClusterTable {
         for delta in deltas {
             match *delta {
                 Delta::Placed { inode, stretch } => {
-                    for (number, offset, part) in self.cut(stretch) {
+                    for (number, offset, part) in parts(self.layout, stretch) {
                         let cluster = &mut self.clusters[number as usize];
                         let piece = Piece { inode, offset: part.offset, length: part.length };
                         assert!(
@@ -171,7 +225,7 @@ impl ClusterTable {
 
     /// Only what belongs to `inode` is released: a file that is being taken apart may name places that were given away since.
     pub(crate) fn release(&mut self, inode: InodeId, place: u64, length: u64, ticket: u64) {
-        for (number, offset, part) in self.cut(Stretch { offset: 0, length, place }) {
+        for (number, offset, part) in parts(self.layout, Stretch { offset: 0, length, place }) {
             self.clusters[number as usize].pieces.remove(inode, offset, part.length);
             self.clusters[number as usize].touched = ticket;
             self.doom_if_dead(number, ticket);
@@ -191,23 +245,24 @@ impl ClusterTable {
         let mut freed = 0;
         while let Some((_, number)) = self.doomed.front().copied().filter(|(doom, _)| *doom <= ticket) {
             self.doomed.pop_front();
-            self.clusters[number as usize].role = Role::Free;
-            self.free.push_back(number);
+            self.give_back(number);
             freed += 1;
         }
         freed
     }
 
-    /// The full clusters that may be cleaned, with what their content is worth.
-    pub(crate) fn uses(&self, now: u64) -> Vec<ClusterUse> {
+    /// The full clusters in a range that may be cleaned, with what their content is worth.
+    pub(crate) fn uses(&self, range: Range<u32>, now: u64) -> Vec<ClusterUse> {
         let is_movable = |cluster: &Cluster| cluster.role == Role::Full && cluster.pins == 0;
-        let all = self.clusters.iter().zip(0_u32..).filter(|(cluster, _)| is_movable(cluster));
-        all.map(|(cluster, number)| ClusterUse {
-            cluster: number,
-            live_bytes: cluster.pieces.live_bytes(),
-            age: now.saturating_sub(cluster.touched),
-        })
-        .collect()
+        let end = range.end.min(self.clusters.len() as u32);
+        let some = self.clusters[range.start.min(end) as usize..end as usize].iter().zip(range.start..);
+        some.filter(|(cluster, _)| is_movable(cluster))
+            .map(|(cluster, number)| ClusterUse {
+                cluster: number,
+                live_bytes: cluster.pieces.live_bytes(),
+                age: now.saturating_sub(cluster.touched),
+            })
+            .collect()
     }
 
     /// What is live in a cluster: where in it, and what.
@@ -219,17 +274,19 @@ impl ClusterTable {
         let last = place.saturating_add(length.max(1) - 1);
         self.layout.locate(place).0..=self.layout.locate(last).0
     }
+}
 
-    /// A stretch cut at cluster ends: cluster, offset in it, part.
-    fn cut(&self, stretch: Stretch) -> Vec<(u32, u32, Stretch)> {
-        let Stretch { mut offset, mut length, mut place } = stretch;
-        let mut parts = Vec::new();
-        while length > 0 {
-            let (number, within) = self.layout.locate(place);
-            let part = length.min(u64::from(self.layout.cluster_bytes - within));
-            parts.push((number, within, Stretch { offset, length: part, place }));
-            (offset, length, place) = (offset + part, length - part, place + part);
+/// A stretch cut at cluster ends: cluster, offset in it, part.
+fn parts(layout: Layout, stretch: Stretch) -> impl Iterator<Item = (u32, u32, Stretch)> {
+    let mut rest = stretch;
+    std::iter::from_fn(move || {
+        if rest.length == 0 {
+            return None;
         }
-        parts
-    }
+        let (number, within) = layout.locate(rest.place);
+        let length = rest.length.min(u64::from(layout.cluster_bytes - within));
+        let part = Stretch { length, ..rest };
+        rest = Stretch { offset: rest.offset + length, length: rest.length - length, place: rest.place + length };
+        Some((number, within, part))
+    })
 }

@@ -17,7 +17,7 @@ use crate::{Error, LogFs};
 const MOST_BYTES: u64 = i64::MAX as u64;
 
 impl LogFs {
-    fn check_file(&self, inode: InodeId) -> Result<(), Error> {
+    pub(crate) fn check_file(&self, inode: InodeId) -> Result<(), Error> {
         let state = self.0.state.borrow();
         let node = state.tree.get(inode).ok_or(Error::NotFound)?;
         match (node.file(), node.names()) {

@@ -32,6 +32,9 @@ pub enum Error {
     /// No space, even after cleaning.
     #[error("no space left on the device")]
     NoSpace,
+    /// Names and inodes of different domains cannot meet.
+    #[error("the two belong to different domains: copy instead")]
+    CrossDomain,
     /// More hard links than can be counted.
     #[error("too many links to the file")]
     TooManyLinks,
@@ -58,6 +61,7 @@ impl Error {
         match self {
             Error::NotFound => 2,
             Error::Exists => 17,
+            Error::CrossDomain => 18,
             Error::NotDirectory => 20,
             Error::IsDirectory => 21,
             Error::Invalid(_) | Error::Unusable(_) => 22,

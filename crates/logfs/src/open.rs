@@ -16,22 +16,37 @@ use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
 use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
-use crate::{Disk, Error, LogFs, checkpoint, cleaner, flusher};
+use crate::{Disk, Error, LogFs, checkpoint, cleaner, demoter, discarder, flusher};
 
 /// How to use a file system while it is open.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenOptions {
-    /// Most bytes of small writes that are kept in memory; what exceeds it goes to the data log.
+    /// Most bytes of small writes that are kept in memory. Before it is reached, what was written longest ago is moved to the data log; small writes that
+    /// would exceed it all the same go there at once.
     pub inline_bytes: u64,
     /// How clusters are chosen for cleaning.
     pub policy: Policy,
     /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
     pub cleaning_bytes: u64,
+    /// Whether the device is told which clusters are free, before they are used again.
+    pub discard: bool,
+    /// Whether closing writes a checkpoint when much has changed since the last one, so that the next opening is quick.
+    pub closing_checkpoint: bool,
+    /// A checkpoint is written when this has passed since the last one and much has changed, ns; also, in any case, when the log has grown to some times
+    /// the length of a checkpoint.
+    pub checkpoint_interval_ns: u64,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { inline_bytes: 64 << 20, policy: Policy::CostBenefit, cleaning_bytes: 8 << 20 }
+        OpenOptions {
+            inline_bytes: 64 << 20,
+            policy: Policy::CostBenefit,
+            cleaning_bytes: 8 << 20,
+            discard: false,
+            closing_checkpoint: true,
+            checkpoint_interval_ns: 300_000_000_000,
+        }
     }
 }
 
@@ -82,26 +97,33 @@ pub(crate) async fn start(
     (clock, spawner): (Clock, Spawner),
     loaded: Loaded,
 ) -> Result<(LogFs, Recovery), Error> {
-    let clusters = claim(&loaded)?;
-    let Loaded { layout, anchor, tree, next, spare, chain, recovery, .. } = loaded;
+    let mut clusters = claim(&loaded)?;
+    clusters.discards = options.discard;
+    let Loaded { layout, anchor, mut tree, end, recovery, .. } = loaded;
     let anchor = Anchor {
         number: anchor.number + 1,
         epoch: anchor.epoch + 1,
-        flushed: next.sequence - 1,
+        flushed: end.next.sequence - 1,
         closed: false,
         ..anchor
     };
+    let inline_queue = tree.queue_inline();
     let state = State {
         tree,
         clusters,
-        log: Log::resume(&layout, next, spare, chain, anchor.epoch),
+        log: Log::resume(&layout, end, anchor.epoch),
         heads: Heads::default(),
         anchor,
         failed: None,
         phase: Phase::Running,
-        tasks: 4,
+        tasks: 6,
         checkpoint_wanted: false,
+        checkpointing: false,
+        checkpoint_at_ns: clock.now_ns(),
         cleaning_wanted: false,
+        discards_wanted: false,
+        inline_queue,
+        no_room_at: None,
         fruitless_at: None,
         activity: Activity::default(),
     };
@@ -120,6 +142,8 @@ pub(crate) async fn start(
     spawner.spawn(flusher::run(Rc::clone(&instance)));
     spawner.spawn(checkpoint::run(Rc::clone(&instance)));
     spawner.spawn(cleaner::run(Rc::clone(&instance)));
+    spawner.spawn(demoter::run(Rc::clone(&instance)));
+    spawner.spawn(discarder::run(Rc::clone(&instance)));
     spawner.spawn(cleaner::run_graveyard(Rc::clone(&instance)));
     instance.consider(&mut instance.state.borrow_mut());
     Ok((LogFs(instance), recovery))
@@ -128,8 +152,8 @@ pub(crate) async fn start(
 /// Which clusters are in use: the log's, and those with content.
 pub(crate) fn claim(loaded: &Loaded) -> Result<ClusterTable, Error> {
     let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
-    for cluster in loaded.chain.iter().chain([&loaded.spare]) {
-        if !clusters.claim_for_log(*cluster) {
+    for cluster in loaded.end.clusters() {
+        if !clusters.claim_for_log(cluster) {
             return Err(Error::Corrupt(format!("the log uses cluster {cluster} twice, or must not use it")));
         }
     }
@@ -161,6 +185,10 @@ impl LogFs {
             state.phase = Phase::Closing;
         }
         self.tasks_but(1).await;
+        let is_long = checkpoint::is_worth_while(&instance.state.borrow());
+        if instance.options.closing_checkpoint && is_long {
+            checkpoint::write(instance).await?;
+        }
         // Operations that were under way may still have changed something.
         loop {
             let last = instance.state.borrow().log.last_ticket;

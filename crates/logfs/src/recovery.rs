@@ -1,8 +1,10 @@
 //! Reading a file system from its disk: bootstrap record, anchor, log. Nothing is written.
 
+mod reader;
 mod tail;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
 use iolab_block::Buffer;
@@ -11,9 +13,11 @@ use crate::anchor::{Anchor, FramePlace};
 use crate::bytes::Take;
 use crate::domains::{Owners, read_owners};
 use crate::frame::{self, Frame, HEADER_BYTES};
-use crate::record::{InodeId, Record};
-use crate::tree::Tree;
+use crate::log::LogEnd;
+use crate::record::{InodeId, Record, split_head};
+use crate::tree::{Delta, ENTRIES, EXTENTS, Tree};
 use crate::{Disk, Error, Layout};
+use reader::Reader;
 
 /// What opening found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +32,16 @@ pub struct Recovery {
     pub dropped_frames: u64,
 }
 
+impl Recovery {
+    /// Adds what opening another domain found.
+    pub(crate) fn add(&mut self, other: &Recovery) {
+        self.frames += other.frames;
+        self.records += other.records;
+        self.closed = other.closed && self.closed;
+        self.dropped_frames += other.dropped_frames;
+    }
+}
+
 /// A file system in memory, and where its log goes on.
 #[derive(Debug)]
 pub(crate) struct Loaded {
@@ -35,9 +49,7 @@ pub(crate) struct Loaded {
     pub(crate) owners: Rc<Owners>,
     pub(crate) anchor: Anchor,
     pub(crate) tree: Tree,
-    pub(crate) next: FramePlace,
-    pub(crate) spare: u32,
-    pub(crate) chain: VecDeque<u32>,
+    pub(crate) end: LogEnd,
     pub(crate) recovery: Recovery,
     /// Evidence that something durable is missing, when the caller asked to go on all the same.
     pub(crate) loss: Option<String>,
@@ -105,11 +117,28 @@ pub(crate) async fn read_anchor(disk: &Disk, layout: &Layout) -> Result<(Anchor,
 
 /// A frame that nothing proves to have been durable yet.
 pub(super) struct Doubtful {
-    payload: Vec<u8>,
+    /// The cluster that it is in, and where in it its payload is.
+    bytes: Rc<Buffer>,
+    payload: Range<usize>,
     /// Where the log goes on behind it.
     after: FramePlace,
     next_cluster: u32,
     epoch: u64,
+}
+
+impl Doubtful {
+    fn payload(&self) -> &[u8] {
+        &self.bytes[self.payload.clone()]
+    }
+}
+
+/// A frame that is where it belongs.
+struct Found {
+    header: frame::Header,
+    bytes: Rc<Buffer>,
+    payload: Range<usize>,
+    disk_bytes: u32,
+    checksum: u32,
 }
 
 /// The walk along the log.
@@ -117,6 +146,8 @@ pub(super) struct Walk<'a> {
     disk: &'a Disk,
     layout: Layout,
     anchor: Anchor,
+    /// The last frame that may take effect, by its sequence.
+    last: u64,
     tree: Tree,
     /// Behind the last frame whose changes are in effect.
     next: FramePlace,
@@ -127,7 +158,11 @@ pub(super) struct Walk<'a> {
     /// Highest sequence known to be durable.
     durable: u64,
     recovery: Recovery,
-    cluster: Option<(u32, Buffer)>,
+    /// Bytes of frames behind the checkpoint.
+    tail_bytes: u64,
+    /// What the frame that took effect last did to the disk.
+    deltas: Vec<Delta>,
+    reader: Reader,
 }
 
 /// Reads the bootstrap record and the owner map.
@@ -146,25 +181,19 @@ pub(crate) async fn load(
 ) -> Result<Loaded, Error> {
     let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
     let (anchor, _) = read_anchor(disk, &layout).await?;
-    let mut tree = Tree::new(layout.cluster_bytes);
-    tree.loading = true;
-    tree.serial = anchor.serial.max(InodeId::ROOT.0);
-    let mut walk = Walk {
-        disk,
-        layout,
-        anchor,
-        tree,
-        next: anchor.start,
-        spare: 0,
-        epoch: 0,
-        chain: VecDeque::from([anchor.start.cluster]),
-        doubtful: VecDeque::new(),
-        durable: anchor.flushed.max(anchor.checkpoint_end),
-        recovery: Recovery { closed: anchor.closed, ..Recovery::default() },
-        cluster: None,
-    };
+    let mut walk = Walk::new(disk, layout, anchor, u64::MAX);
     walk.frames().await?;
-    walk.settle_doubtful().await?;
+    let frames = walk.doubtful.len();
+    if let Some(last) = walk.settle_doubtful().await? {
+        // Frames took effect that must not: everything again, up to the last one that may.
+        let first = walk.next.sequence - frames as u64;
+        walk = Walk::new(disk, layout, anchor, last);
+        walk.frames().await?;
+        while let Some(frame) = walk.doubtful.pop_front() {
+            walk.take_effect(frame)?;
+        }
+        walk.recovery.dropped_frames = first + frames as u64 - 1 - last;
+    }
     let loss = walk.look_for_loss().await?;
     if let (Some(loss), OnLoss::Refuse) = (&loss, on_loss) {
         return Err(Error::Corrupt(loss.clone()));
@@ -172,11 +201,37 @@ pub(crate) async fn load(
     walk.finish(owners, loss)
 }
 
+impl<'a> Walk<'a> {
+    /// At the anchor, to go no further than the frame of this sequence.
+    fn new(disk: &'a Disk, layout: Layout, anchor: Anchor, last: u64) -> Walk<'a> {
+        let mut tree = Tree::new(layout.cluster_bytes);
+        tree.loading = true;
+        tree.serial = anchor.serial.max(InodeId::ROOT.0);
+        Walk {
+            disk,
+            layout,
+            anchor,
+            last,
+            tree,
+            next: anchor.start,
+            spare: 0,
+            epoch: 0,
+            chain: VecDeque::from([anchor.start.cluster]),
+            doubtful: VecDeque::new(),
+            durable: anchor.flushed.max(anchor.checkpoint_end),
+            recovery: Recovery { closed: anchor.closed, ..Recovery::default() },
+            tail_bytes: 0,
+            deltas: Vec::new(),
+            reader: Reader::new(disk, &layout),
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Follows the frames as far as they go. Frames that are known to be durable take effect, the others wait.
     async fn frames(&mut self) -> Result<(), Error> {
         let (mut place, mut spare, mut epoch) = (self.next, 0, 0);
-        loop {
+        while place.sequence <= self.last {
             let here = self.frame_at(place, epoch).await?;
             let (at, frame) = match here {
                 Some(frame) => (place, frame),
@@ -189,7 +244,7 @@ impl Walk<'_> {
                     (moved, frame)
                 }
             };
-            let (header, payload, disk_bytes, checksum) = frame;
+            let Found { header, bytes, payload, disk_bytes, checksum } = frame;
             (spare, epoch) = (header.next_cluster, header.epoch);
             place = FramePlace {
                 cluster: at.cluster,
@@ -198,62 +253,54 @@ impl Walk<'_> {
                 previous: checksum,
             };
             self.durable = self.durable.max(header.flushed);
-            self.doubtful.push_back(Doubtful { payload, after: place, next_cluster: spare, epoch });
+            self.doubtful.push_back(Doubtful { bytes, payload, after: place, next_cluster: spare, epoch });
             while self.doubtful.front().is_some_and(|first| first.after.sequence - 1 <= self.durable) {
                 let Some(first) = self.doubtful.pop_front() else { break };
                 self.take_effect(first)?;
             }
         }
+        Ok(())
     }
 
-    /// The frame that belongs at a place, if it is there: header, payload, length on the disk, checksum.
-    async fn frame_at(
-        &mut self,
-        place: FramePlace,
-        epoch: u64,
-    ) -> Result<Option<(frame::Header, Vec<u8>, u32, u32)>, Error> {
+    /// The frame that belongs at a place, if it is there.
+    async fn frame_at(&mut self, place: FramePlace, epoch: u64) -> Result<Option<Found>, Error> {
         if u64::from(place.offset) + HEADER_BYTES as u64 > u64::from(self.layout.cluster_bytes) {
             return Ok(None);
         }
         let (layout, epochs) = (self.layout, epoch..=self.anchor.epoch);
-        let bytes = self.read_cluster(place.cluster).await?;
+        let bytes = self.reader.read(place.cluster).await?;
         let found = frame::parse(&bytes[place.offset as usize..], &layout);
         let belongs = |found: &Frame<'_>| frame::belongs(&found.header, &place, epochs.clone());
-        Ok(found
-            .filter(belongs)
-            .map(|found| (found.header, found.payload.to_vec(), found.disk_bytes(&layout), found.checksum)))
-    }
-
-    /// The bytes of a cluster; the last one read is kept.
-    pub(super) async fn read_cluster(&mut self, cluster: u32) -> Result<&Buffer, Error> {
-        let kept = self.cluster.take().filter(|(number, _)| *number == cluster);
-        let kept = match kept {
-            Some(kept) => kept,
-            None => {
-                let bytes = self.layout.cluster_bytes as usize;
-                (cluster, self.disk.read(self.layout.start_of(cluster), bytes).await?)
-            }
-        };
-        Ok(&self.cluster.insert(kept).1)
+        Ok(found.filter(belongs).map(|found| {
+            let start = place.offset as usize + HEADER_BYTES;
+            let payload = start..start + found.payload.len();
+            let (header, disk_bytes, checksum) = (found.header, found.disk_bytes(&layout), found.checksum);
+            Found { header, payload, disk_bytes, checksum, bytes: Rc::clone(&bytes) }
+        }))
     }
 
     /// Applies the records of a frame.
     pub(super) fn take_effect(&mut self, frame: Doubtful) -> Result<(), Error> {
         let sequence = frame.after.sequence - 1;
         let corrupt = |why: String| Error::Corrupt(format!("frame {sequence} of the log: {why}"));
-        let mut take = Take(&frame.payload);
-        let mut deltas = Vec::new();
+        let mut take = Take(frame.payload());
+        self.deltas.clear();
+        self.tail_bytes += if self.tree.loading { 0 } else { take.0.len() as u64 };
         while !take.0.is_empty() {
-            let record = Record::decode(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            let (code, body) = split_head(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
             self.recovery.records += 1;
-            if record.is_checkpoint() && !self.tree.loading {
+            if Record::is_checkpoint(code) && !self.tree.loading {
                 // Part of a later checkpoint that no anchor names.
                 continue;
             }
-            let ends = matches!(record, Record::CheckpointEnd { .. }) && sequence == self.anchor.checkpoint_end;
-            self.tree.apply(&record, &mut deltas).map_err(|contradiction| corrupt(contradiction.0))?;
-            deltas.clear();
-            if ends {
+            let applied = match code {
+                // There are very many of these, and they are read without being made.
+                ENTRIES | EXTENTS => self.tree.load(code, body, &mut self.deltas),
+                _ => Record::of(code, body).map(|record| self.tree.apply(&record, &mut self.deltas)),
+            };
+            let applied = applied.ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            applied.map_err(|contradiction| corrupt(contradiction.0))?;
+            if code == Record::CHECKPOINT_END && sequence == self.anchor.checkpoint_end {
                 self.tree.loading = false;
                 self.tree.graveyard.clear();
             }
@@ -280,9 +327,7 @@ impl Walk<'_> {
             owners,
             anchor: self.anchor,
             tree: self.tree,
-            next: self.next,
-            spare: self.spare,
-            chain: self.chain,
+            end: LogEnd { next: self.next, spare: self.spare, chain: self.chain, tail_bytes: self.tail_bytes },
             recovery: self.recovery,
             loss,
         })

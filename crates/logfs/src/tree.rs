@@ -5,14 +5,18 @@
 //! change in them. What a change does to the disk's clusters is told as [`Delta`]s; nothing here knows clusters, time or locks.
 
 mod inode;
+mod loading;
 mod names;
+mod table;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 pub(crate) use inode::{Content, Inode, Names};
+pub(crate) use loading::{ENTRIES, EXTENTS};
 
 use crate::extents::{Extent, ExtentMap, Place};
 use crate::record::{INLINE, InodeId, Kind, Node, Record, Relocate, Stretch};
+use table::Table;
 
 /// A stretch of the disk that came into use or fell out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +33,13 @@ type Applied = Result<(), Contradiction>;
 
 #[derive(Debug)]
 pub(crate) struct Tree {
-    inodes: BTreeMap<InodeId, Inode>,
+    inodes: Table,
     /// Extents of deleted files, to be released piece by piece.
     pub(crate) graveyard: VecDeque<(InodeId, ExtentMap)>,
     /// Whether a checkpoint is being read.
     pub(crate) loading: bool,
+    /// While loading: the inode that is being described, of which not all names and extents may be known yet.
+    incomplete: Option<InodeId>,
     /// Highest number given.
     pub(crate) serial: u64,
     /// About how many bytes a checkpoint takes.
@@ -45,9 +51,10 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn new(cluster_bytes: u32) -> Tree {
         Tree {
-            inodes: BTreeMap::new(),
+            inodes: Table::default(),
             graveyard: VecDeque::new(),
             loading: false,
+            incomplete: None,
             serial: InodeId::ROOT.0,
             cost_bytes: 0,
             inline_bytes: 0,
@@ -56,21 +63,31 @@ impl Tree {
     }
 
     pub(crate) fn get(&self, inode: InodeId) -> Option<&Inode> {
-        self.inodes.get(&inode)
+        self.inodes.get(inode)
     }
 
     /// For what is not content: holders and tickets. Content changes by records alone.
     pub(crate) fn get_mut(&mut self, inode: InodeId) -> Option<&mut Inode> {
-        self.inodes.get_mut(&inode)
+        self.inodes.get_mut(inode)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (InodeId, &Inode)> {
-        self.inodes.iter().map(|(inode, node)| (*inode, node))
+        self.inodes.from(InodeId(0))
     }
 
-    /// The first inode after `inode`.
-    pub(crate) fn after(&self, inode: InodeId) -> Option<(InodeId, &Inode)> {
-        self.inodes.range(InodeId(inode.0 + 1)..).next().map(|(inode, node)| (*inode, node))
+    /// The inodes from `first` on.
+    pub(crate) fn iter_from(&self, first: InodeId) -> impl Iterator<Item = (InodeId, &Inode)> {
+        self.inodes.from(first)
+    }
+
+    /// The files with content in memory, as the queue of those from which it may be moved.
+    pub(crate) fn queue_inline(&mut self) -> VecDeque<(u64, InodeId)> {
+        let has_some = |(inode, node): (InodeId, &Inode)| (node.inline_bytes() > 0).then_some((0, inode));
+        let queue: VecDeque<_> = self.iter().filter_map(has_some).collect();
+        for (_, inode) in &queue {
+            self.get_mut(*inode).into_iter().for_each(|node| node.in_queue = true);
+        }
+        queue
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -95,9 +112,13 @@ impl Tree {
             Record::CheckpointEnd { .. } => Ok(()),
             Record::Node(node) => {
                 self.insert(node);
+                self.incomplete = self.loading.then_some(node.inode);
                 Ok(())
             }
-            Record::Entries { directory, entries } => self.load_entries(*directory, entries),
+            Record::Entries { directory, entries } => {
+                let entries = entries.iter().map(|(inode, kind, name)| (&name[..], *inode, *kind));
+                self.load_entries(*directory, entries)
+            }
             Record::Extents { inode, stretches } => stretches.iter().try_for_each(|stretch| {
                 self.put(*inode, stretch.offset, Extent::disk(stretch.length, stretch.place), deltas)
             }),
@@ -161,7 +182,7 @@ impl Tree {
         inode: InodeId,
         change: impl FnOnce(&mut Inode) -> T,
     ) -> Result<Option<T>, Contradiction> {
-        let Some(node) = self.inodes.get_mut(&inode) else {
+        let Some(node) = self.inodes.get_mut(inode) else {
             return if self.loading { Ok(None) } else { Err(Contradiction(format!("inode {} is unknown", inode.0))) };
         };
         let (cost, inline) = (node.cost_bytes(), node.inline_bytes());
@@ -180,7 +201,7 @@ impl Tree {
     }
 
     fn remove(&mut self, inode: InodeId) -> Option<Inode> {
-        let node = self.inodes.remove(&inode)?;
+        let node = self.inodes.remove(inode)?;
         self.cost_bytes -= node.cost_bytes();
         self.inline_bytes -= node.inline_bytes();
         Some(node)
@@ -232,7 +253,7 @@ impl Tree {
         let Some(end) = offset.checked_add(length).filter(|_| to.checked_add(length).is_some()) else {
             return Err(Contradiction(format!("inode {}: {length} bytes moved from {offset}", inode.0)));
         };
-        let Some(Content::File(file)) = self.inodes.get(&inode).map(|node| &node.content) else {
+        let Some(Content::File(file)) = self.inodes.get(inode).map(|node| &node.content) else {
             // Deleted while its content was moved, or not known yet.
             return Ok(());
         };
@@ -251,6 +272,19 @@ impl Tree {
         Ok(())
     }
 
+    /// Takes apart what was deleted, and says what that did to the disk.
+    pub(crate) fn released_by_deletion(&mut self) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        for (inode, extents) in self.graveyard.drain(..) {
+            for (_, extent) in extents.iter() {
+                if let Place::Disk(place) = extent.place {
+                    deltas.push(Delta::Released { inode, place, length: extent.length });
+                }
+            }
+        }
+        deltas
+    }
+
     /// Deletes inodes that have no name and that nobody can hold any more, as after a crash.
     pub(crate) fn purge_nameless(&mut self) {
         let nameless: Vec<InodeId> =
@@ -267,7 +301,7 @@ impl Tree {
             if directory == inode {
                 return true;
             }
-            match self.inodes.get(&directory) {
+            match self.inodes.get(directory) {
                 Some(node) if directory != InodeId::ROOT => directory = node.parent,
                 _ => return false,
             }
@@ -281,6 +315,17 @@ impl Tree {
         let loading = std::mem::replace(&mut self.loading, true);
         let _unknown = self.edit(inode, change);
         self.loading = loading;
+    }
+
+    /// Gives inodes other numbers, which must stay different.
+    pub(crate) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
+        for (inode, mut node) in std::mem::take(&mut self.inodes).into_nodes() {
+            node.parent = new(node.parent);
+            if let Some(names) = node.names_mut() {
+                names.renumber(&new);
+            }
+            self.inodes.insert(new(inode), node);
+        }
     }
 
     /// The root directory of a file system that was just made.

@@ -17,6 +17,8 @@ pub(crate) struct Inode {
     pub(crate) content: Content,
     /// Open handles.
     pub(crate) holders: u32,
+    /// Whether it waits in the queue of files whose small content may be moved out of memory.
+    pub(crate) in_queue: bool,
     /// Ticket of the last change that `fsync` waits for.
     pub(crate) changed_at: u64,
     /// Ticket of the last change that `fdatasync` waits for.
@@ -33,7 +35,7 @@ pub(crate) enum Content {
 /// The entries of a directory, in the order of their bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    map: BTreeMap<Vec<u8>, (InodeId, Kind)>,
+    map: BTreeMap<Box<[u8]>, (InodeId, Kind)>,
     bytes: u64,
 }
 
@@ -62,17 +64,32 @@ impl Names {
     }
 
     pub(crate) fn insert(&mut self, name: &[u8], inode: InodeId, kind: Kind) -> Option<(InodeId, Kind)> {
-        let replaced = self.map.insert(name.to_vec(), (inode, kind));
+        let replaced = self.map.insert(name.into(), (inode, kind));
         if replaced.is_none() {
             self.bytes += 10 + name.len() as u64;
         }
         replaced
     }
 
+    /// Fills an empty directory at once; quick when the names are in order. False when a name is there twice.
+    pub(crate) fn fill<'a>(&mut self, entries: impl Iterator<Item = (&'a [u8], InodeId, Kind)>) -> bool {
+        let mut count = 0;
+        let counted = entries.inspect(|_| count += 1);
+        self.map = counted.map(|(name, inode, kind)| (name.into(), (inode, kind))).collect();
+        self.bytes = self.map.keys().map(|name| 10 + name.len() as u64).sum();
+        self.map.len() == count
+    }
+
     pub(crate) fn remove(&mut self, name: &[u8]) -> Option<(InodeId, Kind)> {
         let removed = self.map.remove(name)?;
         self.bytes -= 10 + name.len() as u64;
         Some(removed)
+    }
+}
+
+impl Names {
+    pub(super) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
+        self.map.values_mut().for_each(|(inode, _)| *inode = new(*inode));
     }
 }
 
@@ -99,7 +116,15 @@ impl Inode {
             Kind::Directory => Content::Directory(Names::default()),
             Kind::Symlink => Content::Symlink(node.target.clone()),
         };
-        Inode { attributes: node.attributes, parent: node.parent, content, holders: 0, changed_at: 0, content_at: 0 }
+        Inode {
+            attributes: node.attributes,
+            parent: node.parent,
+            content,
+            holders: 0,
+            in_queue: false,
+            changed_at: 0,
+            content_at: 0,
+        }
     }
 
     pub(crate) fn node(&self, inode: InodeId) -> Node {
