@@ -47,7 +47,10 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
             for path in paths.iter().filter(|path| seen.insert((*path).clone()) && !is_allowed(path, allowed)) {
                 let hazards = system.hazards(WriteTarget { path, generated: false });
                 let counts = |hazard: &Hazard| makes || hazard.is_about_a_device_in_use();
-                hazards.iter().filter(|hazard| counts(hazard)).for_each(|hazard| judge(hazard, worker, mode, &mut verdict));
+                hazards
+                    .iter()
+                    .filter(|hazard| counts(hazard))
+                    .for_each(|hazard| judge(hazard, worker, mode, &mut verdict));
             }
         }
         if opens_devices(worker) && destroys {
