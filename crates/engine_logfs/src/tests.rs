@@ -8,7 +8,7 @@ use iolab_options::{Setting, Settings, Value};
 
 use crate::{Logfs, LogfsLane};
 
-iolab_engine::conformance_suite!(conformance, Logfs, Setup::default().option("logfs_size", Value::Size(16 << 20)));
+iolab_engine::conformance_suite!(conformance, Logfs, Setup::default().option("logfs_size", Value::Size(32 << 20)));
 
 const BLOCK: usize = 4096;
 
