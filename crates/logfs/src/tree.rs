@@ -80,6 +80,16 @@ impl Tree {
         self.inodes.from(first)
     }
 
+    /// The files with content in memory, as the queue of those from which it may be moved.
+    pub(crate) fn queue_inline(&mut self) -> VecDeque<(u64, InodeId)> {
+        let has_some = |(inode, node): (InodeId, &Inode)| (node.inline_bytes() > 0).then_some((0, inode));
+        let queue: VecDeque<_> = self.iter().filter_map(has_some).collect();
+        for (_, inode) in &queue {
+            self.get_mut(*inode).into_iter().for_each(|node| node.in_queue = true);
+        }
+        queue
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.inodes.len()
     }
@@ -262,6 +272,19 @@ impl Tree {
         Ok(())
     }
 
+    /// Takes apart what was deleted, and says what that did to the disk.
+    pub(crate) fn released_by_deletion(&mut self) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        for (inode, extents) in self.graveyard.drain(..) {
+            for (_, extent) in extents.iter() {
+                if let Place::Disk(place) = extent.place {
+                    deltas.push(Delta::Released { inode, place, length: extent.length });
+                }
+            }
+        }
+        deltas
+    }
+
     /// Deletes inodes that have no name and that nobody can hold any more, as after a crash.
     pub(crate) fn purge_nameless(&mut self) {
         let nameless: Vec<InodeId> =
@@ -292,6 +315,29 @@ impl Tree {
         let loading = std::mem::replace(&mut self.loading, true);
         let _unknown = self.edit(inode, change);
         self.loading = loading;
+    }
+
+    /// Takes an inode out, for another tree.
+    pub(crate) fn take(&mut self, inode: InodeId) -> Option<Inode> {
+        self.remove(inode)
+    }
+
+    /// Puts an inode of another tree in.
+    pub(crate) fn plant(&mut self, inode: InodeId, node: Inode) {
+        self.remove(inode);
+        self.cost_bytes += node.cost_bytes();
+        self.inline_bytes += node.inline_bytes();
+        self.inodes.insert(inode, node);
+    }
+
+    /// Puts a root directory with these names in.
+    pub(crate) fn plant_root(&mut self, root: &Node, names: Vec<(Vec<u8>, InodeId, Kind)>) {
+        let mut node = Inode::new(root);
+        node.attributes.links = 2 + names.iter().filter(|(_, _, kind)| *kind == Kind::Directory).count() as u32;
+        if let Some(own) = node.names_mut() {
+            own.fill(names.iter().map(|(name, inode, kind)| (&name[..], *inode, *kind)));
+        }
+        self.plant(InodeId::ROOT, node);
     }
 
     /// Gives inodes other numbers, which must stay different.

@@ -10,6 +10,7 @@ mod info;
 mod ls;
 mod mkfs;
 mod perf;
+mod resize_cores;
 mod show;
 mod targets;
 
@@ -49,6 +50,8 @@ pub(crate) enum FsAction {
     Perf(Box<perf::Arguments>),
     /// Measure from how much live content on a cluster is better read whole
     ClusterReading(cluster_reading::Arguments),
+    /// Change the number of domains, the parts for one processor core each; no content moves
+    ResizeCores(resize_cores::Arguments),
     /// Show every frame and record of the metadata log
     DumpLog(dump_log::Arguments),
 }
@@ -68,6 +71,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Mv(arguments) => change::mv(arguments),
         FsAction::Perf(arguments) => perf::main(arguments),
         FsAction::ClusterReading(arguments) => cluster_reading::main(arguments),
+        FsAction::ResizeCores(arguments) => resize_cores::main(arguments),
         FsAction::DumpLog(arguments) => dump_log::main(arguments),
     }
 }

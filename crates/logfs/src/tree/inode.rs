@@ -17,6 +17,8 @@ pub(crate) struct Inode {
     pub(crate) content: Content,
     /// Open handles.
     pub(crate) holders: u32,
+    /// Whether it waits in the queue of files whose small content may be moved out of memory.
+    pub(crate) in_queue: bool,
     /// Ticket of the last change that `fsync` waits for.
     pub(crate) changed_at: u64,
     /// Ticket of the last change that `fdatasync` waits for.
@@ -114,7 +116,15 @@ impl Inode {
             Kind::Directory => Content::Directory(Names::default()),
             Kind::Symlink => Content::Symlink(node.target.clone()),
         };
-        Inode { attributes: node.attributes, parent: node.parent, content, holders: 0, changed_at: 0, content_at: 0 }
+        Inode {
+            attributes: node.attributes,
+            parent: node.parent,
+            content,
+            holders: 0,
+            in_queue: false,
+            changed_at: 0,
+            content_at: 0,
+        }
     }
 
     pub(crate) fn node(&self, inode: InodeId) -> Node {

@@ -87,9 +87,9 @@ pub(crate) fn options() -> MkfsOptions {
     MkfsOptions { block_bytes: BLOCK, cluster_bytes: CLUSTER, small_max_bytes: 500, ..MkfsOptions::new([7; 16], 1) }
 }
 
-/// So little memory for small content that its limit is met.
+/// So little memory for small content that its limit is met; free clusters are discarded, so that using one too long is seen.
 pub(crate) fn small_memory() -> OpenOptions {
-    OpenOptions { inline_bytes: 20_000, cleaning_bytes: 64 << 10, ..OpenOptions::default() }
+    OpenOptions { inline_bytes: 20_000, cleaning_bytes: 64 << 10, discard: true, ..OpenOptions::default() }
 }
 
 /// The image of an empty file system of so many clusters.
