@@ -139,10 +139,11 @@ fn difference(after: &Activity, before: &Activity) -> Activity {
         checkpoints: after.checkpoints - before.checkpoints,
         cleaning_passes: after.cleaning_passes - before.cleaning_passes,
         moved_bytes: after.moved_bytes - before.moved_bytes,
+        demoted_bytes: after.demoted_bytes - before.demoted_bytes,
+        discarded_clusters: after.discarded_clusters - before.discarded_clusters,
         freed_clusters: after.freed_clusters - before.freed_clusters,
         frames: after.frames - before.frames,
         syncs: after.syncs - before.syncs,
-        ..*after
     }
 }
 

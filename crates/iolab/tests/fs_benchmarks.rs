@@ -22,8 +22,13 @@ fn the_same_load_runs_on_an_image_and_in_a_folder() {
     let document = lab.run(words(&line)).ended(0, "").json();
     let targets = document[0]["targets"].as_array().unwrap();
     assert_eq!((&targets[0]["kind"], &targets[1]["kind"]), (&"logfs".into(), &"folder".into()));
-    for round in 0..2 {
-        let classes = |target: usize| targets[target]["rounds"][round]["classes"].as_array().unwrap().clone();
+    for round in ["0", "1"] {
+        let classes = |target: usize| {
+            targets[target]
+                .pointer(&format!("/rounds/{round}/classes"))
+                .and_then(|found| found.as_array().cloned())
+                .unwrap()
+        };
         let counts = |target: usize| -> Vec<(u64, u64)> {
             classes(target)
                 .iter()

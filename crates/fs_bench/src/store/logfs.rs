@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use iolab_block::{Buffer, Divided};
+use iolab_clock::Clock;
 use iolab_image::{Access, Image, ImageError};
-use iolab_logfs::{Activity, InodeId, LogFs, Owner, mkfs, open};
+use iolab_logfs::{Activity, InodeId, LogFs, MkfsOptions, Owner, mkfs, open};
 
 use super::{ImageStore, Load, Shape, Span, Stage, Store};
 use crate::BenchError;
@@ -28,7 +29,7 @@ pub(super) fn run<L: Load>(image: &ImageStore, shape: Shape, load: L) -> Result<
         move |source| BenchError::LogFs { path: path.clone(), doing, source }
     };
     let ended = opened.run(async |disk, (clock, spawner)| {
-        mkfs(&disk, &image.mkfs).await.map_err(wrong("making the file system"))?;
+        mkfs(&disk, &fresh(&image.mkfs, &clock)).await.map_err(wrong("making the file system"))?;
         let context = (clock.clone(), spawner.clone());
         let (fs, _) = open(&disk, image.open, context).await.map_err(wrong("opening it"))?;
         let mut files = Vec::new();
@@ -51,6 +52,14 @@ pub(super) fn run<L: Load>(image: &ImageStore, shape: Shape, load: L) -> Result<
         Ok::<_, BenchError>(output)
     });
     ended.map_err(|error: ImageError| BenchError::from(error))?
+}
+
+/// The same with an id that no file system had before: frames that another one of the same id left would look like lost ones.
+fn fresh(options: &MkfsOptions, clock: &Clock) -> MkfsOptions {
+    let now_ns = clock.unix_ns();
+    let mut id = options.id;
+    Random::new(now_ns).fill(&mut id[..8]);
+    MkfsOptions { id, now_ns, ..*options }
 }
 
 impl LogStore {

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Parts of the disk for one processor core each
     #[arg(long, default_value_t = 1)]
     domains: u32,
-    /// The file system's id, 32 hexadecimal digits; random unless told
+    /// The file system's id, 32 hexadecimal digits, which no file system on this disk ever had; random unless told
     #[arg(long, value_parser = id)]
     id: Option<[u8; 16]>,
     /// Overwrite what the file or device holds
