@@ -89,6 +89,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
 }
 
 fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8, Failure> {
+    let _lock = folder.lock()?;
     let design = lay_out(study)?;
     let job = folder.job()?;
     eprint!("{}", announcement(study, &design, &job)?);

@@ -9,8 +9,9 @@
 //!        analysis.json         what came out, made anew whenever trials are added
 //! ```
 //!
-//! A trial counts when its recording is there, whole and not interrupted; so a folder needs no list of what is done.
+//! Whoever runs trials holds a lock on study.json. A trial counts when its recording is there, whole and not interrupted; so a folder needs no list of what is done.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -75,6 +76,18 @@ impl Folder {
 
     fn job_file(&self) -> PathBuf {
         self.0.join("base.fio")
+    }
+
+    /// Keeps other runs of this study out until what is returned is dropped.
+    pub(super) fn lock(&self) -> Result<File, Failure> {
+        let file = File::open(self.study_file()).context("opening study.json")?;
+        match file.try_lock() {
+            Err(std::fs::TryLockError::WouldBlock) => {
+                Err(Failure::mistake(format!("iolab: another process is running the study of {}", self.0.display())))
+            }
+            // A file system without locks does without.
+            _ => Ok(file),
+        }
     }
 
     /// Its job.

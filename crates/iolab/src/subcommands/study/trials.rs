@@ -1,22 +1,25 @@
 //! Running the trials: each in a process of its own, one after the other, in the order of the design.
 //!
-//! A process of its own, so that no trial inherits memory, threads or open files of another. SIGINT reaches it from the terminal as it reaches this
-//! program: the trial saves what it has and ends, this program tears down and stops.
+//! A process of its own, so that no trial inherits memory, threads or open files of another; and a process group of its own, so that a terminal's SIGINT reaches
+//! this program alone. It passes the signal on: the trial saves what it has and ends, then this program tears down and stops.
 
 use std::fs::File;
 use std::io::IsTerminal;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use iolab_clock::Clock;
-use iolab_process::{INTERRUPTS, count_signals};
+use iolab_process::{INTERRUPTS, count_signals, kill};
 use iolab_study::{Design, Planned, Study};
 use iolab_units::rounded_ns;
 
 use super::folder::Folder;
 use crate::exit::{FAILED, Failure, INTERRUPTED, MISTAKE, REFUSED};
+use crate::recordings;
 
 /// Runs what is missing. False when the user ended it.
 pub(super) fn run(
@@ -35,11 +38,22 @@ pub(super) fn run(
     for (done, trial) in missing.iter().enumerate() {
         let elapsed_ns = clock.now_ns().saturating_sub(start_ns);
         show_progress(design, *trial, done, missing.len(), elapsed_ns);
+        wait_for_orphan(&folder.recording_of(*trial));
+        if folder.trial(study, *trial).is_some() {
+            continue;
+        }
         if !run_one(folder, study, *trial, allow_destroy)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// A study that was killed leaves its last trial running: it ends by itself, and counts.
+fn wait_for_orphan(recording: &Path) {
+    while recordings::is_being_recorded(recording) && !was_interrupted() {
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
 }
 
 fn show_progress(design: &Design, trial: Planned, done: usize, of: usize, elapsed_ns: u64) {
@@ -75,7 +89,7 @@ fn run_job(folder: &Folder, trial: Planned, allow_destroy: &[String]) -> Result<
     let make_log = || File::create(&log_path).with_context(|| log_path.display().to_string());
     let log = make_log()?;
     let errors = log.try_clone().context("the log of a trial")?;
-    let status = Command::new(std::env::current_exe().context("finding this program")?)
+    let child = Command::new(std::env::current_exe().context("finding this program")?)
         .arg("run")
         .arg(&job)
         .arg(format!("--record={}", recording.display()))
@@ -84,8 +98,10 @@ fn run_job(folder: &Folder, trial: Planned, allow_destroy: &[String]) -> Result<
         .stdin(Stdio::null())
         .stdout(log)
         .stderr(errors)
-        .status()
+        .process_group(0)
+        .spawn()
         .context("starting a trial")?;
+    let status = wait_for(child).context("waiting for a trial")?;
     match status.code() {
         _ if was_interrupted() => Ok(false),
         Some(code) if code == i32::from(INTERRUPTED) => Ok(false),
@@ -99,6 +115,25 @@ fn run_job(folder: &Folder, trial: Planned, allow_destroy: &[String]) -> Result<
             let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| [MISTAKE, REFUSED].contains(code));
             Err(Failure { code: code.unwrap_or(FAILED), message })
         }
+    }
+}
+
+/// Its number, signal(7).
+const SIGINT: i32 = 2;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// Waits, and passes interrupts on.
+fn wait_for(mut child: Child) -> std::io::Result<ExitStatus> {
+    let mut passed_on = 0;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        while passed_on < INTERRUPTS.load(Ordering::Relaxed) {
+            kill(child.id() as i32, SIGINT);
+            passed_on += 1;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
     }
 }
 
