@@ -12,6 +12,7 @@ const ISLANDS: &[(&str, &str)] = &[
     ("process", "forks, and calls what only a single-threaded process may call"),
     ("clock", "reads the time-stamp counter"),
     ("file_calls", "makes system calls on descriptors it does not own"),
+    ("block/src/aio_disk.rs", "speaks the kernel's AIO interface"),
     ("block/src/buffer.rs", "allocates aligned memory that a device works on"),
     ("block/src/uring_disk.rs", "hands addresses of buffers to io_uring"),
     ("vfio", "makes the ioctl calls that VFIO consists of"),
