@@ -16,13 +16,26 @@ use rustix::io::{Errno, FdFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType};
 
-use crate::ExportError;
+use crate::FuseError;
 
 const HELPER: &str = "fusermount3";
 
+/// How to mount.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    /// What the list of mounts says is mounted.
+    pub source: String,
+    /// The kind of file system: `fuse.` and this.
+    pub subtype: String,
+    /// As of mount(2). What `fusermount3` allows is its own business: of these it gets read-only.
+    pub flags: MountFlags,
+    /// The largest transfer, bytes.
+    pub payload_bytes: usize,
+}
+
 /// A mounted file system.
 #[derive(Debug, Clone)]
-pub(crate) struct Mount {
+pub struct Mount {
     path: PathBuf,
     by_helper: bool,
     /// Which file system it is, as the kernel's list of mounts says.
@@ -38,35 +51,39 @@ pub(crate) enum Unmounted {
 }
 
 /// Mounts on a folder and gives the connection.
-pub(crate) fn mount(path: &Path, payload_bytes: usize) -> Result<(OwnedFd, Mount), ExportError> {
+///
+/// # Errors
+/// [`FuseError::NoFuse`], [`FuseError::Unusable`], [`FuseError::Mount`].
+pub fn mount(path: &Path, options: &MountOptions) -> Result<(OwnedFd, Mount), FuseError> {
     let path = path.canonicalize().map_err(|error| unusable(path, &format!("{error}; make the folder first")))?;
     if !path.is_dir() {
         return Err(unusable(&path, "it is not a folder; name a folder to mount on"));
     }
     let (fd, by_helper) = if rustix::process::geteuid().is_root() {
-        (mount_as_root(&path, payload_bytes)?, false)
+        (mount_as_root(&path, options)?, false)
     } else {
-        (mount_by_helper(&path, payload_bytes)?, true)
+        (mount_by_helper(&path, options)?, true)
     };
     let superblock = superblock(&mount_list(), &path);
     Ok((fd, Mount { path, by_helper, superblock }))
 }
 
-fn unusable(path: &Path, reason: &str) -> ExportError {
-    ExportError::Unusable { path: path.to_path_buf(), reason: reason.to_owned() }
+fn unusable(path: &Path, reason: &str) -> FuseError {
+    FuseError::Unusable { path: path.to_path_buf(), reason: reason.to_owned() }
 }
 
-fn refused(path: &Path, reason: impl ToString) -> ExportError {
-    ExportError::Mount { path: path.to_path_buf(), reason: reason.to_string() }
+fn refused(path: &Path, reason: impl ToString) -> FuseError {
+    FuseError::Mount { path: path.to_path_buf(), reason: reason.to_string() }
 }
 
-fn mount_as_root(path: &Path, payload_bytes: usize) -> Result<OwnedFd, ExportError> {
+fn mount_as_root(path: &Path, options: &MountOptions) -> Result<OwnedFd, FuseError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let fd = rustix::fs::open("/dev/fuse", flags, Mode::empty()).map_err(|error| ExportError::NoFuse(error.into()))?;
-    let data = mount_data(fd.as_raw_fd(), payload_bytes);
+    let fd = rustix::fs::open("/dev/fuse", flags, Mode::empty()).map_err(|error| FuseError::NoFuse(error.into()))?;
+    let data = mount_data(fd.as_raw_fd(), options.payload_bytes);
     let data = CString::new(data).map_err(|error| refused(path, error))?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
-    rustix::mount::mount("iolab", path, "fuse.iolab", flags, data.as_c_str()).map_err(|error| refused(path, error))?;
+    let kind = format!("fuse.{}", options.subtype);
+    rustix::mount::mount(&*options.source, path, &*kind, options.flags, data.as_c_str())
+        .map_err(|error| refused(path, error))?;
     Ok(fd)
 }
 
@@ -79,15 +96,19 @@ fn mount_data(fd: i32, payload_bytes: usize) -> String {
     )
 }
 
-fn mount_by_helper(path: &Path, payload_bytes: usize) -> Result<OwnedFd, ExportError> {
+fn mount_by_helper(path: &Path, options: &MountOptions) -> Result<OwnedFd, FuseError> {
     let failed = |error: Errno| refused(path, error);
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
     // The helper inherits this end.
     rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(failed)?;
-    let options = format!("fsname=iolab,subtype=iolab,default_permissions,max_read={payload_bytes}");
+    let MountOptions { source, subtype, payload_bytes, .. } = options;
+    let read_only = if options.flags.contains(MountFlags::RDONLY) { ",ro" } else { "" };
+    // A comma or backslash ends a value there unless a backslash stands before it.
+    let source = source.replace('\\', "\\\\").replace(',', "\\,");
+    let words = format!("fsname={source},subtype={subtype},default_permissions,max_read={payload_bytes}{read_only}");
     let done = Command::new(HELPER)
-        .args(["-o", &options, "--"])
+        .args(["-o", &words, "--"])
         .arg(path)
         .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string())
         .stdin(Stdio::null())
@@ -187,7 +208,7 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
 
 /// Detaches when the server ends; the connection has to be closed first.
 #[derive(Debug)]
-pub(crate) struct Mounted(pub(crate) Mount);
+pub struct Mounted(pub Mount);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
@@ -201,9 +222,11 @@ mod tests {
 
     #[test]
     fn what_is_no_folder_is_refused_with_advice() {
-        let missing = mount(Path::new("/nonexistent/folder"), 8192).unwrap_err().to_string();
+        let (source, subtype) = ("iolab".to_owned(), "iolab".to_owned());
+        let options = MountOptions { source, subtype, flags: MountFlags::empty(), payload_bytes: 8192 };
+        let missing = mount(Path::new("/nonexistent/folder"), &options).unwrap_err().to_string();
         assert!(missing.contains("make the folder first"), "{missing}");
-        let file = mount(Path::new("/proc/self/exe"), 8192).unwrap_err().to_string();
+        let file = mount(Path::new("/proc/self/exe"), &options).unwrap_err().to_string();
         assert!(file.contains("name a folder"), "{file}");
     }
 

@@ -1,0 +1,1 @@
+//! Placeholder of the crate while it is being written: serves nothing yet.
