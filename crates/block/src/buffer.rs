@@ -1,28 +1,41 @@
-//! Bytes aligned for direct transfers.
+//! Bytes aligned for direct transfers: owned, or lent by somebody who keeps them for a device to work on.
+//!
+//! A buffer that a device has is written and read by the kernel while no reference into it exists: it is therefore an address and a
+//! length, and becomes a slice only when somebody looks at it.
+//!
+//! Unsafe: it allocates with an alignment of its own, and makes slices of addresses.
+#![allow(unsafe_code)] // island: memory that a device works on
 
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
 
-/// What every buffer is aligned to: a multiple of all block sizes in use.
+/// What every buffer of our own is aligned to: a multiple of all block sizes in use.
 const ALIGNMENT: usize = 4096;
 
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C, align(4096))]
-struct Page([u8; ALIGNMENT]);
-
-/// Owned bytes whose address is a multiple of 4096.
+/// Bytes that belong to whoever has the buffer. The address of those made here is a multiple of 4096.
 pub struct Buffer {
-    pages: Box<[Page]>,
+    start: NonNull<u8>,
     length: usize,
+    /// What was allocated; nothing where the bytes are lent.
+    allocated: Option<Layout>,
 }
+
+// SAFETY: a buffer is the only way to its bytes, as a vector is to its own.
+unsafe impl Send for Buffer {}
+// SAFETY: shared references to it allow reading only.
+unsafe impl Sync for Buffer {}
 
 impl Buffer {
     /// So many zeroes.
     pub fn zeroed(length: usize) -> Buffer {
-        let count = length.div_ceil(ALIGNMENT);
+        let pages = length.div_ceil(ALIGNMENT).max(1);
+        let layout = pages.checked_mul(ALIGNMENT).and_then(|bytes| Layout::from_size_align(bytes, ALIGNMENT).ok());
+        let Some(layout) = layout else { panic!("no memory for a buffer of {length} bytes") };
+        // SAFETY: the layout's size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
         // No memory is what the global allocator aborts on everywhere else, too.
-        let pages = <[Page]>::new_box_zeroed_with_elems(count).unwrap_or_default();
-        assert!(pages.len() == count, "no memory for a buffer of {length} bytes");
-        Buffer { pages, length }
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Buffer { start, length, allocated: Some(layout) }
     }
 
     /// A copy of `bytes`, filled up with zeroes to a multiple of `unit_bytes`.
@@ -31,19 +44,52 @@ impl Buffer {
         buffer[..bytes.len()].copy_from_slice(bytes);
         buffer
     }
+
+    /// Bytes of somebody else's memory, so that a device works on them without a copy. Their alignment is the lender's business:
+    /// direct transfers want at least the device's block.
+    ///
+    /// # Safety
+    /// The bytes are initialised, may be read and written, and nobody else touches them as long as the buffer exists, which may be
+    /// until the device that it was given to has been dropped.
+    pub unsafe fn lent(start: NonNull<u8>, length: usize) -> Buffer {
+        Buffer { start, length, allocated: None }
+    }
+
+    /// The address, for a device. Writing through it is for whoever has the buffer to allow.
+    pub fn address(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// The first `length` bytes of it, or all: the rest is not used any more.
+    pub fn shortened(mut self, length: usize) -> Buffer {
+        self.length = self.length.min(length);
+        self
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(layout) = self.allocated {
+            // SAFETY: allocated with this layout when the buffer was made, and freed only here.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
 }
 
 impl std::ops::Deref for Buffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.pages.as_bytes()[..self.length]
+        // SAFETY: so many initialised bytes are there, our own or by the lender's promise, and nobody writes them while the buffer is
+        // borrowed: a device that works on a buffer owns it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 
 impl std::ops::DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.pages.as_mut_bytes()[..self.length]
+        // SAFETY: as for `deref`; the exclusive borrow keeps readers away.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
@@ -67,5 +113,17 @@ mod tests {
         }
         let padded = Buffer::padded(b"abc", 8);
         assert_eq!(&padded[..], b"abc\0\0\0\0\0");
+        assert_eq!(&padded.shortened(2)[..], b"ab");
+    }
+
+    #[test]
+    fn lent_bytes_stay_the_lenders() {
+        let mut bytes = [7_u8; 100];
+        // SAFETY: the array outlives the buffer and is not touched meanwhile.
+        let mut buffer = unsafe { Buffer::lent(NonNull::from(&mut bytes[..]).cast(), 50) };
+        buffer.fill(9);
+        assert_eq!(buffer.len(), 50);
+        drop(buffer);
+        assert!(bytes[..50].iter().all(|&byte| byte == 9) && bytes[50..].iter().all(|&byte| byte == 7));
     }
 }

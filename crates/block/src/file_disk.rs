@@ -1,24 +1,16 @@
 //! A file or block device as a disk, by plain system calls.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate};
 
+use crate::target::{Caching, Opening, Target};
 use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
 
-/// Whether the kernel's page cache lies between.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caching {
-    /// Through the page cache; a flush writes it back.
-    PageCache,
-    /// `O_DIRECT`.
-    Direct,
-}
-
-/// A file of fixed size. Requests are carried out inside `submit`, so that one is in flight at a time; for speed take a [`crate::LaneDisk`].
+/// A file of fixed size. Requests are carried out inside `submit`, so that one is in flight at a time; for speed take a [`crate::UringDisk`].
 #[derive(Debug)]
 pub struct FileDisk {
     file: File,
@@ -32,13 +24,12 @@ impl FileDisk {
     /// # Errors
     /// What opening it or asking for its size says.
     pub fn open(path: &Path, block_bytes: u32, caching: Caching) -> io::Result<FileDisk> {
-        let flags = if caching == Caching::Direct { OFlags::DIRECT } else { OFlags::empty() };
-        let mut file = OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path)?;
-        // Block devices have no length in their metadata, but an end to seek to.
-        let size_bytes = file.seek(SeekFrom::End(0))?;
-        let block = u64::from(block_bytes.max(1));
-        let geometry = Geometry { size_bytes: size_bytes - size_bytes % block, block_bytes: block_bytes.max(1) };
-        Ok(FileDisk { file, geometry, done: Vec::new() })
+        let opening = Opening { caching, block_bytes: Some(block_bytes), ..Opening::default() };
+        Target::open(path, &opening).map(FileDisk::on)
+    }
+
+    pub(crate) fn on(target: Target) -> FileDisk {
+        FileDisk { file: target.file, geometry: target.geometry, done: Vec::new() }
     }
 
     fn perform(&self, action: &mut Action) -> Result<(), DeviceError> {

@@ -7,13 +7,15 @@
 //! ```
 //!
 //! A request owns its buffer until its completion gives it back, so nobody can touch bytes that a device works on. A [`BlockDevice`] is
-//! owned by one thread and never blocks in `submit`. Disks: [`RamDisk`], [`FileDisk`], and [`LaneDisk`] over any lane of an engine, which
-//! copies between buffers and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and [`Traced`], whose
+//! owned by one thread. Disks: [`RamDisk`]; [`UringDisk`] for files and block devices, without a copy; [`FileDisk`] where io_uring is not
+//! permitted ([`open_disk`] chooses); [`LaneDisk`] over any lane of an engine, which copies between buffers and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and [`Traced`], whose
 //! trace tells what a crash at any moment leaves behind.
 //!
 //! What is durable: a write, when a flush that was submitted after the write's completion has completed. Nothing here caches,
 //! retries, or merges requests.
 
+#[cfg(test)]
+mod agreement;
 mod buffer;
 mod counting;
 mod delayed;
@@ -23,15 +25,19 @@ mod file_disk;
 mod lane_disk;
 mod ram_disk;
 mod shuffled;
+mod target;
 mod traced;
+mod uring_disk;
 
 pub use buffer::Buffer;
 pub use counting::{Counting, Counts};
 pub use delayed::{Delayed, Delays};
 pub use device::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
 pub use faulty::Faulty;
-pub use file_disk::{Caching, FileDisk};
+pub use file_disk::FileDisk;
 pub use lane_disk::LaneDisk;
 pub use ram_disk::RamDisk;
 pub use shuffled::Shuffled;
+pub use target::{Caching, Opening, open_disk};
 pub use traced::{CrashPoints, Survival, Trace, Traced};
+pub use uring_disk::UringDisk;

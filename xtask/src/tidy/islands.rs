@@ -15,6 +15,8 @@ const ISLANDS: &[(&str, &str)] = &[
     ("fuse/src/clone.rs", "clones the descriptor of a FUSE connection"),
     ("fuse/src/uring.rs", "tells the kernel where headers and payloads are"),
     ("file_calls", "makes system calls on descriptors it does not own"),
+    ("block/src/buffer.rs", "allocates aligned memory that a device works on"),
+    ("block/src/uring_disk.rs", "hands addresses of buffers to io_uring"),
     ("vfio", "makes the ioctl calls that VFIO consists of"),
     ("engine_posix", "makes read and write calls on slot pointers"),
     ("engine_mmap", "maps files and copies from and to the mapping"),

@@ -5,46 +5,13 @@ use iolab_export::{RamLane, Size};
 use iolab_memory::Backing;
 
 use super::*;
+use crate::agreement::{SIZE, ask, exercise, scratch};
 use crate::{Buffer, Caching, FileDisk, RamDisk};
-
-const SIZE: u64 = 1 << 20;
 
 fn lane_disk(slots: usize, slot_bytes: usize) -> LaneDisk<RamLane> {
     let pool = SlotPool::new(slots, slot_bytes, 0, &Backing::Anonymous).unwrap();
     let geometry = Geometry { size_bytes: SIZE, block_bytes: 512 };
     LaneDisk::new(pool, geometry, |view| RamLane::new(Size::new(SIZE, 512).unwrap(), view)).unwrap()
-}
-
-/// Writes and reads overlapping ranges of many lengths, and returns what was read.
-fn exercise(device: &mut dyn BlockDevice) -> Vec<Vec<u8>> {
-    let mut read = Vec::new();
-    for round in 0..40_u64 {
-        let (at, length) = (round * 7 % 64 * 512, (round % 9 + 1) as usize * 2560);
-        let mut buffer = Buffer::zeroed(length);
-        buffer.fill(round as u8 + 1);
-        let mut done = ask(device, Action::Write { at, buffer });
-        assert_eq!(done.result, Ok(()));
-        if round % 5 == 0 {
-            assert_eq!(ask(device, Action::Flush).result, Ok(()));
-            assert_eq!(ask(device, Action::Discard { at: at + 512, length: 1024 }).result, Ok(()));
-        }
-        done = ask(device, Action::Read { at: at.saturating_sub(512), buffer: Buffer::zeroed(length + 1024) });
-        assert_eq!(done.result, Ok(()));
-        read.push(done.buffer.unwrap().to_vec());
-    }
-    let beyond = ask(device, Action::Read { at: SIZE, buffer: Buffer::zeroed(512) });
-    assert_eq!(beyond.result, Err(DeviceError::BadRange));
-    let crooked = ask(device, Action::Write { at: 1, buffer: Buffer::zeroed(512) });
-    assert_eq!(crooked.result, Err(DeviceError::BadRange));
-    read
-}
-
-fn ask(device: &mut dyn BlockDevice, action: Action) -> Completion {
-    device.submit(Request { tag: 7, action }).unwrap();
-    let mut done = Vec::new();
-    device.reap(true, &mut done);
-    assert_eq!((done.len(), done[0].tag), (1, 7));
-    done.remove(0)
 }
 
 #[test]
@@ -53,8 +20,7 @@ fn all_disks_agree() {
     for (slots, slot_bytes) in [(1, 512), (3, 4096), (8, 1 << 16)] {
         assert!(exercise(&mut lane_disk(slots, slot_bytes)) == expected, "{slots} slots of {slot_bytes}");
     }
-    let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().set_len(SIZE).unwrap();
+    let file = scratch();
     let mut disk = FileDisk::open(file.path(), 512, Caching::PageCache).unwrap();
     assert!(exercise(&mut disk) == expected);
 }

@@ -1,0 +1,319 @@
+//! A file or block device as a disk, straight on io_uring: the kernel moves bytes from and to the requests' own buffers.
+//!
+//! ```text
+//!  submit ─▶ entry in the ring, request in its place ─┐
+//!                                                     ├ reap: one io_uring_enter sends all and waits
+//!  done ◀─ request from its place ◀─ completion ──────┘
+//! ```
+//!
+//! One thread uses it: the ring is set up for one issuer whose completions are worked on only when it asks, where the kernel has that
+//! (Linux 6.1). A short transfer is sent on from where it stopped. A buffer never comes back before the kernel is done with it; when the
+//! ring breaks, the buffers that it had are lost rather than used twice.
+//!
+//! Unsafe: it hands addresses of buffers to the kernel, and discards by `ioctl`.
+#![allow(unsafe_code)] // island: addresses of buffers in submission entries
+
+use std::fs::File;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use io_uring::{IoUring, Submitter, opcode, squeue, types};
+
+use crate::target::{Caching, Opening, Target};
+use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
+
+/// The file, by its place in the table of registered ones.
+const FILE: types::Fixed = types::Fixed(0);
+/// `BLKDISCARD` of linux/fs.h.
+const BLKDISCARD: libc::Ioctl = 0x1277;
+/// `IORING_ENTER_GETEVENTS` of linux/io_uring.h.
+const GETEVENTS: u32 = 1;
+/// More entries than any device has use for; the kernel's own limit is higher.
+const MOST_ENTRIES: u32 = 4096;
+
+/// A request that the kernel has, and how many bytes of it are done.
+#[derive(Debug)]
+struct Flying {
+    request: Request,
+    moved: u64,
+}
+
+/// The disk.
+pub struct UringDisk {
+    // Dropped first, after it has been drained: see `Drop`.
+    ring: IoUring,
+    file: File,
+    geometry: Geometry,
+    is_block_device: bool,
+    caching: Caching,
+    /// By the number in the entry's user data; never longer than when it was made.
+    places: Vec<Option<Flying>>,
+    free: Vec<u32>,
+    /// Entries in the ring that the kernel has not been shown.
+    queued: u32,
+    /// Requests that the kernel has or will have with the next enter.
+    flying: usize,
+    /// Discards of block devices, which the ring does not have: done by the next reap.
+    discards: Vec<Request>,
+    finished: Vec<Completion>,
+    is_enabled: bool,
+    /// The kernel shows by a flag whether it has completions to work on.
+    shows_work: bool,
+    gone: bool,
+}
+
+impl std::fmt::Debug for UringDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "UringDisk({:?}, {} under way)", self.geometry, self.flying)
+    }
+}
+
+impl UringDisk {
+    /// Opens a file or block device.
+    ///
+    /// # Errors
+    /// What opening it says, and the kernel where it does not permit io_uring; [`crate::open_disk`] then does without.
+    pub fn open(path: &Path, opening: &Opening) -> io::Result<UringDisk> {
+        UringDisk::on(Target::open(path, opening)?, opening.depth).map_err(|(_, error)| error)
+    }
+
+    /// Whether transfers go around the page cache.
+    pub fn caching(&self) -> Caching {
+        self.caching
+    }
+
+    /// A disk on an opened file, or the file back and why not.
+    pub(crate) fn on(target: Target, depth: u32) -> Result<UringDisk, (Target, io::Error)> {
+        let entries = depth.clamp(1, MOST_ENTRIES).next_power_of_two();
+        let opened = set_up(entries).and_then(|(ring, shows_work)| {
+            ring.submitter().register_files(&[target.file.as_raw_fd()])?;
+            Ok((ring, shows_work))
+        });
+        let (ring, shows_work) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return Err((target, error)),
+        };
+        Ok(UringDisk {
+            ring,
+            file: target.file,
+            geometry: target.geometry,
+            is_block_device: target.is_block_device,
+            caching: target.caching,
+            places: (0..entries).map(|_| None).collect(),
+            free: (0..entries).rev().collect(),
+            queued: 0,
+            flying: 0,
+            discards: Vec::new(),
+            finished: Vec::new(),
+            is_enabled: !shows_work,
+            shows_work,
+            gone: false,
+        })
+    }
+
+    /// Queues what is left of the request in a place.
+    fn queue(&mut self, place: u32) {
+        let Some(flying) = self.places[place as usize].as_mut() else { return };
+        let entry = entry(flying).user_data(u64::from(place));
+        // SAFETY: the buffer's bytes stay where they are until the completion is taken, because the request stays in its place; a broken ring
+        // forgets its requests without freeing them, and dropping the disk waits for the kernel.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        assert!(pushed.is_ok(), "more entries are queued than there are places");
+        self.queued += 1;
+    }
+
+    /// Shows the kernel what was queued and waits for `at_least` completions.
+    fn enter(&mut self, at_least: u32) {
+        if let Err(error) = self.try_enter(at_least) {
+            match error.raw_os_error() {
+                // A signal came, or completions have to be taken first: they are, and the rest goes with the next enter.
+                Some(libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
+                _ => self.lose(),
+            }
+        }
+    }
+
+    fn try_enter(&mut self, at_least: u32) -> io::Result<()> {
+        let submitter: Submitter<'_> = self.ring.submitter();
+        if !self.is_enabled {
+            // From here on this thread is the one that submits.
+            submitter.register_enable_rings()?;
+            self.is_enabled = true;
+        }
+        // SAFETY: no argument is passed, and the queued entries were vouched for when they were pushed.
+        let taken = unsafe { submitter.enter::<()>(self.queued, at_least, GETEVENTS, None) }?;
+        self.queued -= taken as u32;
+        Ok(())
+    }
+
+    /// Takes what has completed; what was short goes on its way again.
+    fn collect(&mut self) {
+        loop {
+            let Some(event) = self.ring.completion().next() else { return };
+            let place = event.user_data() as u32;
+            let Some(flying) = self.places.get_mut(place as usize).and_then(Option::as_mut) else { continue };
+            match outcome(flying, event.result()) {
+                None => self.queue(place),
+                Some(result) => {
+                    self.flying -= 1;
+                    self.free.push(place);
+                    let ended = self.places[place as usize].take();
+                    self.finished.extend(ended.map(|flying| flying.request.complete(result)));
+                }
+            }
+        }
+    }
+
+    /// The ring is broken. What the kernel may still write to is never used again.
+    fn lose(&mut self) {
+        self.gone = true;
+        self.queued = 0;
+        self.flying = 0;
+        for flying in self.places.iter_mut().filter_map(Option::take) {
+            let tag = flying.request.tag;
+            let _leaked = ManuallyDrop::new(flying);
+            self.finished.push(Completion { tag, buffer: None, result: Err(DeviceError::Gone) });
+        }
+    }
+
+    fn discard(&self, at: u64, length: u64) -> Result<(), DeviceError> {
+        let range = [at, length];
+        // SAFETY: the call reads two numbers of 64 bits (linux/fs.h), which live through it.
+        let answer = unsafe { libc::ioctl(self.file.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            _ if answer == 0 => Ok(()),
+            // A discard is advice: what cannot be discarded stays as it is.
+            Some(libc::EOPNOTSUPP | libc::ENOTTY) => Ok(()),
+            errno => Err(DeviceError::Failed(errno.unwrap_or(libc::EIO))),
+        }
+    }
+}
+
+/// A ring with the fastest set-up that the kernel has; whether it shows work by a flag, and still has to be enabled.
+fn set_up(entries: u32) -> io::Result<(IoUring, bool)> {
+    let mut builder = IoUring::builder();
+    builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all().setup_r_disabled();
+    if let Ok(ring) = builder.build(entries) {
+        return Ok((ring, true));
+    }
+    // Linux before 6.1.
+    IoUring::builder().build(entries).map(|ring| (ring, false))
+}
+
+/// The entry for what is left of a request.
+fn entry(flying: &mut Flying) -> squeue::Entry {
+    let moved = flying.moved;
+    match &flying.request.action {
+        Action::Read { at, buffer } => {
+            let (address, rest) = (buffer.address().wrapping_add(moved as usize), rest(buffer.len(), moved));
+            opcode::Read::new(FILE, address, rest).offset(at + moved).build()
+        }
+        Action::Write { at, buffer } => {
+            let (address, rest) = (buffer.address().wrapping_add(moved as usize), rest(buffer.len(), moved));
+            opcode::Write::new(FILE, address, rest).offset(at + moved).build()
+        }
+        Action::Flush => opcode::Fsync::new(FILE).flags(types::FsyncFlags::DATASYNC).build(),
+        Action::Discard { at, length } => {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            opcode::Fallocate::new(FILE, *length).offset(*at).mode(mode).build()
+        }
+    }
+}
+
+/// Bytes to ask for: what is left, and what the width of an entry's length takes.
+fn rest(length: usize, moved: u64) -> u32 {
+    const MOST: u64 = 1 << 30;
+    (length as u64 - moved).min(MOST) as u32
+}
+
+/// What a completion means for its request; nothing when the rest is to be sent again.
+fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> {
+    let (is_discard, total) = match &flying.request.action {
+        Action::Read { buffer, .. } | Action::Write { buffer, .. } => (false, buffer.len() as u64),
+        Action::Flush => (false, 0),
+        Action::Discard { .. } => (true, 0),
+    };
+    match -result {
+        libc::EINTR | libc::EAGAIN => None,
+        // A discard is advice: what cannot be punched stays as it is.
+        libc::EOPNOTSUPP if is_discard => Some(Ok(())),
+        errno if errno > 0 => Some(Err(DeviceError::Failed(errno))),
+        // Nothing moved and no error: the end of something shorter than its geometry says.
+        0 if total > 0 => Some(Err(DeviceError::Failed(libc::EIO))),
+        _ => {
+            flying.moved += u64::from(result.unsigned_abs());
+            (flying.moved >= total).then_some(Ok(()))
+        }
+    }
+}
+
+impl BlockDevice for UringDisk {
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Request> {
+        if self.gone || !self.geometry.admits(&request.action) {
+            let error = if self.gone { DeviceError::Gone } else { DeviceError::BadRange };
+            self.finished.push(request.complete(Err(error)));
+            return Ok(());
+        }
+        match &request.action {
+            Action::Flush => {}
+            action if action.range().1 == 0 => {
+                self.finished.push(request.complete(Ok(())));
+                return Ok(());
+            }
+            Action::Discard { .. } if self.is_block_device => {
+                self.discards.push(request);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Some(place) = self.free.pop() else { return Err(request) };
+        self.places[place as usize] = Some(Flying { request, moved: 0 });
+        self.flying += 1;
+        self.queue(place);
+        Ok(())
+    }
+
+    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+        let before = done.len();
+        while let Some(request) = self.discards.pop() {
+            let (at, length) = request.action.range();
+            let result = self.discard(at, length);
+            self.finished.push(request.complete(result));
+        }
+        loop {
+            done.append(&mut self.finished);
+            let waits = wait && done.len() == before && self.flying > 0;
+            let has_work = !self.shows_work || self.ring.submission().taskrun();
+            let is_there = !self.ring.completion().is_empty();
+            if self.queued > 0 || (waits && !is_there) || (self.flying > 0 && has_work) {
+                self.enter(u32::from(waits && !is_there));
+            }
+            self.collect();
+            done.append(&mut self.finished);
+            // What was short or interrupted is sent on before anybody goes away to wait for something else.
+            if self.queued == 0 && (!waits || done.len() > before) {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for UringDisk {
+    /// Waits until the kernel has let go of every buffer.
+    fn drop(&mut self) {
+        while self.flying > 0 && !self.gone {
+            self.enter(1);
+            self.collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
