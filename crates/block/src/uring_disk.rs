@@ -16,7 +16,7 @@
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use io_uring::{IoUring, Submitter, opcode, squeue, types};
@@ -278,6 +278,12 @@ impl BlockDevice for UringDisk {
         self.flying += 1;
         self.queue(place);
         Ok(())
+    }
+
+    fn waking(&self) -> Option<OwnedFd> {
+        // SAFETY: the ring's descriptor is open as long as the ring is, and the borrow ends with this call.
+        let ring = unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) };
+        ring.try_clone_to_owned().ok()
     }
 
     fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {

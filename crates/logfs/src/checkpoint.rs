@@ -110,8 +110,13 @@ pub(crate) async fn write_anchor(instance: &Instance, anchor: &Anchor) -> Result
 /// An inode as the groups of records that make it, each below `most_bytes` or so.
 fn describe(inode: InodeId, node: &Inode, most_bytes: usize) -> Vec<Vec<Record>> {
     let mut groups = vec![vec![Record::Node(node.node(inode))]];
+    groups.extend(
+        node.extended
+            .iter()
+            .map(|(name, value)| vec![Record::Extended { inode, name: name.to_vec(), value: value.to_vec() }]),
+    );
     match &node.content {
-        Content::Symlink(_) => {}
+        Content::Symlink(_) | Content::Special(_) => {}
         Content::Directory(names) => {
             let (mut entries, mut bytes) = (Vec::new(), 0);
             for (name, entry, kind) in names.iter() {

@@ -150,13 +150,13 @@ impl LogFs {
         self.0.commit(&records).map(drop)
     }
 
-    fn check_file(&self, inode: InodeId) -> Result<(), Error> {
+    pub(crate) fn check_file(&self, inode: InodeId) -> Result<(), Error> {
         let state = self.0.state.borrow();
         let node = state.tree.get(inode).ok_or(Error::NotFound)?;
         match (node.file(), node.names()) {
             (Some(_), _) => Ok(()),
             (None, Some(_)) => Err(Error::IsDirectory),
-            (None, None) => Err(Error::Invalid("a symbolic link has no content")),
+            (None, None) => Err(Error::Invalid("neither a symbolic link nor a special file has content")),
         }
     }
 
@@ -211,7 +211,11 @@ fn gather(state: &State, inode: InodeId, offset: u64, length: usize) -> Result<(
     let node = state.tree.get(inode).ok_or(Error::NotFound)?;
     let Some(file) = node.file() else {
         let is_directory = node.names().is_some();
-        return Err(if is_directory { Error::IsDirectory } else { Error::Invalid("a symbolic link has no content") });
+        return Err(if is_directory {
+            Error::IsDirectory
+        } else {
+            Error::Invalid("neither a symbolic link nor a special file has content")
+        });
     };
     let end = offset.saturating_add(length as u64).min(node.attributes.size);
     let mut answer = vec![0; end.saturating_sub(offset) as usize];

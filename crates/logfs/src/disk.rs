@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -77,6 +78,11 @@ impl Disk {
     /// Size and unit of the device.
     pub fn geometry(&self) -> Geometry {
         self.geometry
+    }
+
+    /// What becomes readable when the device has something for [`Driver::turn`] ([`BlockDevice::waking`]).
+    pub fn waking(&self) -> Option<OwnedFd> {
+        self.inner.borrow().device.waking()
     }
 
     pub(crate) fn read(&self, at: u64, length: usize) -> Transfer {

@@ -32,6 +32,9 @@ pub enum Error {
     /// No space, even after cleaning.
     #[error("no space left on the device")]
     NoSpace,
+    /// No extended attribute of this name.
+    #[error("no such attribute")]
+    NoAttribute,
     /// More hard links than can be counted.
     #[error("too many links to the file")]
     TooManyLinks,
@@ -67,6 +70,7 @@ impl Error {
             Error::TooManyLinks => 31,
             Error::NameTooLong(_) => 36,
             Error::NotEmpty => 39,
+            Error::NoAttribute => 61,
             Error::Device(DeviceError::Failed(errno)) => *errno,
             Error::Device(_) => 5,
             Error::Closed => 108,

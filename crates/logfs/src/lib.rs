@@ -12,7 +12,7 @@
 //! runs on an [`iolab_executor::Executor`] with [`Disk`] as its driver; time comes from the clock given to `open`, and nothing else is random:
 //! the same load on a simulated device is the same to the byte.
 //!
-//! What does not exist yet: more than one domain (instances that share a disk), a mount, extended attributes, discards to the device, exchanging
+//! What does not exist yet: more than one domain (instances that share a disk), discards to the device, exchanging
 //! renames, defragmentation, moving small content out of memory before its limit is reached, space set aside by `allocate`, checksums looked at by
 //! every read. One inode is written to a checkpoint in one step, so that a directory of millions of entries makes others wait.
 
@@ -27,11 +27,13 @@ mod clusters;
 mod content;
 mod disk;
 mod error;
+mod extended;
 mod extents;
 mod file_system;
 mod flusher;
 mod frame;
 mod fsck;
+mod holes;
 pub mod hostile;
 mod instance;
 mod layout;
@@ -50,6 +52,7 @@ pub use cleaning::{Budget, Policy, reading_plan};
 pub use clusters::ClusterUse;
 pub use disk::Disk;
 pub use error::Error;
+pub use extended::Setting;
 pub use file_system::{AttributeChange, LogFs, Space};
 pub use fsck::{Fault, FaultKind, FsckReport, Repair, fsck};
 pub use instance::Activity;

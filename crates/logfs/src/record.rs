@@ -10,7 +10,7 @@ pub(crate) struct Node {
     pub(crate) attributes: Attributes,
     /// The directory that a directory is in; 0 for others.
     pub(crate) parent: InodeId,
-    /// Of a symbolic link.
+    /// Of a symbolic link; for special files the device's number, 4 bytes.
     pub(crate) target: Vec<u8>,
 }
 
@@ -62,6 +62,7 @@ pub(crate) enum Record {
     Entries { directory: InodeId, entries: Vec<(InodeId, Kind, Vec<u8>)> },
     Extents { inode: InodeId, stretches: Vec<Stretch> },
     Inline { inode: InodeId, offset: u64, content: Vec<u8> },
+    Extended { inode: InodeId, name: Vec<u8>, value: Vec<u8> },
     Create { spot: Spot, node: Node },
     Link { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
     Unlink { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
@@ -73,6 +74,8 @@ pub(crate) enum Record {
     Punch { inode: InodeId, offset: u64, length: u64, time: u64 },
     Attributes { inode: InodeId, attributes: Attributes },
     Relocate(Relocate),
+    SetExtended { inode: InodeId, name: Vec<u8>, time: u64, value: Vec<u8> },
+    RemoveExtended { inode: InodeId, name: Vec<u8>, time: u64 },
 }
 
 fn put_spot(out: &mut Vec<u8>, spot: &Spot) {
@@ -149,9 +152,16 @@ impl Record {
             | Record::WriteExtent { inode, .. }
             | Record::Truncate { inode, .. }
             | Record::Punch { inode, .. }
+            | Record::SetExtended { inode, .. }
+            | Record::RemoveExtended { inode, .. }
             | Record::Attributes { inode, .. } => [Some(*inode), None, None, None],
             _ => [None; 4],
         }
+    }
+
+    /// Whether it leaves content and size as they are.
+    pub(crate) fn is_attributes(&self) -> bool {
+        matches!(self, Record::Attributes { .. } | Record::SetExtended { .. } | Record::RemoveExtended { .. })
     }
 
     /// Whether it is a part of a checkpoint.
@@ -167,6 +177,7 @@ impl Record {
             Record::Entries { .. } => 0x04,
             Record::Extents { .. } => 0x05,
             Record::Inline { .. } => 0x06,
+            Record::Extended { .. } => 0x07,
             Record::Create { .. } => 0x10,
             Record::Link { .. } => 0x11,
             Record::Unlink { .. } => 0x12,
@@ -178,6 +189,8 @@ impl Record {
             Record::Punch { .. } => 0x23,
             Record::Attributes { .. } => 0x24,
             Record::Relocate(_) => 0x25,
+            Record::SetExtended { .. } => 0x30,
+            Record::RemoveExtended { .. } => 0x31,
         }
     }
 
@@ -211,6 +224,11 @@ impl Record {
             Record::Inline { inode, offset, content } => {
                 out.put_all(&[inode.0, *offset]);
                 out.put(content);
+            }
+            Record::Extended { inode, name, value } => {
+                out.put_u64(inode.0);
+                put_name(out, name);
+                out.put(value);
             }
             Record::Create { spot, node } => {
                 put_spot(out, spot);
@@ -260,6 +278,17 @@ impl Record {
                 out.put_all(&[r.inode.0, r.offset, r.length, r.from, r.to]);
                 out.put_u32(r.checksum);
             }
+            Record::SetExtended { inode, name, time, value } => {
+                out.put_u64(inode.0);
+                put_name(out, name);
+                out.put_u64(*time);
+                out.put(value);
+            }
+            Record::RemoveExtended { inode, name, time } => {
+                out.put_u64(inode.0);
+                put_name(out, name);
+                out.put_u64(*time);
+            }
             other => unreachable!("{other:?} has its body written elsewhere"),
         }
     }
@@ -296,6 +325,7 @@ fn decode_body(code: u8, take: &mut Take<'_>) -> Option<Record> {
             Record::Extents { inode, stretches }
         }
         0x06 => Record::Inline { inode: take_inode(take)?, offset: take.u64()?, content: take.rest().to_vec() },
+        0x07 => Record::Extended { inode: take_inode(take)?, name: take_name(take)?, value: take.rest().to_vec() },
         0x10 => Record::Create { spot: take_spot(take)?, node: take_node(take)? },
         0x11 => {
             let (spot, inode) = (take_spot(take)?, take_inode(take)?);
@@ -350,6 +380,11 @@ fn decode_content(code: u8, take: &mut Take<'_>) -> Option<Record> {
             to: take.u64()?,
             checksum: take.u32()?,
         }),
+        0x30 => {
+            let (name, time) = (take_name(take)?, take.u64()?);
+            Record::SetExtended { inode, name, time, value: take.rest().to_vec() }
+        }
+        0x31 => Record::RemoveExtended { inode, name: take_name(take)?, time: take.u64()? },
         _ => return None,
     })
 }

@@ -296,6 +296,7 @@ pub(crate) async fn snapshot(fs: &LogFs) -> Snapshot {
                 assert_eq!(content.len() as u64, attributes.size);
                 What::File(content)
             }
+            kind => panic!("no load makes a {kind:?}"),
         };
         seen.insert(path, Seen { inode: entry.inode, links: attributes.links, content });
     }
