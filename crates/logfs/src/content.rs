@@ -156,7 +156,7 @@ impl LogFs {
         match (node.file(), node.names()) {
             (Some(_), _) => Ok(()),
             (None, Some(_)) => Err(Error::IsDirectory),
-            (None, None) => Err(Error::Invalid("neither a symbolic link nor a special file has content")),
+            (None, None) => Err(Error::Invalid("a symbolic link has no content")),
         }
     }
 
@@ -214,7 +214,7 @@ fn gather(state: &State, inode: InodeId, offset: u64, length: usize) -> Result<(
         return Err(if is_directory {
             Error::IsDirectory
         } else {
-            Error::Invalid("neither a symbolic link nor a special file has content")
+            Error::Invalid("a symbolic link has no content")
         });
     };
     let end = offset.saturating_add(length as u64).min(node.attributes.size);
