@@ -8,6 +8,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// What every buffer of our own is aligned to: a multiple of all block sizes in use.
 const ALIGNMENT: usize = 4096;
@@ -16,8 +17,17 @@ const ALIGNMENT: usize = 4096;
 pub struct Buffer {
     start: NonNull<u8>,
     length: usize,
-    /// What was allocated; nothing where the bytes are lent.
-    allocated: Option<Layout>,
+    memory: Memory,
+}
+
+/// Whose the bytes are.
+enum Memory {
+    /// Ours.
+    Allocated(Layout),
+    /// Somebody's who promised to keep them.
+    Lent,
+    /// A part of another buffer, which stays until all its parts are gone.
+    Part(#[expect(dead_code, reason = "kept for the sake of its bytes")] Arc<Buffer>),
 }
 
 // SAFETY: a buffer is the only way to its bytes, as a vector is to its own.
@@ -35,7 +45,7 @@ impl Buffer {
         let start = unsafe { alloc_zeroed(layout) };
         // No memory is what the global allocator aborts on everywhere else, too.
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Buffer { start, length, allocated: Some(layout) }
+        Buffer { start, length, memory: Memory::Allocated(layout) }
     }
 
     /// A copy of `bytes`, filled up with zeroes to a multiple of `unit_bytes`.
@@ -52,7 +62,7 @@ impl Buffer {
     /// The bytes are initialised, may be read and written, and nobody else touches them as long as the buffer exists, which may be
     /// until the device that it was given to has been dropped.
     pub unsafe fn lent(start: NonNull<u8>, length: usize) -> Buffer {
-        Buffer { start, length, allocated: None }
+        Buffer { start, length, memory: Memory::Lent }
     }
 
     /// The address, for a device. Writing through it is for whoever has the buffer to allow.
@@ -67,9 +77,48 @@ impl Buffer {
     }
 }
 
+/// A buffer whose parts are used one by one.
+#[derive(Debug)]
+pub struct Divided {
+    whole: Arc<Buffer>,
+    taken: usize,
+}
+
+impl Divided {
+    /// Nothing is taken yet.
+    pub fn new(buffer: Buffer) -> Divided {
+        Divided { whole: Arc::new(buffer), taken: 0 }
+    }
+
+    /// The next `length` bytes, or as many as there are.
+    pub fn take(&mut self, length: usize) -> Buffer {
+        let (from, length) = (self.taken, length.min(self.whole.length - self.taken));
+        self.taken += length;
+        // SAFETY: inside the whole, which starts there and is at least so long.
+        let start = unsafe { self.whole.start.add(from) };
+        // Parts never overlap, and the whole cannot be looked at before they are gone.
+        Buffer { start, length, memory: Memory::Part(Arc::clone(&self.whole)) }
+    }
+
+    /// Bytes of the whole.
+    pub fn len(&self) -> usize {
+        self.whole.length
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.whole.length == 0
+    }
+
+    /// The whole again, unless a part is still somewhere.
+    pub fn rejoin(self) -> Option<Buffer> {
+        Arc::into_inner(self.whole)
+    }
+}
+
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(layout) = self.allocated {
+        if let Memory::Allocated(layout) = self.memory {
             // SAFETY: allocated with this layout when the buffer was made, and freed only here.
             unsafe { dealloc(self.start.as_ptr(), layout) };
         }
@@ -114,6 +163,21 @@ mod tests {
         let padded = Buffer::padded(b"abc", 8);
         assert_eq!(&padded[..], b"abc\0\0\0\0\0");
         assert_eq!(&padded.shortened(2)[..], b"ab");
+    }
+
+    #[test]
+    fn parts_lie_side_by_side_and_make_up_the_whole() {
+        let mut divided = Divided::new(Buffer::zeroed(100));
+        let mut parts: Vec<Buffer> = [10, 50, 90, 5].into_iter().map(|length| divided.take(length)).collect();
+        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<usize>>(), [10, 50, 40, 0]);
+        parts.iter_mut().zip(1..).for_each(|(part, mark)| part.fill(mark));
+        drop(parts);
+        let whole = divided.rejoin().unwrap();
+        assert!(whole[..10].iter().all(|&byte| byte == 1) && whole[60..].iter().all(|&byte| byte == 3));
+        let mut divided = Divided::new(whole);
+        let part = divided.take(1);
+        assert!(divided.rejoin().is_none(), "a part is somewhere");
+        assert_eq!(part[..], [1], "and is good as long as it is");
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod target;
 mod traced;
 mod uring_disk;
 
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Divided};
 pub use counting::{Counting, Counts};
 pub use delayed::{Delayed, Delays};
 pub use device::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};

@@ -32,11 +32,13 @@ pub struct Opening {
     pub block_bytes: Option<u32>,
     /// Of a block device: nobody else may have it open so, nor mount it (`O_EXCL`, open(2)).
     pub exclusive: bool,
+    /// For reading alone: writes fail with what the system says.
+    pub read_only: bool,
 }
 
 impl Default for Opening {
     fn default() -> Opening {
-        Opening { depth: 256, caching: Caching::Direct, block_bytes: None, exclusive: false }
+        Opening { depth: 256, caching: Caching::Direct, block_bytes: None, exclusive: false, read_only: false }
     }
 }
 
@@ -55,7 +57,7 @@ impl Target {
         let exclusive = if opening.exclusive && is_block_device { OFlags::EXCL } else { OFlags::empty() };
         let open = |flags: OFlags| {
             let flags = (flags | exclusive).bits() as i32;
-            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
+            OpenOptions::new().read(true).write(!opening.read_only).custom_flags(flags).open(path)
         };
         let (mut file, caching) = match opening.caching {
             Caching::PageCache => (open(OFlags::empty())?, Caching::PageCache),

@@ -3,11 +3,11 @@
 //! `fusermount3` is set-uid root; it mounts, and sends the connection's descriptor back through a socket whose number it
 //! finds in `_FUSE_COMMFD` (see its manual page). A mount that is dropped is detached, so that nothing dead remains.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -44,10 +44,39 @@ pub struct Mount {
 
 /// Whether the mount is gone, still in use, or something else went wrong.
 #[derive(Debug)]
-pub(crate) enum Unmounted {
+pub enum Unmounted {
+    /// It is gone.
     Gone,
+    /// Somebody uses it.
     Busy,
+    /// Neither; this was said.
     Failed(String),
+}
+
+/// Unmounts what is on a folder, unless somebody uses it.
+pub fn unmount(path: &Path) -> Unmounted {
+    let by_helper = !rustix::process::geteuid().is_root();
+    Mount { path: path.to_owned(), by_helper, superblock: None }.unmount()
+}
+
+/// What the list of mounts says is mounted on a folder as `fuse.SUBTYPE`; nothing when the topmost mount there is another, or none.
+pub fn source_on(path: &Path, subtype: &str) -> Option<PathBuf> {
+    source_in(&mount_list(), path, subtype)
+}
+
+fn source_in(list: &[u8], path: &Path, subtype: &str) -> Option<PathBuf> {
+    let mut found = None;
+    for line in list.split(|&byte| byte == b'\n') {
+        let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+        if words.get(4).map(|word| unescaped(word)).as_deref() != Some(path.as_os_str().as_bytes()) {
+            continue;
+        }
+        let behind = words.iter().position(|word| *word == b"-").unwrap_or(words.len());
+        let is_it = words.get(behind + 1).is_some_and(|kind| kind.strip_prefix(b"fuse.") == Some(subtype.as_bytes()));
+        let source = words.get(behind + 2).filter(|_| is_it);
+        found = source.map(|word| PathBuf::from(OsString::from_vec(unescaped(word))));
+    }
+    found
 }
 
 /// Mounts on a folder and gives the connection.
@@ -55,7 +84,13 @@ pub(crate) enum Unmounted {
 /// # Errors
 /// [`FuseError::NoFuse`], [`FuseError::Unusable`], [`FuseError::Mount`].
 pub fn mount(path: &Path, options: &MountOptions) -> Result<(OwnedFd, Mount), FuseError> {
-    let path = path.canonicalize().map_err(|error| unusable(path, &format!("{error}; make the folder first")))?;
+    let path = path.canonicalize().map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOTCONN) => {
+            let what = "the server of what is mounted there has died; `umount -l` takes the mount away";
+            unusable(path, what)
+        }
+        _ => unusable(path, &format!("{error}; make the folder first")),
+    })?;
     if !path.is_dir() {
         return Err(unusable(&path, "it is not a folder; name a folder to mount on"));
     }
@@ -240,6 +275,8 @@ mod tests {
         for (path, device) in table {
             assert_eq!(superblock(list, Path::new(path)).as_deref(), device.map(str::as_bytes), "{path}");
         }
+        let source = |path| source_in(list, Path::new(path), "iolab");
+        assert_eq!((source("/mnt/with blank"), source("/mnt/a")), (Some(PathBuf::from("iolab")), None));
         assert_eq!(unescaped(b"a\\134040\\"), b"a\\040\\");
         assert!(superblock(&mount_list(), Path::new("/proc")).is_some());
     }

@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
+use crate::subcommands::fs::FsAction;
 
 /// A storage-I/O laboratory: runs fio's job files, measures honestly, keeps what it measured.
 #[derive(Debug, Parser)]
@@ -42,6 +43,9 @@ enum Action {
     /// Look at NVMe devices and bind them for use from user space
     #[command(subcommand)]
     Nvme(NvmeAction),
+    /// Make, check, look into and change file systems of iolab's own kind (logfs)
+    #[command(subcommand)]
+    Fs(FsAction),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
@@ -345,6 +349,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Explain { term } => subcommands::explain::main(&term),
         Action::Device(action) => subcommands::device::main(&action),
         Action::Nvme(action) => subcommands::nvme::main(&action),
+        Action::Fs(action) => subcommands::fs::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),

@@ -41,7 +41,8 @@ impl Anchor {
     }
 
     pub(crate) fn places(layout: &Layout) -> [u64; 2] {
-        [u64::from(layout.block_bytes), 2 * u64::from(layout.block_bytes)]
+        let first = layout.start_of(layout.anchor_cluster());
+        [1, 2].map(|block| first + u64::from(layout.block_bytes) * (block + 2 * u64::from(layout.domain)))
     }
 
     pub(crate) fn encode(&self, layout: &Layout) -> Vec<u8> {
@@ -50,7 +51,7 @@ impl Anchor {
         bytes.put_u32(VERSION);
         bytes.put_u32(0);
         bytes.put(&layout.id);
-        bytes.put_u32(0);
+        bytes.put_u32(layout.domain);
         bytes.put_u32(if self.closed { CLEAN } else { 0 });
         bytes.put_all(&[self.number, self.epoch, u64::from(self.start.cluster)]);
         bytes.put_u32(self.start.offset);
@@ -68,7 +69,7 @@ impl Anchor {
         let (magic, version, checksum) = (take.array::<8>()?, take.u32()?, take.u32()?);
         covered[12..16].fill(0);
         let (id, domain, flags) = (take.array::<16>()?, take.u32()?, take.u32()?);
-        let known = magic == *MAGIC && version == VERSION && id == layout.id && domain == 0;
+        let known = magic == *MAGIC && version == VERSION && id == layout.id && domain == layout.domain;
         if !known || crc32c::crc32c(&covered) != checksum {
             return None;
         }

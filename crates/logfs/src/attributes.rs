@@ -7,6 +7,19 @@ pub struct InodeId(pub u64);
 impl InodeId {
     /// The root directory.
     pub const ROOT: InodeId = InodeId(1);
+
+    /// Bits of the serial.
+    const SERIAL_BITS: u32 = 48;
+
+    /// The number that counting begins with in a domain; that of the root directory in the first.
+    pub(crate) fn first(domain: u32) -> InodeId {
+        InodeId(u64::from(domain) << InodeId::SERIAL_BITS | 1)
+    }
+
+    /// The domain that it belongs to. The root directory belongs to all; this says the first.
+    pub fn domain(self) -> u32 {
+        (self.0 >> InodeId::SERIAL_BITS) as u32
+    }
 }
 
 /// What an inode is.

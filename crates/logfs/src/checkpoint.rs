@@ -1,17 +1,23 @@
 //! The task that compacts the metadata log: it writes all inodes into the log, while everything else goes on, then lets an anchor name
 //! where that began, and frees what lies before (docs/logfs/format.md, "Checkpoints").
 
+mod describing;
+
 use std::rc::Rc;
 
 use iolab_block::{Buffer, DeviceError};
 
 use crate::Error;
 use crate::anchor::Anchor;
-use crate::extents::Place;
-use crate::instance::{Instance, Phase, State};
+use crate::instance::{Instance, Phase, State, step_aside};
 use crate::log::Mark;
-use crate::record::{InodeId, Record, Stretch};
-use crate::tree::{Content, Inode};
+use crate::record::{InodeId, Record};
+use describing::Cursor;
+
+/// Bytes described in one step, while everything else stands still: four such groups and their frame's head fill a frame.
+const GROUP_BYTES: usize = (32 << 10) - 64;
+/// Fewer bytes of changes than this are read in no time.
+const WORTH_BYTES: u64 = 256 << 10;
 
 pub(crate) async fn run(instance: Rc<Instance>) {
     loop {
@@ -31,29 +37,40 @@ pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
     let highest = {
         let mut state = instance.state.borrow_mut();
         let serial = state.tree.serial;
-        state.log.append(&[Record::CheckpointBegin { serial }], Mark::Begin);
+        state.log.begin(serial);
+        state.checkpointing = true;
+        state.checkpoint_at_ns = instance.clock.now_ns();
         InodeId(serial)
     };
-    let (mut last, mut inodes) = (InodeId(0), 0);
+    let most_bytes = (instance.layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
+    let mut cursor = Cursor::new();
     loop {
-        let next = {
+        let group = {
             let mut state = instance.state.borrow_mut();
             let state = &mut *state;
-            // Inodes made since the beginning have all of their records behind it.
-            state.tree.after(last).filter(|(inode, _)| *inode <= highest).map(|(inode, node)| {
-                for group in describe(inode, node, instance.layout.cluster_bytes as usize / 8) {
-                    state.log.append(&group, Mark::Nothing);
-                }
-                inode
-            })
+            let group = cursor.describe(&state.tree, highest, most_bytes);
+            let is_more = !group.is_empty();
+            is_more.then(|| state.log.append_encoded(group, Mark::Nothing))
         };
-        let Some(inode) = next else { break };
-        (last, inodes) = (inode, inodes + 1);
+        if group.is_none() {
+            break;
+        }
         drain(instance).await?;
+        // Operations go on between any two groups.
+        step_aside().await;
     }
-    let end = instance.state.borrow_mut().log.append(&[Record::CheckpointEnd { inodes }], Mark::End);
+    let end = {
+        let mut bytes = Vec::new();
+        Record::CheckpointEnd { inodes: cursor.inodes }.encode(&mut bytes);
+        instance.state.borrow_mut().log.append_encoded(bytes, Mark::End)
+    };
     instance.sync_to(end).await?;
     anchor(instance).await
+}
+
+/// Whether so much has changed since the last checkpoint that reading it would take a good part of the time of opening.
+pub(crate) fn is_worth_while(state: &State) -> bool {
+    state.log.tail_bytes() > state.tree.cost_bytes() / 4 + WORTH_BYTES
 }
 
 /// Lets the log be written when much waits, so that memory stays bounded and others get their turn.
@@ -91,6 +108,8 @@ async fn anchor(instance: &Instance) -> Result<(), Error> {
     let mut state = instance.state.borrow_mut();
     let state = &mut *state;
     state.anchor = anchor;
+    state.log.anchored();
+    state.checkpointing = false;
     state.activity.checkpoints += 1;
     for cluster in state.log.cut_before(anchor.start.cluster) {
         state.clusters.free_log(cluster);
@@ -105,50 +124,4 @@ pub(crate) async fn write_anchor(instance: &Instance, anchor: &Anchor) -> Result
     let buffer = Buffer::padded(&anchor.encode(layout), layout.block_bytes as usize);
     instance.disk.write(anchor.place(layout), buffer).await?;
     instance.disk.flush().await.map(drop)
-}
-
-/// An inode as the groups of records that make it, each below `most_bytes` or so.
-fn describe(inode: InodeId, node: &Inode, most_bytes: usize) -> Vec<Vec<Record>> {
-    let mut groups = vec![vec![Record::Node(node.node(inode))]];
-    groups.extend(
-        node.extended
-            .iter()
-            .map(|(name, value)| vec![Record::Extended { inode, name: name.to_vec(), value: value.to_vec() }]),
-    );
-    match &node.content {
-        Content::Symlink(_) | Content::Special(_) => {}
-        Content::Directory(names) => {
-            let (mut entries, mut bytes) = (Vec::new(), 0);
-            for (name, entry, kind) in names.iter() {
-                bytes += 10 + name.len();
-                entries.push((entry, kind, name.to_vec()));
-                if bytes >= most_bytes - 512 {
-                    groups.push(vec![Record::Entries { directory: inode, entries: std::mem::take(&mut entries) }]);
-                    bytes = 0;
-                }
-            }
-            groups.push(vec![Record::Entries { directory: inode, entries }]);
-        }
-        Content::File(extents) => {
-            let mut stretches = Vec::new();
-            for (offset, extent) in extents.iter() {
-                match &extent.place {
-                    Place::Disk(place) => stretches.push(Stretch { offset, length: extent.length, place: *place }),
-                    Place::Inline(content) => {
-                        for (number, part) in content.chunks(most_bytes).enumerate() {
-                            let offset = offset + (number * most_bytes) as u64;
-                            groups.push(vec![Record::Inline { inode, offset, content: part.to_vec() }]);
-                        }
-                    }
-                }
-                if stretches.len() * 24 >= most_bytes - 64 {
-                    groups.push(vec![Record::Extents { inode, stretches: std::mem::take(&mut stretches) }]);
-                }
-            }
-            if !stretches.is_empty() {
-                groups.push(vec![Record::Extents { inode, stretches }]);
-            }
-        }
-    }
-    groups
 }

@@ -96,7 +96,7 @@ fn choose(instance: &Instance, state: &State) -> Vec<ClusterUse> {
     let budget = Budget {
         cluster_bytes,
         move_bytes: room.saturating_sub(u64::from(layout.block_bytes)).min(instance.options.cleaning_bytes),
-        free_share: f64::from(free) / f64::from(layout.clusters),
+        free_share: f64::from(free) / f64::from(layout.owned + 2),
         urgent,
     };
     let victims = instance.options.policy.choose(state.clusters.uses(state.log.last_ticket), &budget);

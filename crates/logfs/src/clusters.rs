@@ -15,12 +15,13 @@ pub(crate) use pieces::Piece;
 use pieces::Pieces;
 
 use crate::Layout;
+use crate::domains::Owners;
 use crate::record::{InodeId, Stretch};
 use crate::tree::Delta;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The first and the last.
+    /// The first and the last, and those of other domains.
     Fixed,
     Free,
     Log,
@@ -61,11 +62,11 @@ pub struct ClusterUse {
 }
 
 impl ClusterTable {
-    /// All free, apart from the fixed ones.
-    pub(crate) fn new(layout: &Layout) -> ClusterTable {
-        let role = |cluster| if layout.is_usable(cluster) { Role::Free } else { Role::Fixed };
+    /// All that belong to the layout's domain are free, the others fixed.
+    pub(crate) fn new(layout: &Layout, owners: &Owners) -> ClusterTable {
+        let role = |number| if owners.owner(number) == Some(layout.domain) { Role::Free } else { Role::Fixed };
         let cluster = |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), touched: 0 };
-        let free = (0..layout.clusters).filter(|&cluster| layout.is_usable(cluster)).collect();
+        let free = owners.of(layout.domain).collect();
         let clusters = (0..layout.clusters).map(cluster).collect();
         ClusterTable { layout: *layout, clusters, free, doomed: VecDeque::new() }
     }
@@ -92,12 +93,11 @@ impl ClusterTable {
         Some(number)
     }
 
-    /// Takes a certain free cluster for the log, while a file system is opened; false when it is not free.
+    /// Takes a certain free cluster for the log, while a file system is opened; false when it is not free. [`ClusterTable::settle`] comes after.
     pub(crate) fn claim_for_log(&mut self, number: u32) -> bool {
         let was_free = self.role(number) == Role::Free;
         if was_free {
             self.clusters[number as usize].role = Role::Log;
-            self.free.retain(|free| *free != number);
         }
         was_free
     }
@@ -107,7 +107,7 @@ impl ClusterTable {
         if !self.layout.holds(stretch.place, stretch.length) {
             return false;
         }
-        self.cut(stretch).into_iter().all(|(number, offset, part)| {
+        parts(self.layout, stretch).all(|(number, offset, part)| {
             let cluster = &mut self.clusters[number as usize];
             if !matches!(cluster.role, Role::Free | Role::Full) {
                 return false;
@@ -153,7 +153,7 @@ impl ClusterTable {
         for delta in deltas {
             match *delta {
                 Delta::Placed { inode, stretch } => {
-                    for (number, offset, part) in self.cut(stretch) {
+                    for (number, offset, part) in parts(self.layout, stretch) {
                         let cluster = &mut self.clusters[number as usize];
                         let piece = Piece { inode, offset: part.offset, length: part.length };
                         assert!(
@@ -170,7 +170,7 @@ impl ClusterTable {
 
     /// Only what belongs to `inode` is released: a file that is being taken apart may name places that were given away since.
     pub(crate) fn release(&mut self, inode: InodeId, place: u64, length: u64, ticket: u64) {
-        for (number, offset, part) in self.cut(Stretch { offset: 0, length, place }) {
+        for (number, offset, part) in parts(self.layout, Stretch { offset: 0, length, place }) {
             self.clusters[number as usize].pieces.remove(inode, offset, part.length);
             self.clusters[number as usize].touched = ticket;
             self.doom_if_dead(number, ticket);
@@ -218,17 +218,19 @@ impl ClusterTable {
         let last = place.saturating_add(length.max(1) - 1);
         self.layout.locate(place).0..=self.layout.locate(last).0
     }
+}
 
-    /// A stretch cut at cluster ends: cluster, offset in it, part.
-    fn cut(&self, stretch: Stretch) -> Vec<(u32, u32, Stretch)> {
-        let Stretch { mut offset, mut length, mut place } = stretch;
-        let mut parts = Vec::new();
-        while length > 0 {
-            let (number, within) = self.layout.locate(place);
-            let part = length.min(u64::from(self.layout.cluster_bytes - within));
-            parts.push((number, within, Stretch { offset, length: part, place }));
-            (offset, length, place) = (offset + part, length - part, place + part);
+/// A stretch cut at cluster ends: cluster, offset in it, part.
+fn parts(layout: Layout, stretch: Stretch) -> impl Iterator<Item = (u32, u32, Stretch)> {
+    let mut rest = stretch;
+    std::iter::from_fn(move || {
+        if rest.length == 0 {
+            return None;
         }
-        parts
-    }
+        let (number, within) = layout.locate(rest.place);
+        let length = rest.length.min(u64::from(layout.cluster_bytes - within));
+        let part = Stretch { length, ..rest };
+        rest = Stretch { offset: rest.offset + length, length: rest.length - length, place: rest.place + length };
+        Some((number, within, part))
+    })
 }

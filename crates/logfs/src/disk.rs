@@ -1,7 +1,7 @@
 //! A block device as futures.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
@@ -20,17 +20,22 @@ pub struct Disk {
 
 struct Inner {
     device: Box<dyn BlockDevice>,
-    next_tag: u64,
-    in_flight: HashMap<u64, Rc<RefCell<Waiting>>>,
+    /// By the requests' tags; places are used again.
+    places: Vec<Place>,
+    free: Vec<usize>,
+    under_way: usize,
     /// What the device had no room for.
     backlog: VecDeque<Request>,
     done: Vec<Completion>,
 }
 
+/// Where a request's completion waits for whoever made it.
 #[derive(Debug, Default)]
-struct Waiting {
+struct Place {
     completion: Option<Completion>,
     waker: Option<Waker>,
+    /// Nobody waits any more.
+    is_abandoned: bool,
 }
 
 impl std::fmt::Debug for Disk {
@@ -40,23 +45,67 @@ impl std::fmt::Debug for Disk {
 }
 
 /// A request under way. It was submitted when it was made, and goes on when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Transfer(Rc<RefCell<Waiting>>);
+pub(crate) struct Transfer {
+    inner: Rc<RefCell<Inner>>,
+    place: usize,
+    is_over: bool,
+}
+
+impl std::fmt::Debug for Transfer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Transfer({})", self.place)
+    }
+}
+
+impl Transfer {
+    fn poll_completion(&mut self, context: &Context<'_>) -> Poll<Completion> {
+        let mut inner = self.inner.borrow_mut();
+        let place = &mut inner.places[self.place];
+        match place.completion.take() {
+            Some(completion) => {
+                inner.free.push(self.place);
+                self.is_over = true;
+                Poll::Ready(completion)
+            }
+            None => {
+                match &place.waker {
+                    Some(waker) if waker.will_wake(context.waker()) => {}
+                    _ => place.waker = Some(context.waker().clone()),
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The same with the buffer in any case, unless the device lost it.
+    pub(crate) async fn with_buffer(mut self) -> (Result<(), DeviceError>, Option<Buffer>) {
+        let completion = std::future::poll_fn(|context| self.poll_completion(context)).await;
+        (completion.result, completion.buffer)
+    }
+}
 
 impl Future for Transfer {
     type Output = Result<Buffer, DeviceError>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut waiting = self.0.borrow_mut();
-        match waiting.completion.take() {
-            Some(completion) => {
-                let buffer = completion.buffer.unwrap_or_else(|| Buffer::zeroed(0));
-                Poll::Ready(completion.result.map(|()| buffer))
-            }
-            None => {
-                waiting.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_completion(context).map(|completion| {
+            let buffer = completion.buffer.unwrap_or_else(|| Buffer::zeroed(0));
+            completion.result.map(|()| buffer)
+        })
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let mut inner = self.inner.borrow_mut();
+        if inner.places[self.place].completion.take().is_some() {
+            inner.places[self.place].waker = None;
+            inner.free.push(self.place);
+        } else {
+            inner.places[self.place].is_abandoned = true;
         }
     }
 }
@@ -67,8 +116,9 @@ impl Disk {
         let geometry = device.geometry();
         let inner = Inner {
             device: Box::new(device),
-            next_tag: 0,
-            in_flight: HashMap::new(),
+            places: Vec::new(),
+            free: Vec::new(),
+            under_way: 0,
             backlog: VecDeque::new(),
             done: Vec::new(),
         };
@@ -85,8 +135,18 @@ impl Disk {
         self.inner.borrow().device.waking()
     }
 
+    /// Whether requests are under way.
+    pub fn is_under_way(&self) -> bool {
+        self.inner.borrow().under_way > 0
+    }
+
     pub(crate) fn read(&self, at: u64, length: usize) -> Transfer {
-        self.start(Action::Read { at, buffer: Buffer::zeroed(length) })
+        self.read_into(at, Buffer::zeroed(length))
+    }
+
+    /// Fills a buffer.
+    pub(crate) fn read_into(&self, at: u64, buffer: Buffer) -> Transfer {
+        self.start(Action::Read { at, buffer })
     }
 
     pub(crate) fn write(&self, at: u64, buffer: Buffer) -> Transfer {
@@ -99,13 +159,14 @@ impl Disk {
 
     fn start(&self, action: Action) -> Transfer {
         let mut inner = self.inner.borrow_mut();
-        inner.next_tag += 1;
-        let tag = inner.next_tag;
-        let waiting = Rc::<RefCell<Waiting>>::default();
-        inner.in_flight.insert(tag, Rc::clone(&waiting));
-        inner.backlog.push_back(Request { tag, action });
+        let place = inner.free.pop().unwrap_or_else(|| {
+            inner.places.push(Place::default());
+            inner.places.len() - 1
+        });
+        inner.under_way += 1;
+        inner.backlog.push_back(Request { tag: place as u64, action });
         inner.submit_backlog();
-        Transfer(waiting)
+        Transfer { inner: Rc::clone(&self.inner), place, is_over: false }
     }
 }
 
@@ -118,20 +179,31 @@ impl Inner {
             }
         }
     }
+
+    /// Puts a completion where it is waited for, and says who is to be woken.
+    fn deliver(&mut self, completion: Completion) -> Option<Waker> {
+        let number = completion.tag as usize;
+        let place = self.places.get_mut(number)?;
+        self.under_way -= 1;
+        if std::mem::take(&mut place.is_abandoned) {
+            place.waker = None;
+            self.free.push(number);
+            return None;
+        }
+        place.completion = Some(completion);
+        place.waker.take()
+    }
 }
 
 impl Driver for Disk {
     fn turn(&mut self, wait: bool) -> bool {
         let mut inner = self.inner.borrow_mut();
         inner.submit_backlog();
-        let under_way = !inner.in_flight.is_empty();
+        let under_way = inner.under_way > 0;
         let mut done = std::mem::take(&mut inner.done);
         inner.device.reap(wait && under_way, &mut done);
         for completion in done.drain(..) {
-            let Some(waiting) = inner.in_flight.remove(&completion.tag) else { continue };
-            let mut waiting = waiting.borrow_mut();
-            waiting.completion = Some(completion);
-            if let Some(waker) = waiting.waker.take() {
+            if let Some(waker) = inner.deliver(completion) {
                 waker.wake();
             }
         }

@@ -4,12 +4,13 @@
 use crate::instance::Need;
 use crate::locks::{Key, Mode};
 use crate::record::{InodeId, Record};
+use crate::tree::cost_bytes;
 use crate::{Error, LogFs};
 
 /// Longest name, bytes (`XATTR_NAME_MAX`).
 const NAME_BYTES: usize = 255;
-/// Longest value, bytes (`XATTR_SIZE_MAX`), where clusters are large enough.
-const VALUE_BYTES: usize = 65_536;
+/// Most bytes that all attributes of an inode take (`XATTR_SIZE_MAX`), where clusters are large enough: they go into one group of records.
+const MOST_BYTES: u64 = 65_536;
 
 /// Whether there has to be, or must not be, an attribute of the name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,17 +47,14 @@ impl LogFs {
     /// Sets an attribute, in one step.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Exists`], [`Error::NoAttribute`], [`Error::NameTooLong`], [`Error::NoSpace`] also for a value that is
-    /// longer than any can be.
+    /// [`Error::NotFound`], [`Error::Exists`], [`Error::NoAttribute`], [`Error::NameTooLong`], [`Error::NoSpace`] also when the
+    /// inode's attributes would take more than they may together.
     pub async fn set_extended(&self, inode: InodeId, name: &[u8], value: &[u8], setting: Setting) -> Result<(), Error> {
         if name.len() > NAME_BYTES {
             return Err(Error::NameTooLong(NAME_BYTES));
         }
         if name.is_empty() || name.contains(&0) {
             return Err(Error::Invalid("a name that is empty or has a zero in it"));
-        }
-        if value.len() > VALUE_BYTES.min(self.0.layout.cluster_bytes as usize / 8) {
-            return Err(Error::NoSpace);
         }
         let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
         self.0.admit(|_| Need::Clusters(0)).await?;
@@ -66,8 +64,19 @@ impl LogFs {
             (Err(Error::NotFound), _) => return Err(Error::NotFound),
             _ => {}
         }
+        if self.extended_bytes_with(inode, name, value) > MOST_BYTES.min(u64::from(self.0.layout.cluster_bytes) / 8) {
+            return Err(Error::NoSpace);
+        }
         let (name, value, time) = (name.to_vec(), value.to_vec(), self.0.now());
         self.0.commit(&[Record::SetExtended { inode, name, time, value }]).map(drop)
+    }
+
+    /// What all attributes would take if this one were set.
+    fn extended_bytes_with(&self, inode: InodeId, name: &[u8], value: &[u8]) -> u64 {
+        let state = self.0.state.borrow();
+        let Some(node) = state.tree.get(inode) else { return 0 };
+        let old = node.extended.get(name).map_or(0, |old| cost_bytes(name, old));
+        node.extended.cost_bytes() + cost_bytes(name, value) - old
     }
 
     /// Removes an attribute.

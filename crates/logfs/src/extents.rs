@@ -117,7 +117,7 @@ impl ExtentMap {
                     if *place + before.length == *next && !next.is_multiple_of(u64::from(cluster_bytes)) =>
                 {
                     before.length += extent.length;
-                    return;
+                    return self.join_next(offset, cluster_bytes);
                 }
                 (Place::Inline(content), Place::Inline(more)) if content.len() + more.len() <= JOINED_BYTES => {
                     content.extend_from_slice(more);
@@ -128,6 +128,24 @@ impl ExtentMap {
             }
         }
         self.map.insert(offset, extent);
+        self.join_next(offset, cluster_bytes);
+    }
+
+    /// Makes the stretch that `offset` lies in and the one behind it one, where that goes on from it: writes that are under way together
+    /// end in any order.
+    fn join_next(&mut self, offset: u64, cluster_bytes: u32) {
+        let Some((start, stretch)) = self.map.range(..=offset).next_back() else { return };
+        let Place::Disk(place) = stretch.place else { return };
+        let (at, goes_on_at) = (start + stretch.length, place + stretch.length);
+        let Some(next) = self.map.get(&at).filter(|next| next.place == Place::Disk(goes_on_at)) else { return };
+        let more = next.length;
+        if goes_on_at.is_multiple_of(u64::from(cluster_bytes)) {
+            return;
+        }
+        self.map.remove(&at);
+        if let Some((_, stretch)) = self.map.range_mut(..=offset).next_back() {
+            stretch.length += more;
+        }
     }
 
     /// Takes the stretches out one by one, the last first.

@@ -150,7 +150,7 @@ impl LogFs {
         let cluster_bytes = u64::from(layout.cluster_bytes);
         let live_bytes = state.clusters.live_bytes();
         let set_aside = state.for_log(layout) + crate::instance::FOR_CLEANING + state.log.clusters();
-        let total_bytes = u64::from(layout.clusters - 2).saturating_sub(u64::from(set_aside)) * cluster_bytes;
+        let total_bytes = u64::from(layout.owned).saturating_sub(u64::from(set_aside)) * cluster_bytes;
         Space {
             block_bytes: layout.block_bytes,
             total_bytes,

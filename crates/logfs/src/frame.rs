@@ -46,6 +46,7 @@ pub(crate) fn seal(buffer: &mut Buffer, payload_bytes: usize, header: &Header, l
     head[40..44].copy_from_slice(&(payload_bytes as u32).to_le_bytes());
     head[44..48].copy_from_slice(&header.previous.to_le_bytes());
     head[48..56].copy_from_slice(&u64::from(header.next_cluster).to_le_bytes());
+    head[56..60].copy_from_slice(&layout.domain.to_le_bytes());
     buffer[..HEADER_BYTES].copy_from_slice(&head);
     let checksum = crc32c::crc32c(&buffer[..HEADER_BYTES + payload_bytes]);
     buffer[4..8].copy_from_slice(&checksum.to_le_bytes());
@@ -65,7 +66,7 @@ pub(crate) fn parse<'a>(bytes: &'a [u8], layout: &Layout) -> Option<Frame<'a>> {
     let whole = bytes.get(..HEADER_BYTES.checked_add(payload_bytes)?)?;
     // The checksum was made over a header whose checksum was zero.
     let computed = crc32c::crc32c_append(crc32c::crc32c_append(crc32c::crc32c(&whole[..4]), &[0; 4]), &whole[8..]);
-    if id != layout.id[..8] || domain != 0 || computed != checksum {
+    if id != layout.id[..8] || domain != layout.domain || computed != checksum {
         return None;
     }
     let header = Header { sequence, epoch, flushed, previous, next_cluster };

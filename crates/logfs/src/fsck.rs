@@ -9,7 +9,7 @@ use iolab_block::Buffer;
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 
-use crate::recovery::{OnLoss, Recovery, load, read_anchor, read_layout};
+use crate::recovery::{OnLoss, Recovery, load, read_anchor, read_layout, read_map};
 use crate::{Disk, Error, OpenOptions, checkpoint, open};
 
 /// Whether to change the disk.
@@ -80,9 +80,10 @@ impl FsckReport {
 /// # Errors
 /// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read, [`Error::Device`].
 pub async fn fsck(disk: &Disk, repair: Repair, (clock, spawner): (Clock, Spawner)) -> Result<FsckReport, Error> {
-    let (layout, records) = read_layout(disk).await?;
+    let (_, records) = read_layout(disk).await?;
+    let (layout, owners) = read_map(disk).await?;
     read_anchor(disk, &layout).await?;
-    let mut loaded = load(disk, OnLoss::Accept).await?;
+    let mut loaded = load(disk, (layout, owners), 0, OnLoss::Accept).await?;
     let mut faults = Vec::new();
     for (place, good) in layout.bootstrap_places().into_iter().zip(records) {
         if !good {

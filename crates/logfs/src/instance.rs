@@ -16,7 +16,7 @@ use crate::log::{Log, Mark};
 use crate::open::OpenOptions;
 use crate::record::Record;
 use crate::tree::Tree;
-use crate::{Disk, Error, Layout};
+use crate::{Disk, Error, Layout, checkpoint};
 
 /// Clusters set aside for cleaning.
 pub(crate) const FOR_CLEANING: u32 = 3;
@@ -59,6 +59,10 @@ pub(crate) struct State {
     /// Background tasks that have not ended.
     pub(crate) tasks: u32,
     pub(crate) checkpoint_wanted: bool,
+    /// Whether one is being written.
+    pub(crate) checkpointing: bool,
+    /// When the last one began, or opening.
+    pub(crate) checkpoint_at_ns: u64,
     pub(crate) cleaning_wanted: bool,
     /// The last ticket when cleaning found nothing to gain.
     pub(crate) fruitless_at: Option<u64>,
@@ -170,11 +174,14 @@ impl Instance {
 
     /// Wakes background tasks that have something to do now.
     pub(crate) fn consider(&self, state: &mut State) {
-        if state.log.clusters() >= state.checkpoint_at(&self.layout) {
-            state.checkpoint_wanted = true;
+        if !state.checkpointing && !state.checkpoint_wanted {
+            let is_due =
+                || self.clock.now_ns().saturating_sub(state.checkpoint_at_ns) >= self.options.checkpoint_interval_ns;
+            let is_long = state.log.clusters() >= state.checkpoint_at(&self.layout);
+            state.checkpoint_wanted = is_long || (checkpoint::is_worth_while(state) && is_due());
         }
         self.free_doomed(state);
-        let low = self.layout.clusters / 16;
+        let low = (self.layout.owned + 2) / 16;
         // Looking for clusters to clean takes a look at all of them: not for every change.
         let rested = state.fruitless_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
         if rested && state.spendable(&self.layout) < low {
@@ -218,7 +225,7 @@ impl Instance {
 
     fn wait_for_log(&self, state: &mut State) -> bool {
         let full = state.log_is_full(&self.layout);
-        state.checkpoint_wanted |= full;
+        state.checkpoint_wanted |= full && !state.checkpointing;
         full || state.log.queued_bytes() > MOST_QUEUED_BYTES
     }
 

@@ -6,8 +6,10 @@ use crate::bytes::{Put, Take};
 const MAGIC: &[u8; 8] = b"IOLABLFS";
 /// The version written, and the only one read.
 const VERSION: u32 = 1;
-/// Where the table of domains starts in the record.
-const DOMAINS_AT: usize = 128;
+/// Where the share of the one domain stands in the record.
+const SHARE_AT: usize = 128;
+/// The incompatible feature: several domains, or one that several were merged into. Owners are in the owner map.
+const MAPPED: u32 = 1;
 
 /// Sizes and numbers that never change in the life of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,18 @@ pub struct Layout {
     pub id: [u8; 16],
     /// When it was made, ns since 1970.
     pub made_ns: u64,
+    /// Domains that share the disk.
+    pub domains: u32,
+    /// The domain that this is the layout of.
+    pub domain: u32,
+    /// Clusters of that domain.
+    pub owned: u32,
+    /// Counted up whenever clusters and inodes change their owners.
+    pub generation: u32,
+    /// Runs of the owner map; none when all belongs to one domain since ever.
+    pub map_runs: u32,
+    /// CRC32C of the owner map.
+    pub map_checksum: u32,
 }
 
 impl Layout {
@@ -42,16 +56,52 @@ impl Layout {
         if small_max_bytes > cluster_bytes / 8 {
             return Some(format!("small writes of up to {small_max_bytes} bytes: at most an eighth of a cluster"));
         }
-        let least = 4 + self.log_slack() * 6 + 4;
+        let most = Layout::most_domains(block_bytes, cluster_bytes);
+        if self.domains == 0 || self.domains > most {
+            let domains = self.domains;
+            return Some(format!(
+                "{domains} domains: from 1 to {most} with these blocks and clusters; greater clusters take more"
+            ));
+        }
+        let least = (4 + self.log_slack() * 6 + 2) * self.domains + 2;
         if clusters < least {
             return Some(format!("{clusters} clusters of {cluster_bytes} bytes: at least {least} are needed"));
         }
         None
     }
 
+    /// How many domains there can be: as many as the first half of a fixed cluster has room for anchors of.
+    pub fn most_domains(block_bytes: u32, cluster_bytes: u32) -> u32 {
+        ((cluster_bytes / block_bytes.max(1) / 2).saturating_sub(1) / 2).max(1)
+    }
+
+    /// Whether owners are in an owner map.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.map_runs > 0
+    }
+
+    /// The layout of a certain domain, which owns so many clusters.
+    pub(crate) fn of_domain(&self, domain: u32, owned: u32) -> Layout {
+        Layout { domain, owned, ..*self }
+    }
+
+    /// The cluster that holds the anchors of this generation: those of the one before stay as they are in the other.
+    pub(crate) fn anchor_cluster(&self) -> u32 {
+        if self.generation.is_multiple_of(2) { 0 } else { self.clusters - 1 }
+    }
+
+    /// Where the two copies of the owner map lie, and how much room each has: a quarter of each fixed cluster, generations taking turns.
+    pub(crate) fn map_places(&self) -> [(u64, u64); 2] {
+        let quarter = u64::from(self.cluster_bytes) / 4;
+        let turn = u64::from(self.generation % 2);
+        // The copy of the bootstrap record is the last block.
+        let room = quarter - turn * u64::from(self.block_bytes);
+        [0, self.clusters - 1].map(|cluster| (self.start_of(cluster) + (2 + turn) * quarter, room))
+    }
+
     /// Clusters by which the log may grow between checkpoints, beside what its content takes.
     pub(crate) fn log_slack(&self) -> u32 {
-        (self.clusters / 64).clamp(3, 64)
+        ((self.owned + 2) / 64).clamp(3, 64)
     }
 
     /// Where a cluster begins on the disk, bytes.
@@ -110,10 +160,16 @@ impl Layout {
         record.put_u64(u64::from(self.clusters));
         record.put_u64(self.made_ns);
         record.put_u32(self.small_max_bytes);
-        record.put_u32(1);
-        record.resize(DOMAINS_AT, 0);
-        record.put_u64(1);
-        record.put_u64(u64::from(self.clusters) - 2);
+        record.put_u32(self.domains);
+        record.put_u32(if self.is_mapped() { MAPPED } else { 0 });
+        record.put_u32(0);
+        if self.is_mapped() {
+            [self.generation, self.map_runs, self.map_checksum].iter().for_each(|field| record.put_u32(*field));
+        } else {
+            record.resize(SHARE_AT, 0);
+            record.put_u64(1);
+            record.put_u64(u64::from(self.clusters) - 2);
+        }
         record.resize(Layout::bootstrap_bytes(self.block_bytes), 0);
         let checksum = crc32c::crc32c(&record);
         record[12..16].copy_from_slice(&checksum.to_le_bytes());
@@ -136,30 +192,50 @@ impl Layout {
             return Err(Error::Unusable(format!("format version {version}, this program knows {VERSION}")));
         }
         let checksum = take.u32().ok_or_else(short)?;
-        let fields = || {
-            let mut take = take;
-            let id = take.array()?;
-            let (block_bytes, cluster_bytes) = (take.u32()?, take.u32()?);
-            let clusters = u32::try_from(take.u64()?).ok()?;
-            let (made_ns, small_max_bytes) = (take.u64()?, take.u32()?);
-            let (domains, incompatible) = (take.u32()?, take.u32()?);
-            Some((Layout { block_bytes, cluster_bytes, clusters, small_max_bytes, id, made_ns }, domains, incompatible))
-        };
-        let (layout, domains, incompatible) = fields().ok_or_else(short)?;
+        let (layout, incompatible) = decode_fields(take).ok_or_else(short)?;
         let mut covered = bytes.get(..Layout::bootstrap_bytes(layout.block_bytes)).ok_or_else(short)?.to_vec();
         covered.get_mut(12..16).ok_or_else(short)?.fill(0);
         if crc32c::crc32c(&covered) != checksum {
             return Err(refuse("the bootstrap record does not match its checksum"));
         }
+        if incompatible & !MAPPED != 0 {
+            return Err(Error::Unusable(format!("features {incompatible:#x}: this program knows {MAPPED:#x}")));
+        }
+        let is_mapped = incompatible & MAPPED != 0;
+        if is_mapped != layout.is_mapped() || (!is_mapped && layout.domains != 1) {
+            return Err(Error::Unusable(format!("{} domains, features {incompatible:#x}", layout.domains)));
+        }
         if let Some(objection) = layout.objection() {
             return Err(Error::Unusable(objection));
         }
-        if incompatible != 0 || domains != 1 {
-            let what = format!("{domains} domains, features {incompatible:#x}: this program knows one domain and none");
-            return Err(Error::Unusable(what));
-        }
         Ok(layout)
     }
+}
+
+/// The numbers behind the checksum; the second is the set of incompatible features.
+fn decode_fields(mut take: Take<'_>) -> Option<(Layout, u32)> {
+    let id = take.array()?;
+    let (block_bytes, cluster_bytes) = (take.u32()?, take.u32()?);
+    let clusters = u32::try_from(take.u64()?).ok()?;
+    let (made_ns, small_max_bytes) = (take.u64()?, take.u32()?);
+    let (domains, incompatible, _compatible) = (take.u32()?, take.u32()?, take.u32()?);
+    let (generation, map_runs, map_checksum) = (take.u32()?, take.u32()?, take.u32()?);
+    let owned = clusters.saturating_sub(2) / domains.max(1);
+    let layout = Layout {
+        block_bytes,
+        cluster_bytes,
+        clusters,
+        small_max_bytes,
+        id,
+        made_ns,
+        domains,
+        domain: 0,
+        owned,
+        generation,
+        map_runs,
+        map_checksum,
+    };
+    Some((layout, incompatible))
 }
 
 #[cfg(test)]
@@ -174,11 +250,19 @@ mod tests {
             small_max_bytes: 4095,
             id: *b"0123456789abcdef",
             made_ns: 77,
+            domains: 1,
+            domain: 0,
+            owned: 1022,
+            generation: 0,
+            map_runs: 0,
+            map_checksum: 0,
         }
     }
 
     #[test]
     fn a_record_reads_as_it_was_written_and_any_flipped_byte_is_seen() {
+        let mapped = Layout { domains: 7, owned: 146, generation: 3, map_runs: 7, map_checksum: 99, ..sample() };
+        assert_eq!(Layout::decode(&mapped.encode()), Ok(mapped));
         let record = sample().encode();
         assert_eq!(Layout::decode(&record), Ok(sample()));
         for at in 0..record.len() {
@@ -198,6 +282,9 @@ mod tests {
             (Layout { cluster_bytes: 8192, ..sample() }, "16 KiB to 16 MiB"),
             (Layout { small_max_bytes: 1 << 20, ..sample() }, "an eighth"),
             (Layout { clusters: 10, ..sample() }, "are needed"),
+            (Layout { domains: 0, ..sample() }, "0 domains"),
+            (Layout { domains: 64, ..sample() }, "from 1 to 63"),
+            (Layout { domains: 50, ..sample() }, "are needed"),
         ] {
             assert!(change.objection().is_some_and(|text| text.contains(word)), "{change:?}");
         }

@@ -53,10 +53,31 @@ pub(crate) struct Log {
     pub(crate) flushed: u64,
     /// The clusters of the log, from the anchor's on.
     chain: VecDeque<u32>,
+    /// Bytes of all changes appended, and of those before the last checkpoint began, and before the one that the anchor names.
+    changed_bytes: u64,
+    begun_at: u64,
+    anchored_at: u64,
     /// Where the frame of the last [`Mark::Begin`] is.
     pub(crate) begun: Option<FramePlace>,
     /// Which frame holds the last [`Mark::End`].
     pub(crate) ended: Option<u64>,
+}
+
+/// Where a log that was read goes on.
+#[derive(Debug)]
+pub(crate) struct LogEnd {
+    pub(crate) next: FramePlace,
+    pub(crate) spare: u32,
+    pub(crate) chain: VecDeque<u32>,
+    /// Bytes of changes behind the checkpoint.
+    pub(crate) tail_bytes: u64,
+}
+
+impl LogEnd {
+    /// The clusters of the log, the one included that it goes on in.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = u32> {
+        self.chain.iter().copied().chain([self.spare])
+    }
 }
 
 /// A frame to be written.
@@ -72,7 +93,8 @@ pub(crate) struct NoCluster;
 
 impl Log {
     /// A log that goes on at `next`, all of whose frames are durable.
-    pub(crate) fn resume(layout: &Layout, next: FramePlace, spare: u32, chain: VecDeque<u32>, epoch: u64) -> Log {
+    pub(crate) fn resume(layout: &Layout, end: LogEnd, epoch: u64) -> Log {
+        let LogEnd { next, spare, chain, tail_bytes } = end;
         Log {
             layout: *layout,
             queue: VecDeque::new(),
@@ -85,6 +107,9 @@ impl Log {
             epoch,
             flushed: next.sequence - 1,
             chain,
+            changed_bytes: tail_bytes,
+            begun_at: 0,
+            anchored_at: 0,
             begun: None,
             ended: None,
         }
@@ -94,12 +119,36 @@ impl Log {
     pub(crate) fn append(&mut self, records: &[Record], mark: Mark) -> u64 {
         let mut bytes = Vec::with_capacity(records.len() * 64);
         records.iter().for_each(|record| record.encode(&mut bytes));
+        self.changed_bytes += bytes.len() as u64;
+        self.append_encoded(bytes, mark)
+    }
+
+    /// Appends a group that is encoded already, of the checkpoint.
+    pub(crate) fn append_encoded(&mut self, bytes: Vec<u8>, mark: Mark) -> u64 {
         let most = self.layout.cluster_bytes as usize / 2;
         assert!(bytes.len() <= most, "a group of {} bytes, {most} are promised", bytes.len());
         self.last_ticket += 1;
         self.queued_bytes += bytes.len();
         self.queue.push_back(Group { ticket: self.last_ticket, bytes, mark });
         self.last_ticket
+    }
+
+    /// A checkpoint begins here.
+    pub(crate) fn begin(&mut self, serial: u64) {
+        self.begun_at = self.changed_bytes;
+        let mut bytes = Vec::new();
+        Record::CheckpointBegin { serial }.encode(&mut bytes);
+        self.append_encoded(bytes, Mark::Begin);
+    }
+
+    /// An anchor names what began last.
+    pub(crate) fn anchored(&mut self) {
+        self.anchored_at = self.begun_at;
+    }
+
+    /// Bytes of changes since the checkpoint that the anchor names: what opening has to apply one by one.
+    pub(crate) fn tail_bytes(&self) -> u64 {
+        self.changed_bytes - self.anchored_at
     }
 
     /// Bytes that wait to be written.

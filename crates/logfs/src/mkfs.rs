@@ -3,6 +3,7 @@
 use iolab_block::{Buffer, DeviceError};
 
 use crate::anchor::{Anchor, FramePlace};
+use crate::domains::{Owners, write_owners};
 use crate::frame::{HEADER_BYTES, Header, seal};
 use crate::record::{InodeId, Record};
 use crate::tree::Tree;
@@ -17,7 +18,7 @@ pub struct MkfsOptions {
     pub cluster_bytes: u32,
     /// Writes up to this length go into the metadata log; at most an eighth of a cluster.
     pub small_max_bytes: u32,
-    /// Instances that share the disk, one for each core. This version makes one.
+    /// Domains that share the disk, best one for each core: from 1 to [`Layout::most_domains`].
     pub domains: u32,
     /// Tells file systems apart: any 16 bytes that no other has, best random ones.
     pub id: [u8; 16],
@@ -47,27 +48,19 @@ impl MkfsOptions {
 /// # Errors
 /// [`Error::Unusable`] for options that cannot be, [`Error::Device`].
 pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
-    let layout = layout(disk, options)?;
+    let (layout, owners) = layout(disk, options)?;
     let block = layout.block_bytes as usize;
     // The old record must not lead to what is half overwritten.
     disk.write(0, Buffer::zeroed(block)).await?;
     disk.flush().await?;
-    let node = Tree::root(options.root_mode, options.now_ns);
-    let serial = InodeId::ROOT.0;
-    let records = [Record::CheckpointBegin { serial }, Record::Node(node), Record::CheckpointEnd { inodes: 1 }];
-    let mut payload = Vec::new();
-    records.iter().for_each(|record| record.encode(&mut payload));
-    let mut frame = Buffer::zeroed(layout.blocks((HEADER_BYTES + payload.len()) as u64) as usize);
-    frame[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(&payload);
-    let header = Header { sequence: 1, epoch: 1, flushed: 0, previous: 0, next_cluster: 2 };
-    seal(&mut frame, payload.len(), &header, &layout);
-    disk.write(layout.start_of(1), frame).await?;
-    let start = FramePlace { cluster: 1, offset: 0, sequence: 1, previous: 0 };
-    let anchor = Anchor { number: 1, epoch: 1, start, checkpoint_end: 1, flushed: 1, closed: true, serial };
-    let [first, second] = Anchor::places(&layout);
-    let used = anchor.place(&layout);
-    disk.write(used, Buffer::padded(&anchor.encode(&layout), block)).await?;
-    disk.write(if used == first { second } else { first }, Buffer::zeroed(block)).await?;
+    for domain in 0..layout.domains {
+        let mut clusters = owners.of(domain);
+        let (Some(first), Some(spare)) = (clusters.next(), clusters.next()) else { continue };
+        make_domain(disk, &layout.of_domain(domain, 0), [first, spare], options).await?;
+    }
+    if layout.is_mapped() {
+        write_owners(disk, &layout, &owners).await?;
+    }
     let [record, copy] = layout.bootstrap_places();
     disk.write(copy, Buffer::padded(&layout.encode(), block)).await?;
     disk.flush().await?;
@@ -76,16 +69,52 @@ pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
     Ok(layout)
 }
 
-fn layout(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
+/// Writes the log of a domain that has nothing but a root directory, and an anchor that leads to it.
+async fn make_domain(
+    disk: &Disk,
+    layout: &Layout,
+    [cluster, next_cluster]: [u32; 2],
+    options: &MkfsOptions,
+) -> Result<(), Error> {
+    let block = layout.block_bytes as usize;
+    let node = Tree::root(options.root_mode, options.now_ns);
+    let serial = InodeId::first(layout.domain).0;
+    let records = [Record::CheckpointBegin { serial }, Record::Node(node), Record::CheckpointEnd { inodes: 1 }];
+    let mut payload = Vec::new();
+    records.iter().for_each(|record| record.encode(&mut payload));
+    let mut frame = Buffer::zeroed(layout.blocks((HEADER_BYTES + payload.len()) as u64) as usize);
+    frame[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(&payload);
+    let header = Header { sequence: 1, epoch: 1, flushed: 0, previous: 0, next_cluster };
+    seal(&mut frame, payload.len(), &header, layout);
+    disk.write(layout.start_of(cluster), frame).await?;
+    let start = FramePlace { cluster, offset: 0, sequence: 1, previous: 0 };
+    let anchor = Anchor { number: 1, epoch: 1, start, checkpoint_end: 1, flushed: 1, closed: true, serial };
+    let [first, second] = Anchor::places(layout);
+    let used = anchor.place(layout);
+    disk.write(used, Buffer::padded(&anchor.encode(layout), block)).await?;
+    disk.write(if used == first { second } else { first }, Buffer::zeroed(block)).await?;
+    Ok(())
+}
+
+fn layout(disk: &Disk, options: &MkfsOptions) -> Result<(Layout, Owners), Error> {
     let geometry = disk.geometry();
     let clusters = geometry.size_bytes / u64::from(options.cluster_bytes.max(1));
+    let clusters = u32::try_from(clusters).unwrap_or(u32::MAX);
+    let owners = Owners::shares(clusters, options.domains);
+    let is_mapped = options.domains > 1;
     let layout = Layout {
         block_bytes: options.block_bytes,
         cluster_bytes: options.cluster_bytes,
-        clusters: u32::try_from(clusters).unwrap_or(u32::MAX),
+        clusters,
         small_max_bytes: options.small_max_bytes,
         id: options.id,
         made_ns: options.now_ns,
+        domains: options.domains,
+        domain: 0,
+        owned: clusters.saturating_sub(2) / options.domains.max(1),
+        generation: 0,
+        map_runs: if is_mapped { owners.runs() } else { 0 },
+        map_checksum: if is_mapped { owners.checksum() } else { 0 },
     };
     if let Some(objection) = layout.objection() {
         return Err(Error::Unusable(objection));
@@ -94,8 +123,5 @@ fn layout(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
         let (ours, theirs) = (layout.block_bytes, geometry.block_bytes);
         return Err(Error::Unusable(format!("blocks of {ours} bytes on a device with blocks of {theirs}")));
     }
-    if options.domains != 1 {
-        return Err(Error::Unusable(format!("{} domains: this version makes one", options.domains)));
-    }
-    Ok(layout)
+    Ok((layout, owners))
 }

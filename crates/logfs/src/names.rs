@@ -185,7 +185,7 @@ impl LogFs {
             if names_for_new(&state.tree, directory)?.get(name).is_some() {
                 return Err(Error::Exists);
             }
-            if state.tree.serial >= LAST_SERIAL {
+            if state.tree.serial & LAST_SERIAL == LAST_SERIAL {
                 return Err(Error::NoSpace);
             }
             // Taken at once, so that no other creation gets the same; one that fails leaves a gap.

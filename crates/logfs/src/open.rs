@@ -15,7 +15,7 @@ use crate::instance::{Activity, Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
-use crate::recovery::{Loaded, OnLoss, Recovery, load};
+use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
 use crate::{Disk, Error, LogFs, checkpoint, cleaner, flusher};
 
 /// How to use a file system while it is open.
@@ -27,11 +27,22 @@ pub struct OpenOptions {
     pub policy: Policy,
     /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
     pub cleaning_bytes: u64,
+    /// Whether closing writes a checkpoint when much has changed since the last one, so that the next opening is quick.
+    pub closing_checkpoint: bool,
+    /// A checkpoint is written when this has passed since the last one and much has changed, ns; also, in any case, when the log has grown to some times
+    /// the length of a checkpoint.
+    pub checkpoint_interval_ns: u64,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { inline_bytes: 64 << 20, policy: Policy::CostBenefit, cleaning_bytes: 8 << 20 }
+        OpenOptions {
+            inline_bytes: 64 << 20,
+            policy: Policy::CostBenefit,
+            cleaning_bytes: 8 << 20,
+            closing_checkpoint: true,
+            checkpoint_interval_ns: 300_000_000_000,
+        }
     }
 }
 
@@ -45,7 +56,33 @@ pub async fn open(
     options: OpenOptions,
     (clock, spawner): (Clock, Spawner),
 ) -> Result<(LogFs, Recovery), Error> {
-    let loaded = load(disk, OnLoss::Refuse).await?;
+    let (layout, owners) = read_map(disk).await?;
+    if layout.domains != 1 {
+        let why = format!("{} domains: open all of them together as a volume, or one alone", layout.domains);
+        return Err(Error::Unusable(why));
+    }
+    let loaded = load(disk, (layout, owners), 0, OnLoss::Refuse).await?;
+    start(disk, options, (clock, spawner), loaded).await
+}
+
+/// Opens one domain alone, as a file system of its own: its root directory holds what the domain has of the common one. Several may be
+/// open at once, each by its own program or thread, but each only once.
+///
+/// Nobody keeps names apart meanwhile: a name that two domains then have is given another ending in one of them when all are opened together.
+///
+/// # Errors
+/// [`Error::Invalid`] when there is no such domain, and as [`open()`].
+pub async fn open_domain(
+    disk: &Disk,
+    domain: u32,
+    options: OpenOptions,
+    (clock, spawner): (Clock, Spawner),
+) -> Result<(LogFs, Recovery), Error> {
+    let (layout, owners) = read_map(disk).await?;
+    if domain >= layout.domains {
+        return Err(Error::Invalid("a domain that the file system does not have"));
+    }
+    let loaded = load(disk, (layout, owners), domain, OnLoss::Refuse).await?;
     start(disk, options, (clock, spawner), loaded).await
 }
 
@@ -57,24 +94,26 @@ pub(crate) async fn start(
     loaded: Loaded,
 ) -> Result<(LogFs, Recovery), Error> {
     let clusters = claim(&loaded)?;
-    let Loaded { layout, anchor, tree, next, spare, chain, recovery, .. } = loaded;
+    let Loaded { layout, anchor, tree, end, recovery, .. } = loaded;
     let anchor = Anchor {
         number: anchor.number + 1,
         epoch: anchor.epoch + 1,
-        flushed: next.sequence - 1,
+        flushed: end.next.sequence - 1,
         closed: false,
         ..anchor
     };
     let state = State {
         tree,
         clusters,
-        log: Log::resume(&layout, next, spare, chain, anchor.epoch),
+        log: Log::resume(&layout, end, anchor.epoch),
         heads: Heads::default(),
         anchor,
         failed: None,
         phase: Phase::Running,
         tasks: 4,
         checkpoint_wanted: false,
+        checkpointing: false,
+        checkpoint_at_ns: clock.now_ns(),
         cleaning_wanted: false,
         fruitless_at: None,
         activity: Activity::default(),
@@ -101,9 +140,9 @@ pub(crate) async fn start(
 
 /// Which clusters are in use: the log's, and those with content.
 pub(crate) fn claim(loaded: &Loaded) -> Result<ClusterTable, Error> {
-    let mut clusters = ClusterTable::new(&loaded.layout);
-    for cluster in loaded.chain.iter().chain([&loaded.spare]) {
-        if !clusters.claim_for_log(*cluster) {
+    let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
+    for cluster in loaded.end.clusters() {
+        if !clusters.claim_for_log(cluster) {
             return Err(Error::Corrupt(format!("the log uses cluster {cluster} twice, or must not use it")));
         }
     }
@@ -135,6 +174,10 @@ impl LogFs {
             state.phase = Phase::Closing;
         }
         self.tasks_but(1).await;
+        let is_long = checkpoint::is_worth_while(&instance.state.borrow());
+        if instance.options.closing_checkpoint && is_long {
+            checkpoint::write(instance).await?;
+        }
         // Operations that were under way may still have changed something.
         loop {
             let last = instance.state.borrow().log.last_ticket;

@@ -99,7 +99,7 @@ fn put_node(out: &mut Vec<u8>, node: &Node) {
     out.put(&node.target);
 }
 
-fn put_stretch(out: &mut Vec<u8>, stretch: &Stretch) {
+pub(crate) fn put_stretch(out: &mut Vec<u8>, stretch: &Stretch) {
     out.put_all(&[stretch.offset, stretch.length, stretch.place]);
 }
 
@@ -107,13 +107,26 @@ fn take_spot(take: &mut Take<'_>) -> Option<Spot> {
     Some(Spot { directory: take_inode(take)?, name: take_name(take)? })
 }
 
-fn take_inode(take: &mut Take<'_>) -> Option<InodeId> {
+pub(crate) fn take_inode(take: &mut Take<'_>) -> Option<InodeId> {
     take.u64().map(InodeId)
 }
 
 fn take_name(take: &mut Take<'_>) -> Option<Vec<u8>> {
     let length = take.u8()?;
     take.bytes(usize::from(length)).map(<[u8]>::to_vec)
+}
+
+/// One of the entries of a directory, as a checkpoint lists them.
+pub(crate) fn take_entry<'a>(take: &mut Take<'a>) -> Option<(&'a [u8], InodeId, Kind)> {
+    let (inode, kind) = (take_inode(take)?, take_kind(take)?);
+    let length = take.u8()?;
+    Some((take.bytes(usize::from(length))?, inode, kind))
+}
+
+pub(crate) fn put_entry(out: &mut Vec<u8>, (name, inode, kind): (&[u8], InodeId, Kind)) {
+    out.put_u64(inode.0);
+    out.put_u8(kind as u8);
+    put_name(out, name);
 }
 
 fn take_kind(take: &mut Take<'_>) -> Option<Kind> {
@@ -132,8 +145,25 @@ fn take_node(take: &mut Take<'_>) -> Option<Node> {
     Some(Node { inode, attributes, parent, target })
 }
 
-fn take_stretch(take: &mut Take<'_>) -> Option<Stretch> {
+pub(crate) fn take_stretch(take: &mut Take<'_>) -> Option<Stretch> {
     Some(Stretch { offset: take.u64()?, length: take.u64()?, place: take.u64()? })
+}
+
+/// Appends a record's head and its body.
+pub(crate) fn with_head<T>(out: &mut Vec<u8>, code: u8, body: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    out.put_u32(u32::from(code));
+    let start = out.len();
+    let answer = body(out);
+    let length = (out.len() - start) as u32;
+    out[start - 3..start].copy_from_slice(&length.to_le_bytes()[..3]);
+    answer
+}
+
+/// The code of the next record and its body, taken off `take`.
+pub(crate) fn split_head<'a>(take: &mut Take<'a>) -> Option<(u8, &'a [u8])> {
+    let code = take.u8()?;
+    let [a, b, c] = take.array::<3>()?;
+    take.bytes(u32::from_le_bytes([a, b, c, 0]) as usize).map(|body| (code, body))
 }
 
 impl Record {
@@ -164,9 +194,12 @@ impl Record {
         matches!(self, Record::Attributes { .. } | Record::SetExtended { .. } | Record::RemoveExtended { .. })
     }
 
-    /// Whether it is a part of a checkpoint.
-    pub(crate) fn is_checkpoint(&self) -> bool {
-        self.code() < 0x10
+    /// The code of the record that ends a checkpoint.
+    pub(crate) const CHECKPOINT_END: u8 = 0x02;
+
+    /// Whether records of this code are parts of a checkpoint.
+    pub(crate) fn is_checkpoint(code: u8) -> bool {
+        code < 0x10
     }
 
     fn code(&self) -> u8 {
@@ -196,11 +229,7 @@ impl Record {
 
     /// Appends the record with its head.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.put_u32(u32::from(self.code()));
-        let start = out.len();
-        self.encode_body(out);
-        let length = (out.len() - start) as u32;
-        out[start - 3..start].copy_from_slice(&length.to_le_bytes()[..3]);
+        with_head(out, self.code(), |out| self.encode_body(out));
     }
 
     fn encode_body(&self, out: &mut Vec<u8>) {
@@ -211,11 +240,7 @@ impl Record {
             Record::Node(node) => put_node(out, node),
             Record::Entries { directory, entries } => {
                 out.put_u64(directory.0);
-                for (inode, kind, name) in entries {
-                    out.put_u64(inode.0);
-                    out.put_u8(*kind as u8);
-                    put_name(out, name);
-                }
+                entries.iter().for_each(|(inode, kind, name)| put_entry(out, (name, *inode, *kind)));
             }
             Record::Extents { inode, stretches } => {
                 out.put_u64(inode.0);
@@ -295,9 +320,13 @@ impl Record {
 
     /// Takes one record off `take`; `None` when it is none.
     pub(crate) fn decode(take: &mut Take<'_>) -> Option<Record> {
-        let code = take.u8()?;
-        let [a, b, c] = take.array::<3>()?;
-        let mut body = Take(take.bytes(u32::from_le_bytes([a, b, c, 0]) as usize)?);
+        let (code, body) = split_head(take)?;
+        Record::of(code, body)
+    }
+
+    /// The record of this code and body.
+    pub(crate) fn of(code: u8, body: &[u8]) -> Option<Record> {
+        let mut body = Take(body);
         let record = decode_body(code, &mut body)?;
         body.0.is_empty().then_some(record)
     }
@@ -312,7 +341,8 @@ fn decode_body(code: u8, take: &mut Take<'_>) -> Option<Record> {
             let directory = take_inode(take)?;
             let mut entries = Vec::new();
             while !take.0.is_empty() {
-                entries.push((take_inode(take)?, take_kind(take)?, take_name(take)?));
+                let (name, inode, kind) = take_entry(take)?;
+                entries.push((inode, kind, name.to_vec()));
             }
             Record::Entries { directory, entries }
         }

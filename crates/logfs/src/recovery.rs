@@ -1,17 +1,23 @@
 //! Reading a file system from its disk: bootstrap record, anchor, log. Nothing is written.
 
+mod reader;
 mod tail;
 
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
 
 use iolab_block::Buffer;
 
 use crate::anchor::{Anchor, FramePlace};
 use crate::bytes::Take;
+use crate::domains::{Owners, read_owners};
 use crate::frame::{self, Frame, HEADER_BYTES};
-use crate::record::{InodeId, Record};
-use crate::tree::Tree;
+use crate::log::LogEnd;
+use crate::record::{InodeId, Record, split_head};
+use crate::tree::{ENTRIES, EXTENTS, Tree};
 use crate::{Disk, Error, Layout};
+use reader::Reader;
 
 /// What opening found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,11 +36,10 @@ pub struct Recovery {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) layout: Layout,
+    pub(crate) owners: Rc<Owners>,
     pub(crate) anchor: Anchor,
     pub(crate) tree: Tree,
-    pub(crate) next: FramePlace,
-    pub(crate) spare: u32,
-    pub(crate) chain: VecDeque<u32>,
+    pub(crate) end: LogEnd,
     pub(crate) recovery: Recovery,
     /// Evidence that something durable is missing, when the caller asked to go on all the same.
     pub(crate) loss: Option<String>,
@@ -102,11 +107,28 @@ pub(crate) async fn read_anchor(disk: &Disk, layout: &Layout) -> Result<(Anchor,
 
 /// A frame that nothing proves to have been durable yet.
 pub(super) struct Doubtful {
-    payload: Vec<u8>,
+    /// The cluster that it is in, and where in it its payload is.
+    bytes: Rc<Buffer>,
+    payload: Range<usize>,
     /// Where the log goes on behind it.
     after: FramePlace,
     next_cluster: u32,
     epoch: u64,
+}
+
+impl Doubtful {
+    fn payload(&self) -> &[u8] {
+        &self.bytes[self.payload.clone()]
+    }
+}
+
+/// A frame that is where it belongs.
+struct Found {
+    header: frame::Header,
+    bytes: Rc<Buffer>,
+    payload: Range<usize>,
+    disk_bytes: u32,
+    checksum: u32,
 }
 
 /// The walk along the log.
@@ -124,12 +146,26 @@ pub(super) struct Walk<'a> {
     /// Highest sequence known to be durable.
     durable: u64,
     recovery: Recovery,
-    cluster: Option<(u32, Buffer)>,
+    /// Bytes of frames behind the checkpoint.
+    tail_bytes: u64,
+    reader: Reader,
 }
 
-/// Reads everything.
-pub(crate) async fn load(disk: &Disk, on_loss: OnLoss) -> Result<Loaded, Error> {
+/// Reads the bootstrap record and the owner map.
+pub(crate) async fn read_map(disk: &Disk) -> Result<(Layout, Rc<Owners>), Error> {
     let (layout, _) = read_layout(disk).await?;
+    let (owners, _) = read_owners(disk, &layout).await?;
+    Ok((layout, Rc::new(owners)))
+}
+
+/// Reads everything of one domain.
+pub(crate) async fn load(
+    disk: &Disk,
+    (layout, owners): (Layout, Rc<Owners>),
+    domain: u32,
+    on_loss: OnLoss,
+) -> Result<Loaded, Error> {
+    let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
     let (anchor, _) = read_anchor(disk, &layout).await?;
     let mut tree = Tree::new(layout.cluster_bytes);
     tree.loading = true;
@@ -146,7 +182,8 @@ pub(crate) async fn load(disk: &Disk, on_loss: OnLoss) -> Result<Loaded, Error> 
         doubtful: VecDeque::new(),
         durable: anchor.flushed.max(anchor.checkpoint_end),
         recovery: Recovery { closed: anchor.closed, ..Recovery::default() },
-        cluster: None,
+        tail_bytes: 0,
+        reader: Reader::new(disk, &layout),
     };
     walk.frames().await?;
     walk.settle_doubtful().await?;
@@ -154,7 +191,7 @@ pub(crate) async fn load(disk: &Disk, on_loss: OnLoss) -> Result<Loaded, Error> 
     if let (Some(loss), OnLoss::Refuse) = (&loss, on_loss) {
         return Err(Error::Corrupt(loss.clone()));
     }
-    walk.finish(loss)
+    walk.finish(owners, loss)
 }
 
 impl Walk<'_> {
@@ -174,7 +211,7 @@ impl Walk<'_> {
                     (moved, frame)
                 }
             };
-            let (header, payload, disk_bytes, checksum) = frame;
+            let Found { header, bytes, payload, disk_bytes, checksum } = frame;
             (spare, epoch) = (header.next_cluster, header.epoch);
             place = FramePlace {
                 cluster: at.cluster,
@@ -183,7 +220,7 @@ impl Walk<'_> {
                 previous: checksum,
             };
             self.durable = self.durable.max(header.flushed);
-            self.doubtful.push_back(Doubtful { payload, after: place, next_cluster: spare, epoch });
+            self.doubtful.push_back(Doubtful { bytes, payload, after: place, next_cluster: spare, epoch });
             while self.doubtful.front().is_some_and(|first| first.after.sequence - 1 <= self.durable) {
                 let Some(first) = self.doubtful.pop_front() else { break };
                 self.take_effect(first)?;
@@ -191,54 +228,46 @@ impl Walk<'_> {
         }
     }
 
-    /// The frame that belongs at a place, if it is there: header, payload, length on the disk, checksum.
-    async fn frame_at(
-        &mut self,
-        place: FramePlace,
-        epoch: u64,
-    ) -> Result<Option<(frame::Header, Vec<u8>, u32, u32)>, Error> {
+    /// The frame that belongs at a place, if it is there.
+    async fn frame_at(&mut self, place: FramePlace, epoch: u64) -> Result<Option<Found>, Error> {
         if u64::from(place.offset) + HEADER_BYTES as u64 > u64::from(self.layout.cluster_bytes) {
             return Ok(None);
         }
         let (layout, epochs) = (self.layout, epoch..=self.anchor.epoch);
-        let bytes = self.read_cluster(place.cluster).await?;
+        let bytes = self.reader.read(place.cluster).await?;
         let found = frame::parse(&bytes[place.offset as usize..], &layout);
         let belongs = |found: &Frame<'_>| frame::belongs(&found.header, &place, epochs.clone());
-        Ok(found
-            .filter(belongs)
-            .map(|found| (found.header, found.payload.to_vec(), found.disk_bytes(&layout), found.checksum)))
-    }
-
-    /// The bytes of a cluster; the last one read is kept.
-    pub(super) async fn read_cluster(&mut self, cluster: u32) -> Result<&Buffer, Error> {
-        let kept = self.cluster.take().filter(|(number, _)| *number == cluster);
-        let kept = match kept {
-            Some(kept) => kept,
-            None => {
-                let bytes = self.layout.cluster_bytes as usize;
-                (cluster, self.disk.read(self.layout.start_of(cluster), bytes).await?)
-            }
-        };
-        Ok(&self.cluster.insert(kept).1)
+        Ok(found.filter(belongs).map(|found| {
+            let start = place.offset as usize + HEADER_BYTES;
+            let payload = start..start + found.payload.len();
+            let (header, disk_bytes, checksum) = (found.header, found.disk_bytes(&layout), found.checksum);
+            Found { header, payload, disk_bytes, checksum, bytes: Rc::clone(&bytes) }
+        }))
     }
 
     /// Applies the records of a frame.
     pub(super) fn take_effect(&mut self, frame: Doubtful) -> Result<(), Error> {
         let sequence = frame.after.sequence - 1;
         let corrupt = |why: String| Error::Corrupt(format!("frame {sequence} of the log: {why}"));
-        let mut take = Take(&frame.payload);
+        let mut take = Take(frame.payload());
         let mut deltas = Vec::new();
+        self.tail_bytes += if self.tree.loading { 0 } else { take.0.len() as u64 };
         while !take.0.is_empty() {
-            let record = Record::decode(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            let (code, body) = split_head(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
             self.recovery.records += 1;
-            if record.is_checkpoint() && !self.tree.loading {
+            if Record::is_checkpoint(code) && !self.tree.loading {
                 // Part of a later checkpoint that no anchor names.
                 continue;
             }
-            let ends = matches!(record, Record::CheckpointEnd { .. }) && sequence == self.anchor.checkpoint_end;
-            self.tree.apply(&record, &mut deltas).map_err(|contradiction| corrupt(contradiction.0))?;
+            let applied = match code {
+                // There are very many of these, and they are read without being made.
+                ENTRIES | EXTENTS => self.tree.load(code, body, &mut deltas),
+                _ => Record::of(code, body).map(|record| self.tree.apply(&record, &mut deltas)),
+            };
+            let applied = applied.ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            applied.map_err(|contradiction| corrupt(contradiction.0))?;
             deltas.clear();
-            if ends {
+            if code == Record::CHECKPOINT_END && sequence == self.anchor.checkpoint_end {
                 self.tree.loading = false;
                 self.tree.graveyard.clear();
             }
@@ -251,7 +280,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn finish(mut self, loss: Option<String>) -> Result<Loaded, Error> {
+    fn finish(mut self, owners: Rc<Owners>, loss: Option<String>) -> Result<Loaded, Error> {
         if self.tree.loading {
             return Err(Error::Corrupt("the log ends inside of the checkpoint that the anchor names".to_owned()));
         }
@@ -262,11 +291,10 @@ impl Walk<'_> {
         self.tree.purge_nameless();
         Ok(Loaded {
             layout: self.layout,
+            owners,
             anchor: self.anchor,
             tree: self.tree,
-            next: self.next,
-            spare: self.spare,
-            chain: self.chain,
+            end: LogEnd { next: self.next, spare: self.spare, chain: self.chain, tail_bytes: self.tail_bytes },
             recovery: self.recovery,
             loss,
         })

@@ -6,14 +6,19 @@
 
 mod extended;
 mod inode;
+mod loading;
 mod names;
+mod table;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+pub(crate) use extended::cost_bytes;
 pub(crate) use inode::{Content, Inode, Names};
+pub(crate) use loading::{ENTRIES, EXTENTS};
 
 use crate::extents::{Extent, ExtentMap, Place};
 use crate::record::{INLINE, InodeId, Kind, Node, Record, Relocate, Stretch};
+use table::Table;
 
 /// A stretch of the disk that came into use or fell out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +35,13 @@ type Applied = Result<(), Contradiction>;
 
 #[derive(Debug)]
 pub(crate) struct Tree {
-    inodes: BTreeMap<InodeId, Inode>,
+    inodes: Table,
     /// Extents of deleted files, to be released piece by piece.
     pub(crate) graveyard: VecDeque<(InodeId, ExtentMap)>,
     /// Whether a checkpoint is being read.
     pub(crate) loading: bool,
+    /// While loading: the inode that is being described, of which not all names and extents may be known yet.
+    incomplete: Option<InodeId>,
     /// Highest number given.
     pub(crate) serial: u64,
     /// About how many bytes a checkpoint takes.
@@ -46,9 +53,10 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn new(cluster_bytes: u32) -> Tree {
         Tree {
-            inodes: BTreeMap::new(),
+            inodes: Table::default(),
             graveyard: VecDeque::new(),
             loading: false,
+            incomplete: None,
             serial: InodeId::ROOT.0,
             cost_bytes: 0,
             inline_bytes: 0,
@@ -57,21 +65,21 @@ impl Tree {
     }
 
     pub(crate) fn get(&self, inode: InodeId) -> Option<&Inode> {
-        self.inodes.get(&inode)
+        self.inodes.get(inode)
     }
 
     /// For what is not content: holders and tickets. Content changes by records alone.
     pub(crate) fn get_mut(&mut self, inode: InodeId) -> Option<&mut Inode> {
-        self.inodes.get_mut(&inode)
+        self.inodes.get_mut(inode)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (InodeId, &Inode)> {
-        self.inodes.iter().map(|(inode, node)| (*inode, node))
+        self.inodes.from(InodeId(0))
     }
 
-    /// The first inode after `inode`.
-    pub(crate) fn after(&self, inode: InodeId) -> Option<(InodeId, &Inode)> {
-        self.inodes.range(InodeId(inode.0 + 1)..).next().map(|(inode, node)| (*inode, node))
+    /// The inodes from `first` on.
+    pub(crate) fn iter_from(&self, first: InodeId) -> impl Iterator<Item = (InodeId, &Inode)> {
+        self.inodes.from(first)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -96,9 +104,13 @@ impl Tree {
             Record::CheckpointEnd { .. } => Ok(()),
             Record::Node(node) => {
                 self.insert(node);
+                self.incomplete = self.loading.then_some(node.inode);
                 Ok(())
             }
-            Record::Entries { directory, entries } => self.load_entries(*directory, entries),
+            Record::Entries { directory, entries } => {
+                let entries = entries.iter().map(|(inode, kind, name)| (&name[..], *inode, *kind));
+                self.load_entries(*directory, entries)
+            }
             Record::Extents { inode, stretches } => stretches.iter().try_for_each(|stretch| {
                 self.put(*inode, stretch.offset, Extent::disk(stretch.length, stretch.place), deltas)
             }),
@@ -171,7 +183,7 @@ impl Tree {
         inode: InodeId,
         change: impl FnOnce(&mut Inode) -> T,
     ) -> Result<Option<T>, Contradiction> {
-        let Some(node) = self.inodes.get_mut(&inode) else {
+        let Some(node) = self.inodes.get_mut(inode) else {
             return if self.loading { Ok(None) } else { Err(Contradiction(format!("inode {} is unknown", inode.0))) };
         };
         let (cost, inline) = (node.cost_bytes(), node.inline_bytes());
@@ -190,7 +202,7 @@ impl Tree {
     }
 
     fn remove(&mut self, inode: InodeId) -> Option<Inode> {
-        let node = self.inodes.remove(&inode)?;
+        let node = self.inodes.remove(inode)?;
         self.cost_bytes -= node.cost_bytes();
         self.inline_bytes -= node.inline_bytes();
         Some(node)
@@ -242,7 +254,7 @@ impl Tree {
         let Some(end) = offset.checked_add(length).filter(|_| to.checked_add(length).is_some()) else {
             return Err(Contradiction(format!("inode {}: {length} bytes moved from {offset}", inode.0)));
         };
-        let Some(Content::File(file)) = self.inodes.get(&inode).map(|node| &node.content) else {
+        let Some(Content::File(file)) = self.inodes.get(inode).map(|node| &node.content) else {
             // Deleted while its content was moved, or not known yet.
             return Ok(());
         };
@@ -277,7 +289,7 @@ impl Tree {
             if directory == inode {
                 return true;
             }
-            match self.inodes.get(&directory) {
+            match self.inodes.get(directory) {
                 Some(node) if directory != InodeId::ROOT => directory = node.parent,
                 _ => return false,
             }

@@ -49,6 +49,11 @@ impl Options {
         }
     }
 
+    /// Whether nothing may be changed.
+    pub fn is_read_only(&self) -> bool {
+        self.flags.contains(MountFlags::RDONLY)
+    }
+
     /// Applies the words of one `-o`, separated by commas; a later word undoes an earlier one.
     ///
     /// # Errors

@@ -20,6 +20,8 @@ pub(crate) struct Session {
     executor: Executor,
     spawner: Spawner,
     disk: Disk,
+    /// Whether the device wakes the transport.
+    wakes: bool,
     pool: SlotPool,
     outbox: Outbox,
     commit: Commit,
@@ -27,8 +29,8 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new((executor, disk): (Executor, Disk), world: World, pool: SlotPool, commit: Commit) -> Session {
-        let spawner = executor.spawner();
-        Session { world, executor, spawner, disk, pool, outbox: Outbox::default(), commit }
+        let (spawner, wakes) = (executor.spawner(), disk.waking().is_some());
+        Session { world, executor, spawner, disk, wakes, pool, outbox: Outbox::default(), commit }
     }
 
     /// Finishes what is under way, and closes the file system.
@@ -96,6 +98,7 @@ impl Service for Session {
     }
 
     fn is_busy(&self) -> bool {
-        false
+        // A device that cannot wake is looked at until it has done all.
+        !self.wakes && self.disk.is_under_way()
     }
 }

@@ -43,6 +43,8 @@ const TABLE: &[Known] = &[
     known("a part of a RAID (md)", 0, &[0xfc, 0x4e, 0x2b, 0xa9]),
     known("a part of a RAID (md)", 4096, &[0xfc, 0x4e, 0x2b, 0xa9]),
     known("a part of a bcache", 4096 + 24, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca]),
+    // docs/logfs/format.md, bootstrap record.
+    known("a logfs file system", 0, b"IOLABLFS"),
     known("a BlueStore device of Ceph", 0, b"bluestore block device"),
 ];
 

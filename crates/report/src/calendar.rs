@@ -16,6 +16,13 @@ pub(crate) fn calendar_text(unix_seconds: u64, utc_offset_seconds: i32) -> Strin
     format!("{weekday} {} {day:2} {hour:02}:{minute:02}:{second:02} {year}", MONTHS[month])
 }
 
+/// `unix_seconds` as ISO 8601 writes it, in UTC: `2026-11-21 09:29:42`.
+pub fn iso_text(unix_seconds: u64) -> String {
+    let (days, seconds) = ((unix_seconds / 86_400) as i64, unix_seconds % 86_400);
+    let (year, month, day) = date_of(days);
+    format!("{year:04}-{:02}-{day:02} {:02}:{:02}:{:02}", month + 1, seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
 /// Year, month from 0 and day from 1 of a day counted from 1 January 1970.
 fn date_of(days: i64) -> (i64, usize, i64) {
     // Years that begin on 1 March put the leap day last, which makes month lengths a linear formula.
@@ -46,5 +53,11 @@ mod tests {
         ] {
             assert_eq!(calendar_text(seconds, offset), expected);
         }
+    }
+
+    #[test]
+    fn iso_dates() {
+        assert_eq!(iso_text(1_795_253_382), "2026-11-21 09:29:42");
+        assert_eq!(iso_text(951_782_400), "2000-02-29 00:00:00");
     }
 }

@@ -22,6 +22,7 @@ pub mod summary;
 pub mod terse;
 
 pub use aggregate::figures;
+pub use calendar::iso_text;
 pub use intervals::{intervals_json_lines, intervals_table};
 pub use json::{JsonStyle, json};
 pub use log_lines::{LogText, OperationLines};

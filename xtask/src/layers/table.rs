@@ -30,6 +30,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-observe", 4),
     ("iolab-logfs", 4),
     ("iolab-logfs-fuse", 5),
+    ("iolab-image", 5),
     ("iolab-resolve", 5),
     ("iolab-engine-null", 5),
     ("iolab-engine-posix", 5),

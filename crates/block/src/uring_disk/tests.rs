@@ -19,7 +19,7 @@ fn open(path: &Path, opening: &Opening) -> Option<UringDisk> {
 }
 
 fn with_depth(depth: u32) -> Opening {
-    Opening { depth, block_bytes: Some(512), caching: Caching::PageCache, exclusive: false }
+    Opening { depth, block_bytes: Some(512), caching: Caching::PageCache, ..Opening::default() }
 }
 
 #[test]

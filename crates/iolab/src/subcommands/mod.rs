@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod device;
 pub(crate) mod engines;
 pub(crate) mod explain;
+pub(crate) mod fs;
 pub(crate) mod internal_docs;
 pub(crate) mod man;
 pub(crate) mod nvme;

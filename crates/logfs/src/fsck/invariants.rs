@@ -190,10 +190,10 @@ fn beyond_end(tree: &mut Tree) -> Vec<Fault> {
 
 /// Every byte of the disk belongs to one stretch of one file, or to the log.
 fn overlaps(loaded: &mut Loaded) -> Vec<Fault> {
-    let mut clusters = ClusterTable::new(&loaded.layout);
-    for cluster in loaded.chain.iter().chain([&loaded.spare]) {
+    let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
+    for cluster in loaded.end.clusters() {
         // A log that uses a cluster twice is refused when the file system is put to work.
-        let _claimed = clusters.claim_for_log(*cluster);
+        let _claimed = clusters.claim_for_log(cluster);
     }
     let mut bad: Vec<(InodeId, Stretch)> = Vec::new();
     for (inode, node) in loaded.tree.iter() {

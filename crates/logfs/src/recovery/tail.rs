@@ -21,7 +21,7 @@ impl Walk<'_> {
     }
 
     async fn content_is_there(&self, frame: &Doubtful) -> Result<bool, Error> {
-        let mut take = Take(&frame.payload);
+        let mut take = Take(frame.payload());
         while let Some(record) = Record::decode(&mut take) {
             let (place, length, checksum) = match record {
                 Record::WriteExtent { stretch, checksum, .. } => (stretch.place, stretch.length, checksum),
@@ -55,7 +55,7 @@ impl Walk<'_> {
         let places = [Some((self.next.cluster, self.next.offset)), spare.map(|spare| (spare, 0))];
         let (layout, epoch, known) = (self.layout, self.epoch, self.anchor.epoch);
         for (cluster, offset) in places.into_iter().flatten() {
-            let bytes = self.read_cluster(cluster).await?;
+            let bytes = self.reader.read(cluster).await?;
             let mut at = offset as usize;
             while at + HEADER_BYTES <= bytes.len() {
                 let later = frame::parse(&bytes[at..], &layout).map(|frame| frame.header).filter(|header| {

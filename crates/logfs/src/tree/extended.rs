@@ -5,6 +5,11 @@ use std::collections::BTreeMap;
 /// Bytes that an attribute takes in a checkpoint beside its name and value.
 const HEAD_BYTES: u64 = 16;
 
+/// What one attribute takes.
+pub(crate) fn cost_bytes(name: &[u8], value: &[u8]) -> u64 {
+    HEAD_BYTES + (name.len() + value.len()) as u64
+}
+
 /// Names and values.
 #[derive(Debug, Default)]
 pub(crate) struct Extended(BTreeMap<Vec<u8>, Vec<u8>>);
@@ -27,7 +32,7 @@ impl Extended {
         self.0.remove(name);
     }
 
-    pub(super) fn cost_bytes(&self) -> u64 {
-        self.iter().map(|(name, value)| HEAD_BYTES + (name.len() + value.len()) as u64).sum()
+    pub(crate) fn cost_bytes(&self) -> u64 {
+        self.iter().map(|(name, value)| cost_bytes(name, value)).sum()
     }
 }

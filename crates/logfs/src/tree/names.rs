@@ -56,18 +56,6 @@ impl Tree {
         })
     }
 
-    pub(super) fn load_entries(&mut self, directory: InodeId, entries: &[(InodeId, Kind, Vec<u8>)]) -> Applied {
-        for (inode, kind, name) in entries {
-            let added = self.edit_with(directory, |node| {
-                node.names_mut().is_some_and(|names| names.insert(name, *inode, *kind).is_none())
-            })?;
-            if added == Some(false) {
-                return Err(Contradiction(format!("inode {}: an entry that cannot be", directory.0)));
-            }
-        }
-        Ok(())
-    }
-
     fn add_entry(&mut self, spot: &Spot, inode: InodeId, kind: Kind, time: u64) -> Applied {
         let added = self.edit_with(spot.directory, |node| {
             node.modified(time);
@@ -83,6 +71,8 @@ impl Tree {
         })?;
         match removed {
             Some(Some((found, _))) if found == inode => Ok(()),
+            // The rest of a directory that is being described is what it is after this.
+            Some(None) if self.is_incomplete(spot.directory) => Ok(()),
             None => Ok(()),
             _ => Err(at(spot, "is not what is removed")),
         }

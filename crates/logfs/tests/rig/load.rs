@@ -1,9 +1,10 @@
 //! Random operations, done to a file system and to the model at once, with answers compared.
 
+use iolab_block::Buffer;
 use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner};
 
 use super::model::{Model, What};
-use super::{CLUSTER, Random};
+use super::{BLOCK, CLUSTER, Random};
 
 /// One operation with everything decided but what it meets.
 #[derive(Debug, Clone)]
@@ -39,7 +40,9 @@ fn length(random: &mut Random, most: u64) -> usize {
         7..=8 => u64::from(CLUSTER),
         _ => u64::from(CLUSTER) * 4,
     };
-    random.below(limit.min(most)) as usize + 1
+    let length = random.below(limit.min(most)) as usize + 1;
+    // Whole blocks go another way than others.
+    if random.below(2) == 0 { length.next_multiple_of(BLOCK as usize) } else { length }
 }
 
 /// The next random step.
@@ -137,31 +140,13 @@ pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Resul
             no_space(&found)?;
             (found, model.rename(from, to))
         }
-        Step::Write(inode, offset, mark, length) => {
-            let bytes = bytes(*mark, *length);
-            let found = fs.write(*inode, *offset, &bytes).await;
-            no_space(&found)?;
-            (found, model.write(*inode, *offset, &bytes))
-        }
-        Step::Append(inode, mark, length) => {
-            let bytes = bytes(*mark, *length);
-            let found = fs.append(*inode, &bytes).await;
-            no_space(&found)?;
-            let size = model.size(*inode);
-            let expected = size.clone().and_then(|size| model.write(*inode, size, &bytes));
-            assert_eq!(found.as_ref().ok(), size.as_ref().ok());
-            (found.map(drop), expected)
-        }
+        Step::Write(..) | Step::Append(..) => write(fs, model, step).await?,
         Step::Truncate(inode, size) => (fs.truncate(*inode, *size).await, model.truncate(*inode, *size)),
         Step::Punch(inode, offset, length) => {
             (fs.punch(*inode, *offset, *length).await, model.punch(*inode, *offset, *length))
         }
         Step::Allocate(inode, end) => (fs.allocate(*inode, 0, end + 1).await, model.allocate(*inode, end + 1)),
-        Step::Read(inode, offset, length) => {
-            let (found, expected) = (fs.read(*inode, *offset, *length).await, model.read(*inode, *offset, *length));
-            assert!(found == expected, "{step:?} reads something else");
-            (Ok(()), Ok(()))
-        }
+        Step::Read(inode, offset, length) => (read(fs, model, (*inode, *offset, *length)).await, Ok(())),
         Step::Fsync(inode) => {
             let expected = if model.inodes().contains(inode) { Ok(()) } else { Err(Error::NotFound) };
             (fs.fsync(*inode).await, expected)
@@ -174,6 +159,51 @@ pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Resul
     };
     assert_eq!(found, expected, "{step:?}");
     expected
+}
+
+type Answer = Result<(), Error>;
+
+/// Writes and appends, from borrowed bytes or from a buffer.
+async fn write(fs: &LogFs, model: &mut Model, step: &Step) -> Result<(Answer, Answer), Error> {
+    let (inode, offset, mark, length) = match step {
+        Step::Write(inode, offset, mark, length) => (*inode, Some(*offset), *mark, *length),
+        Step::Append(inode, mark, length) => (*inode, None, *mark, *length),
+        _ => panic!("{step:?} is no write"),
+    };
+    let bytes = bytes(mark, length);
+    let buffer = || Buffer::padded(&bytes, 1);
+    let found = match (offset, mark % 2) {
+        (Some(offset), 0) => fs.write(inode, offset, &bytes).await.map(|()| offset),
+        (Some(offset), _) => given_back(fs.write_buffer(inode, offset, buffer()).await, &bytes).map(|()| offset),
+        (None, 0) => fs.append(inode, &bytes).await,
+        (None, _) => given_back(fs.append_buffer(inode, buffer()).await, &bytes),
+    };
+    no_space(&found)?;
+    let place = offset.map_or_else(|| model.size(inode), Ok);
+    let expected = place.clone().and_then(|place| model.write(inode, place, &bytes));
+    if expected.is_ok() {
+        assert_eq!(found.as_ref().ok(), place.as_ref().ok());
+    }
+    Ok((found.map(drop), expected))
+}
+
+/// Reads, into bytes of its own and into a buffer.
+async fn read(fs: &LogFs, model: &Model, (inode, offset, length): (InodeId, u64, usize)) -> Answer {
+    let (found, expected) = (fs.read(inode, offset, length).await, model.read(inode, offset, length));
+    assert!(found == expected, "{length} bytes at {offset} of {inode:?} read as something else");
+    let mut buffer = Buffer::zeroed(length);
+    buffer.fill(0xa5);
+    let (count, buffer) = fs.read_into(inode, offset, buffer).await;
+    let buffer = buffer.expect("the buffer comes back");
+    let found = count.map(|count| buffer[..count].to_vec());
+    assert!(found == expected, "{length} bytes at {offset} of {inode:?} read into a buffer as something else");
+    Ok(())
+}
+
+/// A buffer that was written comes back as it was.
+fn given_back<T>((answer, buffer): (Result<T, Error>, Option<Buffer>), bytes: &[u8]) -> Result<T, Error> {
+    assert!(buffer.is_some_and(|buffer| buffer[..] == bytes[..]), "the buffer does not come back");
+    answer
 }
 
 fn no_space<T>(answer: &Result<T, Error>) -> Result<(), Error> {

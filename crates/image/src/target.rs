@@ -1,0 +1,96 @@
+//! Where a new file system would go, and what speaks against it.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use iolab_observe::{Hazard, SIGNATURE_BYTES, System, WriteTarget, signatures};
+
+use crate::ImageError;
+
+/// A reason not to make a file system somewhere. `Display` says it in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Objection {
+    /// Somebody uses it at this moment: never to be waived.
+    InUse(Hazard),
+    /// It holds something that would be lost.
+    Holds(String),
+}
+
+impl std::fmt::Display for Objection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Objection::InUse(hazard) => hazard.fmt(f),
+            Objection::Holds(what) => f.write_str(what),
+        }
+    }
+}
+
+/// Everything that speaks against making a file system at a path.
+///
+/// # Errors
+/// [`ImageError::NoImage`] where there can be none, [`ImageError::Io`] when it cannot be looked at.
+pub fn objections(path: &Path) -> Result<Vec<Objection>, ImageError> {
+    let kind = std::fs::metadata(path).map(|metadata| metadata.file_type());
+    if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_block_device()) {
+        return Err(ImageError::NoImage(path.to_owned()));
+    }
+    let hazards = System::live().hazards(WriteTarget { path, generated: false });
+    let signed = signatures(&start_of(path)?);
+    let mut found: Vec<Objection> = Vec::new();
+    for hazard in hazards {
+        let only_holds = matches!(hazard, Hazard::Partitioned { .. } | Hazard::ForeignFile { .. });
+        match hazard {
+            // The signature says more of what is in it.
+            Hazard::ForeignFile { .. } if !signed.is_empty() => {}
+            hazard if only_holds => found.push(Objection::Holds(hazard.to_string())),
+            hazard => found.push(Objection::InUse(hazard)),
+        }
+    }
+    found.extend(signed.into_iter().map(|name| Objection::Holds(format!("{}: it holds {name}", path.display()))));
+    Ok(found)
+}
+
+/// The first bytes of a file or device; nothing of one that does not exist.
+fn start_of(path: &Path) -> Result<Vec<u8>, ImageError> {
+    let failed = |source| ImageError::Io { path: path.to_owned(), what: "reading what is on it", source };
+    let mut start = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(SIGNATURE_BYTES as u64).read_to_end(&mut start).map(drop).map_err(failed)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error)),
+    }
+    Ok(start)
+}
+
+/// Makes a sparse file of this size; one that exists already is an error.
+///
+/// # Errors
+/// [`ImageError::Io`].
+pub fn make_file(path: &Path, size_bytes: u64) -> Result<(), ImageError> {
+    let failed = |source| ImageError::Io { path: path.to_owned(), what: "making it", source };
+    let file = File::create_new(path).map_err(failed)?;
+    file.set_len(size_bytes).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_holds_speaks_against_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        assert_eq!(objections(&path).unwrap(), []);
+        make_file(&path, 1 << 20).unwrap();
+        assert_eq!(objections(&path).unwrap(), []);
+        assert!(matches!(make_file(&path, 1), Err(ImageError::Io { .. })));
+        std::fs::write(&path, b"IOLABLFS and more").unwrap();
+        let found = objections(&path).unwrap();
+        assert!(matches!(&found[..], [Objection::Holds(what)] if what.contains("a logfs file system")), "{found:?}");
+        std::fs::write(&path, b"a letter").unwrap();
+        let found = objections(&path).unwrap();
+        assert!(matches!(&found[..], [Objection::Holds(what)] if what.contains("8 bytes")), "{found:?}");
+    }
+}

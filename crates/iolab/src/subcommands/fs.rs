@@ -1,0 +1,75 @@
+//! `iolab fs`: logfs from the command line. One file per command, with its arguments; what images are is in the crate `image`.
+
+mod facts;
+mod info;
+mod ls;
+mod mkfs;
+mod mount;
+mod umount;
+
+use std::path::Path;
+
+use iolab_image::{Access, Image, ImageError};
+use iolab_logfs::LogFs;
+
+use crate::exit::Failure;
+
+/// What to do with a file system.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum FsAction {
+    /// Make an empty file system in a file or on a block device
+    Mkfs(mkfs::Arguments),
+    /// Show sizes, space, the use of clusters, and what opening found
+    Info(info::Arguments),
+    /// Mount a file system on a folder
+    Mount(mount::Arguments),
+    /// Unmount a file system, and wait until its image is closed
+    Umount(umount::Arguments),
+    /// List a directory of an image
+    Ls(ls::Arguments),
+}
+
+pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
+    match action {
+        FsAction::Mkfs(arguments) => mkfs::main(arguments),
+        FsAction::Info(arguments) => info::main(arguments),
+        FsAction::Mount(arguments) => mount::main(arguments),
+        FsAction::Umount(arguments) => umount::main(arguments),
+        FsAction::Ls(arguments) => ls::main(arguments),
+    }
+}
+
+impl From<ImageError> for Failure {
+    fn from(error: ImageError) -> Failure {
+        use iolab_logfs::Error;
+        let hint = match &error {
+            ImageError::FileSystem { path, source: Error::Corrupt(_) } => {
+                format!(" (`iolab fs fsck {}`)", path.display())
+            }
+            ImageError::FileSystem { source: Error::Unusable(_), .. } => " (is it a logfs image?)".to_owned(),
+            _ => String::new(),
+        };
+        let message = format!("iolab: {error}{hint}");
+        match error {
+            ImageError::Missing(_) | ImageError::NoImage(_) => Failure::mistake(message),
+            ImageError::InUse { .. } => Failure::refused(message),
+            _ => Failure::failed(message),
+        }
+    }
+}
+
+/// Opens the file system of an image without changing it, and looks at it.
+fn look<T>(image: &Path, work: impl AsyncFnOnce(&LogFs) -> Result<T, Failure>) -> Result<T, Failure> {
+    Image::open(image, Access::Read)?.with_fs(work)
+}
+
+/// An error about a path inside of an image.
+fn inside(image: &Path, path: &[u8]) -> impl Fn(iolab_logfs::Error) -> Failure {
+    let place = format!("iolab: {}: {}", image.display(), facts::shown(path));
+    move |error| Failure::failed(format!("{place}: {error}"))
+}
+
+/// A size on the command line: `4k`, `1g`.
+fn size(text: &str) -> Result<u64, String> {
+    iolab_units::parse_bytes(text, iolab_units::KbBase::K1024).map_err(|error| error.to_string())
+}

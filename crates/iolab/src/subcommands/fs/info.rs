@@ -1,0 +1,120 @@
+//! `iolab fs info`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use iolab_image::{Access, Image};
+use iolab_logfs::{Census, Layout, LogFs, Space};
+use serde_json::{Value, json};
+
+use super::facts::{hex, size_text, time_text};
+use crate::exit::Failure;
+use crate::output;
+
+/// What to show.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Regular file or block device
+    image: PathBuf,
+    /// JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// All that is shown.
+struct Facts {
+    layout: Layout,
+    space: Space,
+    census: Census,
+    recovery: iolab_logfs::Recovery,
+}
+
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+    let mut image = Image::open(&arguments.image, Access::Read)?;
+    let facts = image.with_recovery(async |fs: &LogFs, recovery| {
+        Ok::<_, Failure>(Facts { layout: fs.layout(), space: fs.space(), census: fs.census(), recovery })
+    })?;
+    output::print(&if arguments.json { format!("{:#}\n", as_json(&facts)) } else { as_text(arguments, &facts) })?;
+    Ok(0)
+}
+
+fn as_text(arguments: &Arguments, facts: &Facts) -> String {
+    let Facts { layout, space, census, recovery } = facts;
+    let cluster = u64::from(layout.cluster_bytes);
+    let of_clusters = |count: u32| format!("{count} ({})", size_text(u64::from(count) * cluster));
+    let ended = match (recovery.closed, recovery.dropped_frames) {
+        (true, _) => "closed".to_owned(),
+        (false, 0) => "not closed: it was in use when its process ended".to_owned(),
+        (false, dropped) => format!("not closed; {dropped} frames at the end were not whole and do not count"),
+    };
+    let mut text = format!("{}: logfs\n", arguments.image.display());
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<17} {value}");
+    };
+    row("id", hex(&layout.id));
+    row("made", format!("{} UTC", time_text(layout.made_ns)));
+    row("size", size_text(u64::from(layout.clusters) * cluster));
+    row("clusters", format!("{} of {}", layout.clusters, size_text(cluster)));
+    row("blocks", size_text(u64::from(layout.block_bytes)));
+    row("small writes", format!("up to {} bytes", layout.small_max_bytes));
+    row("atomic writes", format!("up to {}", size_text(layout.atomic_write_bytes())));
+    row("state", ended);
+    row("log read", format!("{} frames, {} records", recovery.frames, recovery.records));
+    row("inodes", space.inodes.to_string());
+    row(
+        "content",
+        format!("{} on the disk, {} in the log", size_text(space.live_bytes), size_text(space.inline_bytes)),
+    );
+    row("space", format!("{} of {} can be written", size_text(space.free_bytes), size_text(space.total_bytes)));
+    row("free clusters", of_clusters(census.free));
+    row("log clusters", of_clusters(census.log));
+    row("data clusters", of_clusters(census.open + census.full));
+    row(
+        "  live up to",
+        "10% 20% 30% 40% 50% 60% 70% 80% 90% 100%".split(' ').map(|tenth| format!("{tenth:>6}")).collect(),
+    );
+    row("  clusters", census.full_by_live.iter().map(|count| format!("{count:>6}")).collect());
+    text
+}
+
+/// The layout, for mkfs, too.
+pub(super) fn layout_json(layout: &Layout) -> Value {
+    json!({
+        "id": hex(&layout.id),
+        "made_ns": layout.made_ns,
+        "block_bytes": layout.block_bytes,
+        "cluster_bytes": layout.cluster_bytes,
+        "clusters": layout.clusters,
+        "small_max_bytes": layout.small_max_bytes,
+        "atomic_write_bytes": layout.atomic_write_bytes(),
+    })
+}
+
+fn as_json(facts: &Facts) -> Value {
+    let Facts { layout, space, census, recovery } = facts;
+    json!({
+        "layout": layout_json(layout),
+        "recovery": {
+            "closed": recovery.closed,
+            "frames": recovery.frames,
+            "records": recovery.records,
+            "dropped_frames": recovery.dropped_frames,
+        },
+        "space": {
+            "total_bytes": space.total_bytes,
+            "free_bytes": space.free_bytes,
+            "live_bytes": space.live_bytes,
+            "inline_bytes": space.inline_bytes,
+            "inodes": space.inodes,
+        },
+        "clusters": {
+            "fixed": census.fixed,
+            "free": census.free,
+            "log": census.log,
+            "open": census.open,
+            "full": census.full,
+            "doomed": census.doomed,
+            "full_by_live": census.full_by_live,
+        },
+    })
+}
