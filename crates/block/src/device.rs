@@ -147,9 +147,9 @@ pub trait BlockDevice {
     /// Sets out what was submitted and appends completions to `done`; when `wait`, at least one, unless nothing is in flight.
     fn reap(&mut self, wait: bool, done: &mut Vec<Completion>);
 
-    /// A descriptor that is readable when [`BlockDevice::reap`] has something to do, for who waits for other things, too. `None` from a
+    /// A descriptor that becomes readable when [`BlockDevice::reap`] has something to do, which calms it; for who waits for other things, too. `None` from a
     /// device that has nothing under way between calls, or that cannot be waited for so.
-    fn waking(&self) -> Option<OwnedFd> {
+    fn waking(&mut self) -> Option<OwnedFd> {
         None
     }
 }
@@ -177,7 +177,7 @@ impl BlockDevice for Box<dyn BlockDevice> {
         (**self).reap(wait, done);
     }
 
-    fn waking(&self) -> Option<OwnedFd> {
+    fn waking(&mut self) -> Option<OwnedFd> {
         (**self).waking()
     }
 }

@@ -46,7 +46,7 @@ impl<D: BlockDevice> BlockDevice for Overlay<D> {
         self.below.geometry()
     }
 
-    fn waking(&self) -> Option<OwnedFd> {
+    fn waking(&mut self) -> Option<OwnedFd> {
         self.below.waking()
     }
 

@@ -132,7 +132,7 @@ impl Disk {
 
     /// What becomes readable when the device has something for [`Driver::turn`] ([`BlockDevice::waking`]).
     pub fn waking(&self) -> Option<OwnedFd> {
-        self.inner.borrow().device.waking()
+        self.inner.borrow_mut().device.waking()
     }
 
     /// Whether requests are under way.
