@@ -39,7 +39,11 @@ impl Trace {
     }
 }
 
-/// A device whose writes and flushes are remembered. Discards are passed over: they may do nothing.
+/// What discarded blocks read as.
+const DISCARDED: u8 = 0xd1;
+
+/// A device whose writes, discards and flushes are remembered. A discard counts as a write of bytes that mean nothing: each block of its range
+/// may hold what it held, or those, until a flush makes it the latter.
 #[derive(Debug)]
 pub struct Traced<D> {
     device: D,
@@ -64,6 +68,7 @@ impl<D: BlockDevice> BlockDevice for Traced<D> {
         let tag = request.tag;
         let write = match &request.action {
             Action::Write { at, buffer } => Some(Write { at: *at, bytes: buffer.to_vec() }),
+            Action::Discard { at, length } => Some(Write { at: *at, bytes: vec![DISCARDED; *length as usize] }),
             _ => None,
         };
         let is_flush = matches!(request.action, Action::Flush);

@@ -8,14 +8,16 @@
 //! the file is locked (flock(2)), a block device opened exclusively (open(2), `O_EXCL`), which a mounted one refuses. What an image may be
 //! overwritten by is decided by who asks [`objections`]. Nothing here prints.
 
+mod copy;
 mod error;
 mod image;
 mod lock;
 mod overlay;
 mod target;
 
+pub use copy::{Copied, CopyError, Source, from_host, to_host};
 pub use error::ImageError;
 pub use image::{Access, Image};
 pub use lock::Lock;
 pub use overlay::Overlay;
-pub use target::{Objection, make_file, objections};
+pub use target::{Objection, make_file, objections, user};

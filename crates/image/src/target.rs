@@ -74,6 +74,11 @@ pub fn make_file(path: &Path, size_bytes: u64) -> Result<(), ImageError> {
     file.set_len(size_bytes).map_err(failed)
 }
 
+/// Numbers of the user and group that this process acts as.
+pub fn user() -> (u32, u32) {
+    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

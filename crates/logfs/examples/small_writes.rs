@@ -38,7 +38,7 @@ async fn load(
             fs.sync().await?;
         }
     }
-    println!("{:?}, {:?}", fs.activity(), fs.space());
+    println!("{:?}\n{:?}", fs.activity(), fs.space());
     fs.close().await?;
     Ok(taken_ns)
 }
@@ -48,7 +48,9 @@ fn main() {
     let length = numbers.first().copied().unwrap_or(4096);
     let count = numbers.get(1).copied().unwrap_or(400_000);
     let inline_bytes = numbers.get(2).map_or(64 << 20, |mib| (*mib as u64) << 20);
-    let (disk, mut executor) = (Disk::new(RamDisk::new(DISK_BYTES, 4096)), Executor::new(Order::Fair));
+    // Memory that was written to already: else every write waits for the kernel to clear a page.
+    let memory = RamDisk::with_contents(vec![1; DISK_BYTES as usize], 4096);
+    let (disk, mut executor) = (Disk::new(memory), Executor::new(Order::Fair));
     let context = (Clock::best().0, executor.spawner());
     let taken = executor
         .run(&mut disk.clone(), load(disk.clone(), context, (length, count, inline_bytes)))
@@ -56,7 +58,7 @@ fn main() {
     let mut taken = taken.unwrap_or_else(|error| panic!("{error}"));
     taken.sort_unstable();
     let at = |share: f64| taken[((taken.len() - 1) as f64 * share) as usize] as f64 / 1e3;
-    for share in [0.5, 0.9, 0.99, 0.995, 0.999, 0.9999, 1.0] {
+    for share in [0.5, 0.9, 0.99, 0.999, 0.9999, 1.0] {
         println!("p{:<7} {:9.1} us", share * 100.0, at(share));
     }
 }

@@ -39,7 +39,7 @@ impl LogFs {
             *count += 1;
         }
         let cluster_bytes = u64::from(self.0.layout.cluster_bytes);
-        for cluster in state.clusters.uses(state.log.last_ticket) {
+        for cluster in state.clusters.uses(0..u32::MAX, state.log.last_ticket) {
             let tenth = (cluster.live_bytes * 10).div_ceil(cluster_bytes).clamp(1, 10);
             census.full_by_live[tenth as usize - 1] += 1;
         }

@@ -11,18 +11,21 @@ use crate::cleaning::{Budget, reading_plan};
 use crate::clusters::{ClusterUse, Piece};
 use crate::extents::Place;
 use crate::instance::{FOR_CLEANING, Instance, Need, Phase, State, step_aside};
-use crate::record::{Record, Relocate};
+use crate::record::{INLINE, Record, Relocate};
 
 /// What a request costs beside its bytes, as bytes.
 const REQUEST_BYTES: u32 = 32 << 10;
+/// Clusters that are looked at in one step.
+const LOOKED_AT: u32 = 4_096;
 /// Extents of a deleted file that are released before others get a turn.
 const RELEASED_AT_ONCE: usize = 256;
 
 /// A piece of content on its way: where it was, and its bytes in the pass's memory.
-struct Moving {
-    piece: Piece,
-    from: u64,
-    at: usize,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moving {
+    pub(crate) piece: Piece,
+    pub(crate) from: u64,
+    pub(crate) at: usize,
 }
 
 pub(crate) async fn run(instance: Rc<Instance>) {
@@ -53,10 +56,11 @@ pub(crate) async fn run(instance: Rc<Instance>) {
 /// Cleans some clusters; whether there was something to gain.
 async fn pass(instance: &Instance) -> Result<bool, Error> {
     instance.admit(|_| Need::Nothing).await?;
+    let candidates = look_around(instance).await;
     let (victims, live_bytes) = {
         let mut state = instance.state.borrow_mut();
         let state = &mut *state;
-        let victims = choose(instance, state);
+        let victims = choose(instance, state, candidates);
         for victim in &victims {
             state.clusters.pin(instance.layout.start_of(victim.cluster), 1);
         }
@@ -84,7 +88,27 @@ async fn pass(instance: &Instance) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn choose(instance: &Instance, state: &State) -> Vec<ClusterUse> {
+/// The best clusters of each part of the disk: a large disk is looked at in parts, with turns for others between them.
+async fn look_around(instance: &Instance) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut first = 0;
+    while first < instance.layout.clusters {
+        let end = first.saturating_add(LOOKED_AT);
+        {
+            let state = instance.state.borrow();
+            let uses = state.clusters.uses(first..end, state.log.last_ticket);
+            let best = instance.options.policy.choose(uses, &budget(instance, &state));
+            found.extend(best.iter().map(|victim| victim.cluster));
+        }
+        first = end;
+        if first < instance.layout.clusters {
+            step_aside().await;
+        }
+    }
+    found
+}
+
+fn budget(instance: &Instance, state: &State) -> Budget {
     let layout = &instance.layout;
     let cluster_bytes = u64::from(layout.cluster_bytes);
     let free = state.clusters.free_count();
@@ -93,13 +117,21 @@ fn choose(instance: &Instance, state: &State) -> Vec<ClusterUse> {
     let clusters =
         u64::from(free.saturating_sub(state.for_log(layout)).min(if urgent { FOR_CLEANING - 1 } else { free }));
     let room = state.heads.room(Stream::Moved, layout) + clusters * cluster_bytes;
-    let budget = Budget {
+    Budget {
         cluster_bytes,
         move_bytes: room.saturating_sub(u64::from(layout.block_bytes)).min(instance.options.cleaning_bytes),
-        free_share: f64::from(free) / f64::from(layout.owned + 2),
+        free_share: f64::from(free) / f64::from(layout.clusters),
         urgent,
-    };
-    let victims = instance.options.policy.choose(state.clusters.uses(state.log.last_ticket), &budget);
+    }
+}
+
+fn choose(instance: &Instance, state: &State, candidates: Vec<u32>) -> Vec<ClusterUse> {
+    let layout = &instance.layout;
+    let cluster_bytes = u64::from(layout.cluster_bytes);
+    // As they are now.
+    let now = state.log.last_ticket;
+    let uses = candidates.into_iter().flat_map(|number| state.clusters.uses(number..number + 1, now));
+    let victims = instance.options.policy.choose(uses.collect(), &budget(instance, state));
     let gain: u64 = victims.iter().map(|victim| cluster_bytes - victim.live_bytes).sum();
     // A pass costs a block of padding and some log.
     let least = (cluster_bytes / 32).max(2 * u64::from(layout.block_bytes));
@@ -186,7 +218,8 @@ pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[
     result
 }
 
-fn relocate(instance: &Instance, slots: &[Slot], moving: &[Moving], content: &[u8]) -> Result<(), Error> {
+/// Records that pieces lie in the slots now. What has changed in the meantime stays where it is.
+pub(crate) fn relocate(instance: &Instance, slots: &[Slot], moving: &[Moving], content: &[u8]) -> Result<(), Error> {
     let mut records = Vec::new();
     let mut slot_at = 0;
     for (place, length) in slots {
@@ -199,7 +232,7 @@ fn relocate(instance: &Instance, slots: &[Slot], moving: &[Moving], content: &[u
                 inode: part.piece.inode,
                 offset: part.piece.offset + skipped,
                 length: (to - from) as u64,
-                from: part.from + skipped,
+                from: if part.from == INLINE { INLINE } else { part.from + skipped },
                 to: place + (from - slot.0) as u64,
                 checksum: crc32c::crc32c(&content[from..to]),
             }));

@@ -10,6 +10,7 @@
 mod pieces;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 pub(crate) use pieces::Piece;
 use pieces::Pieces;
@@ -48,6 +49,12 @@ pub(crate) struct ClusterTable {
     clusters: Vec<Cluster>,
     free: VecDeque<u32>,
     doomed: VecDeque<(u64, u32)>,
+    /// Whether the device is told of a cluster that fell free before it is used again.
+    pub(crate) discards: bool,
+    /// Fell free, and the device is not told yet.
+    undiscarded: VecDeque<u32>,
+    /// The device is being told.
+    discarding: u32,
 }
 
 /// What a policy of cleaning looks at.
@@ -68,7 +75,15 @@ impl ClusterTable {
         let cluster = |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), touched: 0 };
         let free = owners.of(layout.domain).collect();
         let clusters = (0..layout.clusters).map(cluster).collect();
-        ClusterTable { layout: *layout, clusters, free, doomed: VecDeque::new() }
+        ClusterTable {
+            layout: *layout,
+            clusters,
+            free,
+            doomed: VecDeque::new(),
+            discards: false,
+            undiscarded: VecDeque::new(),
+            discarding: 0,
+        }
     }
 
     pub(crate) fn role(&self, cluster: u32) -> Role {
@@ -126,8 +141,48 @@ impl ClusterTable {
     /// A log cluster that no anchor leads to any more.
     pub(crate) fn free_log(&mut self, number: u32) {
         assert!(self.role(number) == Role::Log, "cluster {number} is freed as log and is none");
+        self.give_back(number);
+    }
+
+    fn give_back(&mut self, number: u32) {
         self.clusters[number as usize].role = Role::Free;
-        self.free.push_back(number);
+        if self.discards {
+            self.undiscarded.push_back(number);
+        } else {
+            self.free.push_back(number);
+        }
+    }
+
+    /// Free clusters that cannot be given away before the device was told.
+    pub(crate) fn undiscarded_count(&self) -> u32 {
+        self.undiscarded.len() as u32
+    }
+
+    /// Whether clusters are free or about to be, without anything else having to happen.
+    pub(crate) fn discards_pending(&self) -> bool {
+        self.discarding > 0 || !self.undiscarded.is_empty()
+    }
+
+    /// Takes some of them, as runs of neighbours.
+    pub(crate) fn take_undiscarded(&mut self, most: usize) -> Vec<Range<u32>> {
+        let count = most.min(self.undiscarded.len());
+        let mut taken: Vec<u32> = self.undiscarded.drain(..count).collect();
+        self.discarding += count as u32;
+        taken.sort_unstable();
+        let mut runs: Vec<Range<u32>> = Vec::new();
+        for number in taken {
+            match runs.last_mut() {
+                Some(run) if run.end == number => run.end += 1,
+                _ => runs.push(number..number + 1),
+            }
+        }
+        runs
+    }
+
+    /// The device was told of a run.
+    pub(crate) fn discarded(&mut self, run: Range<u32>) {
+        self.discarding -= run.end - run.start;
+        self.free.extend(run);
     }
 
     pub(crate) fn pin(&mut self, place: u64, length: u64) {
@@ -190,23 +245,24 @@ impl ClusterTable {
         let mut freed = 0;
         while let Some((_, number)) = self.doomed.front().copied().filter(|(doom, _)| *doom <= ticket) {
             self.doomed.pop_front();
-            self.clusters[number as usize].role = Role::Free;
-            self.free.push_back(number);
+            self.give_back(number);
             freed += 1;
         }
         freed
     }
 
-    /// The full clusters that may be cleaned, with what their content is worth.
-    pub(crate) fn uses(&self, now: u64) -> Vec<ClusterUse> {
+    /// The full clusters in a range that may be cleaned, with what their content is worth.
+    pub(crate) fn uses(&self, range: Range<u32>, now: u64) -> Vec<ClusterUse> {
         let is_movable = |cluster: &Cluster| cluster.role == Role::Full && cluster.pins == 0;
-        let all = self.clusters.iter().zip(0_u32..).filter(|(cluster, _)| is_movable(cluster));
-        all.map(|(cluster, number)| ClusterUse {
-            cluster: number,
-            live_bytes: cluster.pieces.live_bytes(),
-            age: now.saturating_sub(cluster.touched),
-        })
-        .collect()
+        let end = range.end.min(self.clusters.len() as u32);
+        let some = self.clusters[range.start.min(end) as usize..end as usize].iter().zip(range.start..);
+        some.filter(|(cluster, _)| is_movable(cluster))
+            .map(|(cluster, number)| ClusterUse {
+                cluster: number,
+                live_bytes: cluster.pieces.live_bytes(),
+                age: now.saturating_sub(cluster.touched),
+            })
+            .collect()
     }
 
     /// What is live in a cluster: where in it, and what.

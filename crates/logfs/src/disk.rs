@@ -153,6 +153,10 @@ impl Disk {
         self.start(Action::Write { at, buffer })
     }
 
+    pub(crate) fn discard(&self, at: u64, length: u64) -> Transfer {
+        self.start(Action::Discard { at, length })
+    }
+
     pub(crate) fn flush(&self) -> Transfer {
         self.start(Action::Flush)
     }

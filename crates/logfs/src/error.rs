@@ -35,6 +35,9 @@ pub enum Error {
     /// No extended attribute of this name.
     #[error("no such attribute")]
     NoAttribute,
+    /// Names and inodes of different domains cannot meet.
+    #[error("the two belong to different domains: copy instead")]
+    CrossDomain,
     /// More hard links than can be counted.
     #[error("too many links to the file")]
     TooManyLinks,
@@ -61,6 +64,7 @@ impl Error {
         match self {
             Error::NotFound => 2,
             Error::Exists => 17,
+            Error::CrossDomain => 18,
             Error::NotDirectory => 20,
             Error::IsDirectory => 21,
             Error::Invalid(_) | Error::Unusable(_) => 22,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use iolab_block::DeviceError;
 
 use crate::disk::Transfer;
-use crate::instance::{Instance, Phase};
+use crate::instance::{Instance, Phase, step_aside};
 
 /// What one turn has to do.
 struct Turn {
@@ -45,6 +45,8 @@ async fn take_turn(instance: &Instance, turn: Turn) -> Result<(), DeviceError> {
         let Some(frame) = composed else { break };
         instance.state.borrow_mut().activity.frames += 1;
         writes.push(instance.disk.write(frame.place, frame.buffer));
+        // Making a frame takes a while: operations go on in between.
+        step_aside().await;
     }
     let mut result = Ok(());
     for write in writes {

@@ -3,14 +3,18 @@
 //! Every fault is told with what a repair does about it. Repairs never lose silently: what a repair gives up is a fault in the report.
 //! A file system whose bootstrap records or anchors are all gone cannot be read, and is not guessed at.
 
+mod across;
 mod invariants;
+
+use std::rc::Rc;
 
 use iolab_block::Buffer;
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 
-use crate::recovery::{OnLoss, Recovery, load, read_anchor, read_layout, read_map};
-use crate::{Disk, Error, OpenOptions, checkpoint, open};
+use crate::domains::{Owners, read_owners, write_owners};
+use crate::recovery::{Loaded, OnLoss, Recovery, load, read_layout};
+use crate::{Disk, Error, Layout, OpenOptions, checkpoint, open};
 
 /// Whether to change the disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,12 +30,18 @@ pub enum Repair {
 pub enum FaultKind {
     /// One of the two bootstrap records cannot be read; it is written anew from the other.
     Bootstrap,
+    /// One of the two owner maps cannot be read; it is written anew from the other.
+    OwnerMap,
     /// Something durable is missing at the end of the log; a repair goes on with what is there.
     LostTail,
     /// The root directory is missing, or is something else; an empty one takes its place, and what was in it goes to `lost+found`.
     Root,
     /// A name leads to an inode that does not exist, or of another kind, or to a directory that has a name already; it is removed.
     BadName,
+    /// An inode whose number belongs to another domain than its log; it gets a number of its own.
+    ForeignNumber,
+    /// A name that two domains have at top level; one of them gets another.
+    DoubleName,
     /// An inode that no name leads to; it is put into `lost+found`.
     NoName,
     /// A link count that is not the number of names; it is set.
@@ -75,38 +85,86 @@ impl FsckReport {
     }
 }
 
-/// Checks every invariant of a file system; it must not be open.
+/// What was read of a file system, and what is wrong with what leads there.
+struct Read {
+    layout: Layout,
+    owners: Rc<Owners>,
+    /// Which of the two bootstrap records and owner maps are good.
+    records: [bool; 2],
+    maps: [bool; 2],
+    domains: Vec<Loaded>,
+}
+
+impl Read {
+    async fn from(disk: &Disk) -> Result<Read, Error> {
+        let (layout, records) = read_layout(disk).await?;
+        let (owners, maps) = read_owners(disk, &layout).await?;
+        let (owners, mut domains) = (Rc::new(owners), Vec::new());
+        for domain in 0..layout.domains {
+            domains.push(load(disk, (layout, Rc::clone(&owners)), domain, OnLoss::Accept).await?);
+        }
+        Ok(Read { layout, owners, records, maps, domains })
+    }
+
+    fn faults(&mut self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (place, good) in self.layout.bootstrap_places().into_iter().zip(self.records) {
+            let what = format!("the bootstrap record at byte {place}");
+            faults.extend((!good).then_some(Fault { kind: FaultKind::Bootstrap, what }));
+        }
+        for ((place, _), good) in self.layout.map_places().into_iter().zip(self.maps) {
+            let what = format!("the owner map at byte {place}");
+            faults.extend((!good).then_some(Fault { kind: FaultKind::OwnerMap, what }));
+        }
+        for loaded in &mut self.domains {
+            faults.extend(loaded.loss.take().map(|what| Fault { kind: FaultKind::LostTail, what }));
+            faults.extend(across::foreign_numbers(loaded));
+            faults.extend(invariants::mend(loaded));
+        }
+        faults.extend(across::double_names(&mut self.domains));
+        faults
+    }
+
+    async fn write_anew(&self, disk: &Disk) -> Result<(), Error> {
+        let record = self.layout.encode();
+        for (place, good) in self.layout.bootstrap_places().into_iter().zip(self.records) {
+            if !good {
+                disk.write(place, Buffer::padded(&record, self.layout.block_bytes as usize)).await?;
+            }
+        }
+        if self.maps != [true; 2] {
+            write_owners(disk, &self.layout, &self.owners).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks every invariant of a file system, in all of its domains and across them; it must not be open.
 ///
 /// # Errors
 /// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read, [`Error::Device`].
 pub async fn fsck(disk: &Disk, repair: Repair, (clock, spawner): (Clock, Spawner)) -> Result<FsckReport, Error> {
-    let (_, records) = read_layout(disk).await?;
-    let (layout, owners) = read_map(disk).await?;
-    read_anchor(disk, &layout).await?;
-    let mut loaded = load(disk, (layout, owners), 0, OnLoss::Accept).await?;
-    let mut faults = Vec::new();
-    for (place, good) in layout.bootstrap_places().into_iter().zip(records) {
-        if !good {
-            faults.push(Fault { kind: FaultKind::Bootstrap, what: format!("the bootstrap record at byte {place}") });
-        }
+    let mut read = Read::from(disk).await?;
+    let mut recovery = Recovery { closed: true, ..Recovery::default() };
+    let (mut inodes, mut content_bytes) = (0, 0);
+    for loaded in &read.domains {
+        let sizes = loaded.tree.iter().map(|(_, node)| node.file().map_or(0, crate::extents::ExtentMap::stored_bytes));
+        content_bytes += sizes.sum::<u64>();
+        // The root directory is in every domain.
+        inodes += loaded.tree.len() as u64 - u64::from(loaded.layout.domain > 0);
+        recovery.add(&loaded.recovery);
     }
-    faults.extend(loaded.loss.take().map(|what| Fault { kind: FaultKind::LostTail, what }));
-    let sizes = loaded.tree.iter().map(|(_, node)| node.file().map_or(0, crate::extents::ExtentMap::stored_bytes));
-    let (inodes, content_bytes) = (loaded.tree.len() as u64, sizes.sum());
-    faults.extend(invariants::mend(&mut loaded));
-    let mut report = FsckReport { faults, repaired: false, recovery: loaded.recovery.clone(), inodes, content_bytes };
+    let mut report = FsckReport { faults: read.faults(), repaired: false, recovery, inodes, content_bytes };
     if report.is_sound() || repair == Repair::No {
         return Ok(report);
     }
-    for (place, good) in layout.bootstrap_places().into_iter().zip(records) {
-        if !good {
-            disk.write(place, Buffer::padded(&layout.encode(), layout.block_bytes as usize)).await?;
-        }
+    read.write_anew(disk).await?;
+    for loaded in read.domains {
+        // The mended tree is in memory only: a checkpoint makes the log say the same.
+        let (fs, _) = open::start(disk, OpenOptions::default(), (clock.clone(), spawner.clone()), loaded).await?;
+        checkpoint::write(&fs.0).await?;
+        fs.close().await?;
     }
-    // The mended tree is in memory only: a checkpoint makes the log say the same.
-    let (fs, _) = open::start(disk, OpenOptions::default(), (clock, spawner), loaded).await?;
-    checkpoint::write(&fs.0).await?;
-    fs.close().await?;
     report.repaired = true;
     Ok(report)
 }

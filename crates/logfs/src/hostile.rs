@@ -59,6 +59,7 @@ pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
     disk.with(|bytes| input.chunks_exact(5).for_each(|change| tamper(bytes, change)));
     let stalled = "a tampered disk makes the file system wait for itself";
     let before = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).expect(stalled);
+    let _told = run(&disk, async |disk, _| crate::dump_log(&disk, 0, &mut |_line| {}).await).expect(stalled);
     let answer = run(&disk, use_it).expect(stalled);
     let repaired = run(&disk, async |disk, context| fsck(&disk, Repair::Yes, context).await).expect(stalled);
     if let (Ok(_), Ok(report)) = (&before, &repaired)

@@ -1,6 +1,7 @@
 //! One open file system: what its operations and its background tasks share.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -14,9 +15,9 @@ use crate::clusters::ClusterTable;
 use crate::locks::Locks;
 use crate::log::{Log, Mark};
 use crate::open::OpenOptions;
-use crate::record::Record;
+use crate::record::{InodeId, Record};
 use crate::tree::Tree;
-use crate::{Disk, Error, Layout, checkpoint};
+use crate::{Disk, Error, Layout, checkpoint, demoter, discarder};
 
 /// Clusters set aside for cleaning.
 pub(crate) const FOR_CLEANING: u32 = 3;
@@ -64,6 +65,12 @@ pub(crate) struct State {
     /// When the last one began, or opening.
     pub(crate) checkpoint_at_ns: u64,
     pub(crate) cleaning_wanted: bool,
+    /// Somebody waits for clusters that the device has to be told of.
+    pub(crate) discards_wanted: bool,
+    /// Files with small content in memory, those first whose content waits for longest, each with the ticket of its last change when it came here.
+    pub(crate) inline_queue: VecDeque<(u64, InodeId)>,
+    /// The last ticket when there was no room to move such content to.
+    pub(crate) no_room_at: Option<u64>,
     /// The last ticket when cleaning found nothing to gain.
     pub(crate) fruitless_at: Option<u64>,
     pub(crate) activity: Activity,
@@ -78,12 +85,32 @@ pub struct Activity {
     pub cleaning_passes: u64,
     /// Bytes of live content that cleaning moved.
     pub moved_bytes: u64,
+    /// Bytes of small content that were moved out of memory.
+    pub demoted_bytes: u64,
+    /// Clusters that the device was told to be free.
+    pub discarded_clusters: u64,
     /// Clusters that became free.
     pub freed_clusters: u64,
     /// Frames of the metadata log.
     pub frames: u64,
     /// Flushes of the device for syncs.
     pub syncs: u64,
+}
+
+impl Activity {
+    /// What went on in both of two domains.
+    pub(crate) fn and(&self, other: &Activity) -> Activity {
+        Activity {
+            checkpoints: self.checkpoints + other.checkpoints,
+            cleaning_passes: self.cleaning_passes + other.cleaning_passes,
+            moved_bytes: self.moved_bytes + other.moved_bytes,
+            demoted_bytes: self.demoted_bytes + other.demoted_bytes,
+            discarded_clusters: self.discarded_clusters + other.discarded_clusters,
+            freed_clusters: self.freed_clusters + other.freed_clusters,
+            frames: self.frames + other.frames,
+            syncs: self.syncs + other.syncs,
+        }
+    }
 }
 
 impl State {
@@ -164,6 +191,9 @@ impl Instance {
                 if let Some(node) = state.tree.get_mut(inode) {
                     node.changed_at = ticket;
                     node.content_at = if is_attributes { node.content_at } else { ticket };
+                    if node.inline_bytes() > 0 && !std::mem::replace(&mut node.in_queue, true) {
+                        state.inline_queue.push_back((ticket, inode));
+                    }
                 }
             }
         }
@@ -188,7 +218,8 @@ impl Instance {
             state.cleaning_wanted = true;
         }
         let eager = state.log.queued_bytes() >= self.eager_bytes();
-        if eager || state.checkpoint_wanted || state.cleaning_wanted || !state.tree.graveyard.is_empty() {
+        let crowded = demoter::is_wanted(state, self.options.inline_bytes) || discarder::is_wanted(state);
+        if eager || crowded || state.checkpoint_wanted || state.cleaning_wanted || !state.tree.graveyard.is_empty() {
             self.work.notify();
         }
     }
@@ -201,7 +232,7 @@ impl Instance {
 
     /// The log is written without being asked when so much waits.
     pub(crate) fn eager_bytes(&self) -> usize {
-        (self.layout.cluster_bytes as usize / 4).min(256 << 10)
+        (self.layout.cluster_bytes as usize / 4).min(64 << 10)
     }
 
     /// Waits until there is room for an operation, cleaning if need be.
@@ -209,6 +240,11 @@ impl Instance {
     /// # Errors
     /// [`Error::NoSpace`] when cleaning has nothing left to gain.
     pub(crate) async fn admit(&self, need: impl Fn(&State) -> Need) -> Result<(), Error> {
+        if self.state.borrow().log.queued_bytes() >= 2 * self.eager_bytes() {
+            // A turn for the log now and then, so that nobody has to wait for all of it.
+            self.work.notify();
+            step_aside().await;
+        }
         loop {
             let wait = {
                 let mut state = self.state.borrow_mut();
@@ -238,6 +274,8 @@ impl Instance {
         if state.clusters.doomed_count() > 0 {
             // They are free when the log is durable.
             state.log.wanted_ticket = state.log.last_ticket;
+        } else if state.clusters.discards_pending() {
+            state.discards_wanted = true;
         } else if state.tree.graveyard.is_empty() {
             if state.fruitless_at == Some(state.log.last_ticket) {
                 return Err(Error::NoSpace);

@@ -8,7 +8,7 @@ use crate::tree::{Inode, Names, Tree};
 use crate::{Error, LogFs};
 
 /// Longest name, bytes.
-const NAME_BYTES: usize = 255;
+pub(crate) const NAME_BYTES: usize = 255;
 /// Longest target of a symbolic link, bytes.
 const TARGET_BYTES: usize = 4095;
 /// Last serial of an inode number: the bits above it are the domain's.
@@ -47,11 +47,20 @@ pub enum Occupied {
     Refuse,
 }
 
-fn check_name(name: &[u8]) -> Result<(), Error> {
+pub(crate) fn check_name(name: &[u8]) -> Result<(), Error> {
     match name {
         b"" | b"." | b".." => Err(Error::Invalid("a name that is empty, . or ..")),
         _ if name.len() > NAME_BYTES => Err(Error::NameTooLong(NAME_BYTES)),
         _ if name.iter().any(|byte| matches!(byte, 0 | b'/')) => Err(Error::Invalid("a slash or zero in a name")),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn check_target(target: &[u8]) -> Result<(), Error> {
+    match target.len() {
+        0 => Err(Error::Invalid("a link target that is empty or has a zero in it")),
+        _ if target.contains(&0) => Err(Error::Invalid("a link target that is empty or has a zero in it")),
+        _ if target.len() > TARGET_BYTES => Err(Error::NameTooLong(TARGET_BYTES)),
         _ => Ok(()),
     }
 }
@@ -89,7 +98,8 @@ impl LogFs {
     /// [`Error::NotFound`], [`Error::NotDirectory`].
     pub fn read_directory(&self, directory: InodeId, after: &[u8], most: usize) -> Result<Vec<Entry>, Error> {
         let state = self.0.state.borrow();
-        let entries = names(&state.tree, directory)?.after(after).take(most);
+        let is_shown = |(name, ..): &(&[u8], InodeId, Kind)| name.first() != Some(&crate::domains::HIDDEN);
+        let entries = names(&state.tree, directory)?.after(after).filter(is_shown).take(most);
         Ok(entries.map(|(name, inode, kind)| Entry { name: name.to_vec(), inode, kind }).collect())
     }
 
@@ -120,12 +130,7 @@ impl LogFs {
         target: &[u8],
         owner: Owner,
     ) -> Result<InodeId, Error> {
-        if target.is_empty() || target.contains(&0) {
-            return Err(Error::Invalid("a link target that is empty or has a zero in it"));
-        }
-        if target.len() > TARGET_BYTES {
-            return Err(Error::NameTooLong(TARGET_BYTES));
-        }
+        check_target(target)?;
         self.make(directory, name, (Kind::Symlink, owner), target).await
     }
 
@@ -170,7 +175,8 @@ impl LogFs {
         }
     }
 
-    async fn make(
+    /// Makes something of a kind; `target` is that of a symbolic link.
+    pub(crate) async fn make(
         &self,
         directory: InodeId,
         name: &[u8],
@@ -289,7 +295,7 @@ impl LogFs {
     }
 
     /// The records of a rename; `None` when there is nothing to do.
-    fn plan_rename(
+    pub(crate) fn plan_rename(
         &self,
         from: (InodeId, &[u8]),
         to: (InodeId, &[u8]),
@@ -330,7 +336,7 @@ impl LogFs {
         Ok(Some([Some(Record::Rename(Box::new(rename))), deleted].into_iter().flatten().collect()))
     }
 
-    async fn lock_names(&self, spots: &[(InodeId, &[u8])]) -> Held {
+    pub(crate) async fn lock_names(&self, spots: &[(InodeId, &[u8])]) -> Held {
         let directories = spots.iter().map(|(directory, _)| (Key::Inode(*directory), Mode::Shared));
         let names = spots.iter().map(|(directory, name)| (Key::Name(*directory, name.to_vec()), Mode::Exclusive));
         self.0.locks.take(directories.chain(names).collect()).await

@@ -16,17 +16,20 @@ use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
 use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
-use crate::{Disk, Error, LogFs, checkpoint, cleaner, flusher};
+use crate::{Disk, Error, LogFs, checkpoint, cleaner, demoter, discarder, flusher};
 
 /// How to use a file system while it is open.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenOptions {
-    /// Most bytes of small writes that are kept in memory; what exceeds it goes to the data log.
+    /// Most bytes of small writes that are kept in memory. Before it is reached, what was written longest ago is moved to the data log; small writes that
+    /// would exceed it all the same go there at once.
     pub inline_bytes: u64,
     /// How clusters are chosen for cleaning.
     pub policy: Policy,
     /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
     pub cleaning_bytes: u64,
+    /// Whether the device is told which clusters are free, before they are used again.
+    pub discard: bool,
     /// Whether closing writes a checkpoint when much has changed since the last one, so that the next opening is quick.
     pub closing_checkpoint: bool,
     /// A checkpoint is written when this has passed since the last one and much has changed, ns; also, in any case, when the log has grown to some times
@@ -40,6 +43,7 @@ impl Default for OpenOptions {
             inline_bytes: 64 << 20,
             policy: Policy::CostBenefit,
             cleaning_bytes: 8 << 20,
+            discard: false,
             closing_checkpoint: true,
             checkpoint_interval_ns: 300_000_000_000,
         }
@@ -93,8 +97,9 @@ pub(crate) async fn start(
     (clock, spawner): (Clock, Spawner),
     loaded: Loaded,
 ) -> Result<(LogFs, Recovery), Error> {
-    let clusters = claim(&loaded)?;
-    let Loaded { layout, anchor, tree, end, recovery, .. } = loaded;
+    let mut clusters = claim(&loaded)?;
+    clusters.discards = options.discard;
+    let Loaded { layout, anchor, mut tree, end, recovery, .. } = loaded;
     let anchor = Anchor {
         number: anchor.number + 1,
         epoch: anchor.epoch + 1,
@@ -102,6 +107,7 @@ pub(crate) async fn start(
         closed: false,
         ..anchor
     };
+    let inline_queue = tree.queue_inline();
     let state = State {
         tree,
         clusters,
@@ -110,11 +116,14 @@ pub(crate) async fn start(
         anchor,
         failed: None,
         phase: Phase::Running,
-        tasks: 4,
+        tasks: 6,
         checkpoint_wanted: false,
         checkpointing: false,
         checkpoint_at_ns: clock.now_ns(),
         cleaning_wanted: false,
+        discards_wanted: false,
+        inline_queue,
+        no_room_at: None,
         fruitless_at: None,
         activity: Activity::default(),
     };
@@ -133,6 +142,8 @@ pub(crate) async fn start(
     spawner.spawn(flusher::run(Rc::clone(&instance)));
     spawner.spawn(checkpoint::run(Rc::clone(&instance)));
     spawner.spawn(cleaner::run(Rc::clone(&instance)));
+    spawner.spawn(demoter::run(Rc::clone(&instance)));
+    spawner.spawn(discarder::run(Rc::clone(&instance)));
     spawner.spawn(cleaner::run_graveyard(Rc::clone(&instance)));
     instance.consider(&mut instance.state.borrow_mut());
     Ok((LogFs(instance), recovery))

@@ -15,7 +15,7 @@ use crate::domains::{Owners, read_owners};
 use crate::frame::{self, Frame, HEADER_BYTES};
 use crate::log::LogEnd;
 use crate::record::{InodeId, Record, split_head};
-use crate::tree::{ENTRIES, EXTENTS, Tree};
+use crate::tree::{Delta, ENTRIES, EXTENTS, Tree};
 use crate::{Disk, Error, Layout};
 use reader::Reader;
 
@@ -30,6 +30,16 @@ pub struct Recovery {
     pub closed: bool,
     /// Frames at the end that were not durable before a crash, and whose content was not there either.
     pub dropped_frames: u64,
+}
+
+impl Recovery {
+    /// Adds what opening another domain found.
+    pub(crate) fn add(&mut self, other: &Recovery) {
+        self.frames += other.frames;
+        self.records += other.records;
+        self.closed = other.closed && self.closed;
+        self.dropped_frames += other.dropped_frames;
+    }
 }
 
 /// A file system in memory, and where its log goes on.
@@ -136,6 +146,8 @@ pub(super) struct Walk<'a> {
     disk: &'a Disk,
     layout: Layout,
     anchor: Anchor,
+    /// The last frame that may take effect, by its sequence.
+    last: u64,
     tree: Tree,
     /// Behind the last frame whose changes are in effect.
     next: FramePlace,
@@ -148,6 +160,8 @@ pub(super) struct Walk<'a> {
     recovery: Recovery,
     /// Bytes of frames behind the checkpoint.
     tail_bytes: u64,
+    /// What the frame that took effect last did to the disk.
+    deltas: Vec<Delta>,
     reader: Reader,
 }
 
@@ -167,26 +181,19 @@ pub(crate) async fn load(
 ) -> Result<Loaded, Error> {
     let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
     let (anchor, _) = read_anchor(disk, &layout).await?;
-    let mut tree = Tree::new(layout.cluster_bytes);
-    tree.loading = true;
-    tree.serial = anchor.serial.max(InodeId::ROOT.0);
-    let mut walk = Walk {
-        disk,
-        layout,
-        anchor,
-        tree,
-        next: anchor.start,
-        spare: 0,
-        epoch: 0,
-        chain: VecDeque::from([anchor.start.cluster]),
-        doubtful: VecDeque::new(),
-        durable: anchor.flushed.max(anchor.checkpoint_end),
-        recovery: Recovery { closed: anchor.closed, ..Recovery::default() },
-        tail_bytes: 0,
-        reader: Reader::new(disk, &layout),
-    };
+    let mut walk = Walk::new(disk, layout, anchor, u64::MAX);
     walk.frames().await?;
-    walk.settle_doubtful().await?;
+    let frames = walk.doubtful.len();
+    if let Some(last) = walk.settle_doubtful().await? {
+        // Frames took effect that must not: everything again, up to the last one that may.
+        let first = walk.next.sequence - frames as u64;
+        walk = Walk::new(disk, layout, anchor, last);
+        walk.frames().await?;
+        while let Some(frame) = walk.doubtful.pop_front() {
+            walk.take_effect(frame)?;
+        }
+        walk.recovery.dropped_frames = first + frames as u64 - 1 - last;
+    }
     let loss = walk.look_for_loss().await?;
     if let (Some(loss), OnLoss::Refuse) = (&loss, on_loss) {
         return Err(Error::Corrupt(loss.clone()));
@@ -194,11 +201,37 @@ pub(crate) async fn load(
     walk.finish(owners, loss)
 }
 
+impl<'a> Walk<'a> {
+    /// At the anchor, to go no further than the frame of this sequence.
+    fn new(disk: &'a Disk, layout: Layout, anchor: Anchor, last: u64) -> Walk<'a> {
+        let mut tree = Tree::new(layout.cluster_bytes);
+        tree.loading = true;
+        tree.serial = anchor.serial.max(InodeId::ROOT.0);
+        Walk {
+            disk,
+            layout,
+            anchor,
+            last,
+            tree,
+            next: anchor.start,
+            spare: 0,
+            epoch: 0,
+            chain: VecDeque::from([anchor.start.cluster]),
+            doubtful: VecDeque::new(),
+            durable: anchor.flushed.max(anchor.checkpoint_end),
+            recovery: Recovery { closed: anchor.closed, ..Recovery::default() },
+            tail_bytes: 0,
+            deltas: Vec::new(),
+            reader: Reader::new(disk, &layout),
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Follows the frames as far as they go. Frames that are known to be durable take effect, the others wait.
     async fn frames(&mut self) -> Result<(), Error> {
         let (mut place, mut spare, mut epoch) = (self.next, 0, 0);
-        loop {
+        while place.sequence <= self.last {
             let here = self.frame_at(place, epoch).await?;
             let (at, frame) = match here {
                 Some(frame) => (place, frame),
@@ -226,6 +259,7 @@ impl Walk<'_> {
                 self.take_effect(first)?;
             }
         }
+        Ok(())
     }
 
     /// The frame that belongs at a place, if it is there.
@@ -250,7 +284,7 @@ impl Walk<'_> {
         let sequence = frame.after.sequence - 1;
         let corrupt = |why: String| Error::Corrupt(format!("frame {sequence} of the log: {why}"));
         let mut take = Take(frame.payload());
-        let mut deltas = Vec::new();
+        self.deltas.clear();
         self.tail_bytes += if self.tree.loading { 0 } else { take.0.len() as u64 };
         while !take.0.is_empty() {
             let (code, body) = split_head(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
@@ -261,12 +295,11 @@ impl Walk<'_> {
             }
             let applied = match code {
                 // There are very many of these, and they are read without being made.
-                ENTRIES | EXTENTS => self.tree.load(code, body, &mut deltas),
-                _ => Record::of(code, body).map(|record| self.tree.apply(&record, &mut deltas)),
+                ENTRIES | EXTENTS => self.tree.load(code, body, &mut self.deltas),
+                _ => Record::of(code, body).map(|record| self.tree.apply(&record, &mut self.deltas)),
             };
             let applied = applied.ok_or_else(|| corrupt("a record that is none".to_owned()))?;
             applied.map_err(|contradiction| corrupt(contradiction.0))?;
-            deltas.clear();
             if code == Record::CHECKPOINT_END && sequence == self.anchor.checkpoint_end {
                 self.tree.loading = false;
                 self.tree.graveyard.clear();

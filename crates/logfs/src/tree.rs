@@ -82,6 +82,16 @@ impl Tree {
         self.inodes.from(first)
     }
 
+    /// The files with content in memory, as the queue of those from which it may be moved.
+    pub(crate) fn queue_inline(&mut self) -> VecDeque<(u64, InodeId)> {
+        let has_some = |(inode, node): (InodeId, &Inode)| (node.inline_bytes() > 0).then_some((0, inode));
+        let queue: VecDeque<_> = self.iter().filter_map(has_some).collect();
+        for (_, inode) in &queue {
+            self.get_mut(*inode).into_iter().for_each(|node| node.in_queue = true);
+        }
+        queue
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.inodes.len()
     }
@@ -273,6 +283,19 @@ impl Tree {
         Ok(())
     }
 
+    /// Takes apart what was deleted, and says what that did to the disk.
+    pub(crate) fn released_by_deletion(&mut self) -> Vec<Delta> {
+        let mut deltas = Vec::new();
+        for (inode, extents) in self.graveyard.drain(..) {
+            for (_, extent) in extents.iter() {
+                if let Place::Disk(place) = extent.place {
+                    deltas.push(Delta::Released { inode, place, length: extent.length });
+                }
+            }
+        }
+        deltas
+    }
+
     /// Deletes inodes that have no name and that nobody can hold any more, as after a crash.
     pub(crate) fn purge_nameless(&mut self) {
         let nameless: Vec<InodeId> =
@@ -303,6 +326,17 @@ impl Tree {
         let loading = std::mem::replace(&mut self.loading, true);
         let _unknown = self.edit(inode, change);
         self.loading = loading;
+    }
+
+    /// Gives inodes other numbers, which must stay different.
+    pub(crate) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
+        for (inode, mut node) in std::mem::take(&mut self.inodes).into_nodes() {
+            node.parent = new(node.parent);
+            if let Some(names) = node.names_mut() {
+                names.renumber(&new);
+            }
+            self.inodes.insert(new(inode), node);
+        }
     }
 
     /// The root directory of a file system that was just made.

@@ -12,6 +12,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-nvme-spec", 0),
     ("iolab-fuse", 1),
     ("iolab-options", 1),
+    ("iolab-statistics", 1),
     ("iolab-ssd-timing", 1),
     ("iolab-pci-device", 1),
     ("iolab-device-link", 2),

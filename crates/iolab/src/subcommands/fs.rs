@@ -1,16 +1,21 @@
 //! `iolab fs`: logfs from the command line. One file per command, with its arguments; what images are is in the crate `image`.
 
+mod change;
+mod cp;
+mod dump_log;
 mod facts;
+mod fsck;
 mod info;
 mod ls;
 mod mkfs;
 mod mount;
+mod show;
 mod umount;
 
 use std::path::Path;
 
 use iolab_image::{Access, Image, ImageError};
-use iolab_logfs::LogFs;
+use iolab_logfs::{LogFs, Owner};
 
 use crate::exit::Failure;
 
@@ -19,6 +24,8 @@ use crate::exit::Failure;
 pub(crate) enum FsAction {
     /// Make an empty file system in a file or on a block device
     Mkfs(mkfs::Arguments),
+    /// Check a file system, and mend it with --repair; exit codes are those of fsck(8)
+    Fsck(fsck::Arguments),
     /// Show sizes, space, the use of clusters, and what opening found
     Info(info::Arguments),
     /// Mount a file system on a folder
@@ -27,6 +34,22 @@ pub(crate) enum FsAction {
     Umount(umount::Arguments),
     /// List a directory of an image
     Ls(ls::Arguments),
+    /// Describe a file of an image
+    Stat(show::StatArguments),
+    /// Write files of an image to standard output
+    Cat(show::CatArguments),
+    /// Draw a directory of an image with all that is below it
+    Tree(show::TreeArguments),
+    /// Copy into an image, or out of it
+    Cp(cp::Arguments),
+    /// Make directories in an image
+    Mkdir(change::MkdirArguments),
+    /// Remove files of an image
+    Rm(change::RmArguments),
+    /// Rename a file of an image
+    Mv(change::MvArguments),
+    /// Show every frame and record of the metadata log
+    DumpLog(dump_log::Arguments),
 }
 
 pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
@@ -36,6 +59,15 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Mount(arguments) => mount::main(arguments),
         FsAction::Umount(arguments) => umount::main(arguments),
         FsAction::Ls(arguments) => ls::main(arguments),
+        FsAction::Fsck(arguments) => fsck::main(arguments),
+        FsAction::Stat(arguments) => show::stat(arguments),
+        FsAction::Cat(arguments) => show::cat(arguments),
+        FsAction::Tree(arguments) => show::tree(arguments),
+        FsAction::Cp(arguments) => cp::main(arguments),
+        FsAction::Mkdir(arguments) => change::mkdir(arguments),
+        FsAction::Rm(arguments) => change::rm(arguments),
+        FsAction::Mv(arguments) => change::mv(arguments),
+        FsAction::DumpLog(arguments) => dump_log::main(arguments),
     }
 }
 
@@ -67,6 +99,12 @@ fn look<T>(image: &Path, work: impl AsyncFnOnce(&LogFs) -> Result<T, Failure>) -
 fn inside(image: &Path, path: &[u8]) -> impl Fn(iolab_logfs::Error) -> Failure {
     let place = format!("iolab: {}: {}", image.display(), facts::shown(path));
     move |error| Failure::failed(format!("{place}: {error}"))
+}
+
+/// Whom something new belongs to: whoever runs the program.
+fn owner_of_new(mode: u16) -> Owner {
+    let (uid, gid) = iolab_image::user();
+    Owner { mode, uid, gid }
 }
 
 /// A size on the command line: `4k`, `1g`.

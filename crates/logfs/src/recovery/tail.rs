@@ -5,22 +5,75 @@ use crate::Error;
 use crate::bytes::Take;
 use crate::frame::{self, HEADER_BYTES};
 use crate::record::{Record, Relocate};
+use crate::tree::Delta;
 
-impl Walk<'_> {
-    /// Frames of which nothing proves that they were durable take effect as long as the content that they refer to is what it was.
-    pub(super) async fn settle_doubtful(&mut self) -> Result<(), Error> {
-        while let Some(frame) = self.doubtful.pop_front() {
-            if !self.content_is_there(&frame).await? {
-                self.recovery.dropped_frames = self.doubtful.len() as u64 + 1;
-                self.doubtful.clear();
-                return Ok(());
-            }
-            self.take_effect(frame)?;
-        }
-        Ok(())
+/// Content that a doubtful frame refers to and that is not there.
+#[derive(Debug, Clone, Copy)]
+struct Missing {
+    place: u64,
+    length: u64,
+    /// The frame, counted from 1.
+    frame: usize,
+    /// How much of it files hold, after the frames so far.
+    live_bytes: u64,
+    /// After which frame nobody held it any more.
+    dead_at: Option<usize>,
+}
+
+impl Missing {
+    fn overlap(&self, place: u64, length: u64) -> u64 {
+        let end = self.place.saturating_add(self.length).min(place.saturating_add(length));
+        end.saturating_sub(self.place.max(place))
     }
 
-    async fn content_is_there(&self, frame: &Doubtful) -> Result<bool, Error> {
+    /// Follows what a frame did to the disk.
+    fn follow(&mut self, delta: &Delta, frame: usize) {
+        match delta {
+            // Later frames put other content there, when this was dead.
+            Delta::Placed { stretch, .. } if frame == self.frame => {
+                self.live_bytes += self.overlap(stretch.place, stretch.length);
+            }
+            Delta::Placed { .. } => {}
+            Delta::Released { place, length, .. } => {
+                self.live_bytes = self.live_bytes.saturating_sub(self.overlap(*place, *length));
+            }
+        }
+    }
+
+    /// Whether the first so many frames can do without it.
+    fn allows(&self, frames: usize) -> bool {
+        frames < self.frame || self.dead_at.is_some_and(|dead| dead <= frames)
+    }
+}
+
+impl Walk<'_> {
+    /// Lets the frames take effect of which nothing proves that they were durable: as many as there can be without a file that refers to
+    /// content which is not there. Content that a frame refers to and a later one lets go may well be missing: when the later one was durable,
+    /// its cluster was free to be written anew. Answers the sequence of the last frame that may take effect, if not all may.
+    pub(super) async fn settle_doubtful(&mut self) -> Result<Option<u64>, Error> {
+        let mut missing: Vec<Missing> = Vec::new();
+        let (mut frames, before) = (0, self.next.sequence - 1);
+        self.tree.graveyard.clear();
+        while let Some(frame) = self.doubtful.pop_front() {
+            frames += 1;
+            for (place, length) in self.content_not_there(&frame).await? {
+                missing.push(Missing { place, length, frame: frames, live_bytes: 0, dead_at: None });
+            }
+            self.take_effect(frame)?;
+            let deleted = self.tree.released_by_deletion();
+            for one in missing.iter_mut().filter(|one| one.dead_at.is_none()) {
+                self.deltas.iter().chain(&deleted).for_each(|delta| one.follow(delta, frames));
+                one.dead_at = (one.live_bytes == 0).then_some(frames);
+            }
+        }
+        let allowed = |count: &usize| missing.iter().all(|one| one.allows(*count));
+        let count = (0..=frames).rev().find(allowed).unwrap_or(0);
+        Ok((count < frames).then_some(before + count as u64))
+    }
+
+    /// The content that a frame refers to and that is not what it was.
+    async fn content_not_there(&self, frame: &Doubtful) -> Result<Vec<(u64, u64)>, Error> {
+        let mut missing = Vec::new();
         let mut take = Take(frame.payload());
         while let Some(record) = Record::decode(&mut take) {
             let (place, length, checksum) = match record {
@@ -30,10 +83,10 @@ impl Walk<'_> {
             };
             let fits = self.layout.holds(place, length) && length <= u64::from(self.layout.cluster_bytes);
             if !fits || self.checksum_of(place, length).await? != checksum {
-                return Ok(false);
+                missing.push((place, length));
             }
         }
-        Ok(true)
+        Ok(missing)
     }
 
     async fn checksum_of(&self, place: u64, length: u64) -> Result<u32, Error> {

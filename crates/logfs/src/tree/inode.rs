@@ -19,6 +19,8 @@ pub(crate) struct Inode {
     pub(crate) extended: Extended,
     /// Open handles.
     pub(crate) holders: u32,
+    /// Whether it waits in the queue of files whose small content may be moved out of memory.
+    pub(crate) in_queue: bool,
     /// Ticket of the last change that `fsync` waits for.
     pub(crate) changed_at: u64,
     /// Ticket of the last change that `fdatasync` waits for.
@@ -89,6 +91,12 @@ impl Names {
     }
 }
 
+impl Names {
+    pub(super) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
+        self.map.values_mut().for_each(|(inode, _)| *inode = new(*inode));
+    }
+}
+
 /// Attributes of something new that belongs to root.
 pub(crate) fn fresh(kind: Kind, mode: u16, time: u64) -> Attributes {
     Attributes {
@@ -113,8 +121,16 @@ impl Inode {
             Kind::Symlink => Content::Symlink(node.target.clone()),
             _ => Content::Special(node.target.first_chunk().map_or(0, |number| u32::from_le_bytes(*number))),
         };
-        let (attributes, parent) = (node.attributes, node.parent);
-        Inode { attributes, parent, content, extended: Extended::default(), holders: 0, changed_at: 0, content_at: 0 }
+        Inode {
+            attributes: node.attributes,
+            parent: node.parent,
+            content,
+            extended: Extended::default(),
+            holders: 0,
+            in_queue: false,
+            changed_at: 0,
+            content_at: 0,
+        }
     }
 
     pub(crate) fn node(&self, inode: InodeId) -> Node {

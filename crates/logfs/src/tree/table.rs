@@ -56,6 +56,14 @@ impl Table {
         Some(removed)
     }
 
+    /// All of them, in their order.
+    pub(super) fn into_nodes(self) -> impl Iterator<Item = (InodeId, Inode)> {
+        self.pages.into_iter().flat_map(|(number, page)| {
+            let numbered = page.nodes.into_iter().enumerate();
+            numbered.filter_map(move |(at, node)| node.map(|node| (InodeId(number * PAGE + at as u64), node)))
+        })
+    }
+
     /// From `first` on.
     pub(super) fn from(&self, first: InodeId) -> impl Iterator<Item = (InodeId, &Inode)> {
         let all = self.pages.range(first.0 / PAGE..).flat_map(|(number, page)| {

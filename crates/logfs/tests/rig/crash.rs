@@ -65,7 +65,7 @@ pub(crate) fn tell(
 }
 
 /// The inodes that a step changes, as far as the model knows them now.
-fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
+pub(crate) fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
     let named = |directory: &InodeId, name: &Vec<u8>| model.lookup(*directory, name).into_iter().chain([*directory]);
     match step {
         Step::Create(directory, name)

@@ -1,7 +1,7 @@
 //! Random operations, done to a file system and to the model at once, with answers compared.
 
 use iolab_block::Buffer;
-use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner};
+use iolab_logfs::{Error, InodeId, LogFs, Occupied, Owner, Volume};
 
 use super::model::{Model, What};
 use super::{BLOCK, CLUSTER, Random};
@@ -107,97 +107,162 @@ pub(crate) fn step(random: &mut Random, model: &Model, most_bytes: u64) -> Step 
     }
 }
 
-/// Does a step to both; panics when the answers differ. `NoSpace` may come at any time, and then nothing has changed.
-pub(crate) async fn perform(fs: &LogFs, model: &mut Model, step: &Step) -> Result<(), Error> {
-    let (found, expected) = match step {
-        Step::Create(directory, name) => {
-            let made = fs.create(*directory, name, Owner::default()).await;
-            no_space(&made)?;
-            (made.clone().map(drop), model.make(*directory, name, &made, What::File(Vec::new())))
-        }
-        Step::MakeDirectory(directory, name) => {
-            let made = fs.make_directory(*directory, name, Owner::default()).await;
-            no_space(&made)?;
-            (made.clone().map(drop), model.make(*directory, name, &made, What::Directory))
-        }
-        Step::Symlink(directory, name, target) => {
-            let made = fs.symlink(*directory, name, target, Owner::default()).await;
-            no_space(&made)?;
-            (made.clone().map(drop), model.make(*directory, name, &made, What::Symlink(target.clone())))
-        }
-        Step::Link(inode, directory, name) => {
-            let found = fs.link(*inode, *directory, name).await;
-            no_space(&found)?;
-            (found, model.link(*inode, *directory, name))
-        }
-        Step::Unlink(directory, name) => (fs.unlink(*directory, name).await, model.unlink(*directory, name)),
-        Step::RemoveDirectory(directory, name) => {
-            (fs.remove_directory(*directory, name).await, model.remove_directory(*directory, name))
-        }
-        Step::Rename(from, to) => {
-            let (from, to) = ((from.0, &from.1[..]), (to.0, &to.1[..]));
-            let found = fs.rename(from, to, Occupied::Replace).await;
-            no_space(&found)?;
-            (found, model.rename(from, to))
-        }
-        Step::Write(..) | Step::Append(..) => write(fs, model, step).await?,
-        Step::Truncate(inode, size) => (fs.truncate(*inode, *size).await, model.truncate(*inode, *size)),
-        Step::Punch(inode, offset, length) => {
-            (fs.punch(*inode, *offset, *length).await, model.punch(*inode, *offset, *length))
-        }
-        Step::Allocate(inode, end) => (fs.allocate(*inode, 0, end + 1).await, model.allocate(*inode, end + 1)),
-        Step::Read(inode, offset, length) => (read(fs, model, (*inode, *offset, *length)).await, Ok(())),
-        Step::Fsync(inode) => {
-            let expected = if model.inodes().contains(inode) { Ok(()) } else { Err(Error::NotFound) };
-            (fs.fsync(*inode).await, expected)
-        }
-        Step::Sync => (fs.sync().await, Ok(())),
-        Step::Checkpoint => {
-            fs.want_checkpoint();
-            (Ok(()), Ok(()))
-        }
-    };
-    assert_eq!(found, expected, "{step:?}");
-    expected
-}
-
 type Answer = Result<(), Error>;
 
-/// Writes and appends, from borrowed bytes or from a buffer.
-async fn write(fs: &LogFs, model: &mut Model, step: &Step) -> Result<(Answer, Answer), Error> {
-    let (inode, offset, mark, length) = match step {
-        Step::Write(inode, offset, mark, length) => (*inode, Some(*offset), *mark, *length),
-        Step::Append(inode, mark, length) => (*inode, None, *mark, *length),
-        _ => panic!("{step:?} is no write"),
+/// One domain and all together have operations of the same names: the same is done to both.
+macro_rules! performs {
+    ($module:ident, $type:ty) => {
+        mod $module {
+            use super::*;
+
+            type Fs = $type;
+
+            /// Does a step to both; panics when the answers differ. `NoSpace` may come at any time, and then nothing has changed.
+            pub(crate) async fn perform(fs: &Fs, model: &mut Model, step: &Step) -> Result<(), Error> {
+                let (found, expected) = match step {
+                    Step::Create(directory, name) => {
+                        let made = fs.create(*directory, name, Owner::default()).await;
+                        no_space(&made)?;
+                        (made.clone().map(drop), model.make(*directory, name, &made, What::File(Vec::new())))
+                    }
+                    Step::MakeDirectory(directory, name) => {
+                        let made = fs.make_directory(*directory, name, Owner::default()).await;
+                        no_space(&made)?;
+                        (made.clone().map(drop), model.make(*directory, name, &made, What::Directory))
+                    }
+                    Step::Symlink(directory, name, target) => {
+                        let made = fs.symlink(*directory, name, target, Owner::default()).await;
+                        no_space(&made)?;
+                        (made.clone().map(drop), model.make(*directory, name, &made, What::Symlink(target.clone())))
+                    }
+                    Step::Link(inode, directory, name) => {
+                        let found = fs.link(*inode, *directory, name).await;
+                        no_space(&found)?;
+                        (found, model.link(*inode, *directory, name))
+                    }
+                    Step::Unlink(directory, name) => {
+                        (fs.unlink(*directory, name).await, model.unlink(*directory, name))
+                    }
+                    Step::RemoveDirectory(directory, name) => {
+                        (fs.remove_directory(*directory, name).await, model.remove_directory(*directory, name))
+                    }
+                    Step::Rename(from, to) => {
+                        let (from, to) = ((from.0, &from.1[..]), (to.0, &to.1[..]));
+                        let found = fs.rename(from, to, Occupied::Replace).await;
+                        no_space(&found)?;
+                        (found, model.rename(from, to))
+                    }
+                    Step::Write(..) | Step::Append(..) => write(fs, model, step).await?,
+                    Step::Truncate(inode, size) => (fs.truncate(*inode, *size).await, model.truncate(*inode, *size)),
+                    Step::Punch(inode, offset, length) => {
+                        (fs.punch(*inode, *offset, *length).await, model.punch(*inode, *offset, *length))
+                    }
+                    Step::Allocate(inode, end) => {
+                        (fs.allocate(*inode, 0, end + 1).await, model.allocate(*inode, end + 1))
+                    }
+                    Step::Read(inode, offset, length) => (read(fs, model, (*inode, *offset, *length)).await, Ok(())),
+                    Step::Fsync(inode) => {
+                        let expected = if model.inodes().contains(inode) { Ok(()) } else { Err(Error::NotFound) };
+                        (fs.fsync(*inode).await, expected)
+                    }
+                    Step::Sync => (fs.sync().await, Ok(())),
+                    Step::Checkpoint => {
+                        fs.want_checkpoint();
+                        (Ok(()), Ok(()))
+                    }
+                };
+                assert_eq!(found, expected, "{step:?}");
+                expected
+            }
+
+            /// Writes and appends, from borrowed bytes or from a buffer.
+            async fn write(fs: &Fs, model: &mut Model, step: &Step) -> Result<(Answer, Answer), Error> {
+                let (inode, offset, mark, length) = match step {
+                    Step::Write(inode, offset, mark, length) => (*inode, Some(*offset), *mark, *length),
+                    Step::Append(inode, mark, length) => (*inode, None, *mark, *length),
+                    _ => panic!("{step:?} is no write"),
+                };
+                let bytes = bytes(mark, length);
+                let buffer = || Buffer::padded(&bytes, 1);
+                let found = match (offset, mark % 2) {
+                    (Some(offset), 0) => fs.write(inode, offset, &bytes).await.map(|()| offset),
+                    (Some(offset), _) => {
+                        given_back(fs.write_buffer(inode, offset, buffer()).await, &bytes).map(|()| offset)
+                    }
+                    (None, 0) => fs.append(inode, &bytes).await,
+                    (None, _) => given_back(fs.append_buffer(inode, buffer()).await, &bytes),
+                };
+                no_space(&found)?;
+                let place = offset.map_or_else(|| model.size(inode), Ok);
+                let expected = place.clone().and_then(|place| model.write(inode, place, &bytes));
+                if expected.is_ok() {
+                    assert_eq!(found.as_ref().ok(), place.as_ref().ok());
+                }
+                Ok((found.map(drop), expected))
+            }
+
+            /// Reads, into bytes of its own and into a buffer.
+            async fn read(fs: &Fs, model: &Model, (inode, offset, length): (InodeId, u64, usize)) -> Answer {
+                let (found, expected) = (fs.read(inode, offset, length).await, model.read(inode, offset, length));
+                assert!(found == expected, "{length} bytes at {offset} of {inode:?} read as something else");
+                let mut buffer = Buffer::zeroed(length);
+                buffer.fill(0xa5);
+                let (count, buffer) = fs.read_into(inode, offset, buffer).await;
+                let buffer = buffer.expect("the buffer comes back");
+                let found = count.map(|count| buffer[..count].to_vec());
+                assert!(
+                    found == expected,
+                    "{length} bytes at {offset} of {inode:?} read into a buffer as something else"
+                );
+                Ok(())
+            }
+        }
     };
-    let bytes = bytes(mark, length);
-    let buffer = || Buffer::padded(&bytes, 1);
-    let found = match (offset, mark % 2) {
-        (Some(offset), 0) => fs.write(inode, offset, &bytes).await.map(|()| offset),
-        (Some(offset), _) => given_back(fs.write_buffer(inode, offset, buffer()).await, &bytes).map(|()| offset),
-        (None, 0) => fs.append(inode, &bytes).await,
-        (None, _) => given_back(fs.append_buffer(inode, buffer()).await, &bytes),
-    };
-    no_space(&found)?;
-    let place = offset.map_or_else(|| model.size(inode), Ok);
-    let expected = place.clone().and_then(|place| model.write(inode, place, &bytes));
-    if expected.is_ok() {
-        assert_eq!(found.as_ref().ok(), place.as_ref().ok());
-    }
-    Ok((found.map(drop), expected))
 }
 
-/// Reads, into bytes of its own and into a buffer.
-async fn read(fs: &LogFs, model: &Model, (inode, offset, length): (InodeId, u64, usize)) -> Answer {
-    let (found, expected) = (fs.read(inode, offset, length).await, model.read(inode, offset, length));
-    assert!(found == expected, "{length} bytes at {offset} of {inode:?} read as something else");
-    let mut buffer = Buffer::zeroed(length);
-    buffer.fill(0xa5);
-    let (count, buffer) = fs.read_into(inode, offset, buffer).await;
-    let buffer = buffer.expect("the buffer comes back");
-    let found = count.map(|count| buffer[..count].to_vec());
-    assert!(found == expected, "{length} bytes at {offset} of {inode:?} read into a buffer as something else");
-    Ok(())
+performs!(one, LogFs);
+performs!(all, Volume);
+pub(crate) use one::perform;
+
+/// The same on several domains: what different domains cannot do together changes nothing, and the model cannot know.
+pub(crate) async fn perform_on_all(fs: &Volume, model: &mut Model, step: &Step) -> Result<(), Error> {
+    if !crosses(model, step) {
+        return all::perform(fs, model, step).await;
+    }
+    let answer = match step {
+        Step::Rename(from, to) => fs.rename((from.0, &from.1), (to.0, &to.1), Occupied::Replace).await,
+        Step::Link(inode, directory, name) => fs.link(*inode, *directory, name).await,
+        other => panic!("{other:?} crosses nothing"),
+    };
+    assert_eq!(answer, Err(Error::CrossDomain), "{step:?}");
+    answer
+}
+
+/// Whether a step is one that domains do not do together.
+fn crosses(model: &Model, step: &Step) -> bool {
+    match step {
+        Step::Link(inode, directory, _) if *directory != InodeId::ROOT && *inode != InodeId::ROOT => {
+            inode.domain() != directory.domain()
+        }
+        Step::Rename(from, to) => {
+            let named = |(directory, name): &(InodeId, Vec<u8>)| {
+                let found = model.lookup(*directory, name)?;
+                Some((found, model.size(found) == Err(Error::IsDirectory)))
+            };
+            let (source, replaced) = (named(from), named(to));
+            let domain = match source {
+                Some((inode, _)) if from.0 == InodeId::ROOT => inode.domain(),
+                None if from.0 == InodeId::ROOT => return false,
+                _ => from.0.domain(),
+            };
+            match (to.0 == InodeId::ROOT, source, replaced) {
+                (false, ..) => to.0.domain() != domain,
+                (true, Some((_, true)), Some((old, true))) => old.domain() != domain,
+                _ => false,
+            }
+        }
+        _ => false,
+    }
 }
 
 /// A buffer that was written comes back as it was.

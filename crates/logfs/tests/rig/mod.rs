@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test uses its part
 
 pub(crate) mod crash;
+pub(crate) mod domains;
 pub(crate) mod load;
 pub(crate) mod model;
 
@@ -11,7 +12,9 @@ use std::future::Future;
 use iolab_block::{BlockDevice, RamDisk};
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order};
-use iolab_logfs::{Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, Recovery, Repair, fsck, mkfs, open};
+use iolab_logfs::{
+    Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, Recovery, Repair, Seat, Volume, fsck, mkfs, open, seats,
+};
 
 /// Blocks of all tests' disks, bytes.
 pub(crate) const BLOCK: u32 = 512;
@@ -35,8 +38,12 @@ impl Bench {
     }
 
     pub(crate) fn mkfs(&mut self) {
+        self.mkfs_of(1);
+    }
+
+    pub(crate) fn mkfs_of(&mut self, domains: u32) {
         let disk = self.disk.clone();
-        self.run(mkfs(&disk, &options())).unwrap();
+        self.run(mkfs(&disk, &MkfsOptions { domains, ..options() })).unwrap();
     }
 
     pub(crate) fn try_open(&mut self, options: OpenOptions) -> Result<(LogFs, Recovery), Error> {
@@ -46,6 +53,27 @@ impl Bench {
 
     pub(crate) fn open(&mut self) -> LogFs {
         self.try_open(small_memory()).unwrap().0
+    }
+
+    /// Opens all domains as so many cores, all on this executor; the answers are the cores' handles.
+    pub(crate) fn try_open_all(&mut self, cores: usize, options: OpenOptions) -> Result<Vec<Volume>, Error> {
+        let spawner = self.executor.spawner();
+        let open = |seat: Seat| {
+            let (disk, clock, spawner) = (self.disk.clone(), self.clock.clone(), spawner.clone());
+            self.executor.spawner().spawn(async move { seat.open(&disk, options, (clock, spawner)).await })
+        };
+        let opening: Vec<_> = seats(cores).into_iter().map(open).collect();
+        self.run(async {
+            let mut opened = Vec::new();
+            for core in opening {
+                opened.push(core.await);
+            }
+            opened.into_iter().map(|answer| answer.map(|(volume, _)| volume)).collect()
+        })
+    }
+
+    pub(crate) fn open_all(&mut self, cores: usize) -> Vec<Volume> {
+        self.try_open_all(cores, small_memory()).unwrap()
     }
 
     pub(crate) fn fsck(&mut self, repair: Repair) -> Result<FsckReport, Error> {
@@ -59,9 +87,9 @@ pub(crate) fn options() -> MkfsOptions {
     MkfsOptions { block_bytes: BLOCK, cluster_bytes: CLUSTER, small_max_bytes: 500, ..MkfsOptions::new([7; 16], 1) }
 }
 
-/// So little memory for small content that its limit is met.
+/// So little memory for small content that its limit is met; free clusters are discarded, so that using one too long is seen.
 pub(crate) fn small_memory() -> OpenOptions {
-    OpenOptions { inline_bytes: 20_000, cleaning_bytes: 64 << 10, ..OpenOptions::default() }
+    OpenOptions { inline_bytes: 20_000, cleaning_bytes: 64 << 10, discard: true, ..OpenOptions::default() }
 }
 
 /// The image of an empty file system of so many clusters.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use iolab_logfs::{Error, InodeId, Kind, LogFs};
+use iolab_logfs::{Error, InodeId, Kind, LogFs, Volume};
 
 /// What somebody who looks at every path sees.
 pub(crate) type Snapshot = BTreeMap<Vec<u8>, Seen>;
@@ -296,6 +296,25 @@ pub(crate) async fn snapshot(fs: &LogFs) -> Snapshot {
                 assert_eq!(content.len() as u64, attributes.size);
                 What::File(content)
             }
+            kind => panic!("no load makes a {kind:?}"),
+        };
+        seen.insert(path, Seen { inode: entry.inode, links: attributes.links, content });
+    }
+    seen
+}
+
+/// The same of all domains, as one core sees them.
+pub(crate) async fn snapshot_all(fs: &Volume) -> Snapshot {
+    let mut seen = Snapshot::new();
+    let root = fs.stat(InodeId::ROOT).await.unwrap();
+    seen.insert(Vec::new(), Seen { inode: InodeId::ROOT, links: root.links, content: What::Directory });
+    for (path, entry) in fs.tree().await {
+        let attributes = fs.stat(entry.inode).await.unwrap();
+        assert_eq!(attributes.kind, entry.kind, "{}", path.escape_ascii());
+        let content = match entry.kind {
+            Kind::Directory => What::Directory,
+            Kind::Symlink => What::Symlink(fs.read_link(entry.inode).await.unwrap()),
+            Kind::File => What::File(fs.read(entry.inode, 0, usize::MAX / 2).await.unwrap()),
             kind => panic!("no load makes a {kind:?}"),
         };
         seen.insert(path, Seen { inode: entry.inode, links: attributes.links, content });

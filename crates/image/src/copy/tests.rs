@@ -1,0 +1,130 @@
+//! There and back again.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+
+use iolab_logfs::{InodeId, MkfsOptions, mkfs};
+use tempfile::TempDir;
+
+use super::*;
+use crate::{Access, Image, ImageError, make_file};
+
+/// Any error, said.
+#[derive(Debug)]
+struct Trouble {
+    _said: String,
+}
+
+impl Trouble {
+    fn copy(error: CopyError) -> Trouble {
+        Trouble { _said: error.to_string() }
+    }
+}
+
+impl From<ImageError> for Trouble {
+    fn from(error: ImageError) -> Trouble {
+        Trouble { _said: error.to_string() }
+    }
+}
+
+fn image(folder: &TempDir) -> Image {
+    let path = folder.path().join("image");
+    make_file(&path, 64 << 20).unwrap();
+    let mut image = Image::open(&path, Access::Write).unwrap();
+    let made = image.run(async |disk, _| mkfs(&disk, &MkfsOptions::new([1; 16], 5)).await);
+    made.unwrap().unwrap();
+    image
+}
+
+/// A folder with one of everything.
+fn sample(folder: &Path) {
+    fs::create_dir_all(folder.join("deep/deeper")).unwrap();
+    fs::write(folder.join("small"), "a few words").unwrap();
+    let long: Vec<u8> = (0..5_000_000_u32).map(|number| (number % 251) as u8).collect();
+    fs::write(folder.join("deep/long"), &long).unwrap();
+    fs::hard_link(folder.join("deep/long"), folder.join("deep/deeper/same")).unwrap();
+    std::os::unix::fs::symlink("../small", folder.join("deep/link")).unwrap();
+    let sparse = File::create(folder.join("sparse")).unwrap();
+    sparse.set_len(1 << 32).unwrap();
+    sparse.write_all_at(b"island", 1 << 31).unwrap();
+    fs::set_permissions(folder.join("small"), fs::Permissions::from_mode(0o4751)).unwrap();
+    fs::set_permissions(folder.join("deep/deeper"), fs::Permissions::from_mode(0o500)).unwrap();
+}
+
+/// What is in a folder: mode, time of change, names, content by its checksum.
+fn facts(folder: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, u64, u64, u32)> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(path) = open.pop() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let mut sum = 0;
+        if metadata.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if metadata.is_symlink() {
+            sum = fs::read_link(&path).unwrap().as_os_str().len() as u32;
+        } else if metadata.len() < 1 << 30 {
+            sum = fs::read(&path).unwrap().iter().fold(7, |sum: u32, byte| sum.wrapping_mul(31) + u32::from(*byte));
+        }
+        let size = if metadata.is_dir() { 0 } else { metadata.len() };
+        let all = (metadata.mode(), metadata.mtime(), metadata.mtime_nsec(), size, metadata.nlink(), sum);
+        found.insert(path.strip_prefix(folder).unwrap().to_owned(), all);
+    }
+    found
+}
+
+#[test]
+fn what_went_in_comes_out_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, back) = (folder.path().join("source"), folder.path().join("back"));
+    sample(&source);
+    let mut image = image(&folder);
+    let went = image.with_fs(async |fs| {
+        let source = Source { path: &source, recursive: true };
+        let copied = from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)?;
+        // Once more: everything is replaced, nothing is doubled.
+        from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)?;
+        Ok::<_, Trouble>(copied)
+    });
+    let went = went.unwrap();
+    assert_eq!((went.directories, went.files), (3, 5));
+    assert!(went.bytes < 6 << 20, "holes are not copied: {went:?}");
+    let came = image.with_fs(async |fs| to_host(fs, b"/copy", &back, true).await.map_err(Trouble::copy)).unwrap();
+    assert_eq!((came.directories, came.files), (3, 5));
+    assert_eq!(facts(&source), facts(&back));
+    let sparse = File::open(back.join("sparse")).unwrap();
+    assert!(sparse.metadata().unwrap().blocks() * 512 < 8 << 20);
+    let mut island = [0; 6];
+    sparse.read_exact_at(&mut island, 1 << 31).unwrap();
+    assert_eq!(&island, b"island");
+    let (first, second) = (back.join("deep/long"), back.join("deep/deeper/same"));
+    assert_eq!(fs::metadata(first).unwrap().ino(), fs::metadata(second).unwrap().ino());
+}
+
+#[test]
+fn what_cannot_be_copied_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut image = image(&folder);
+    let host = folder.path().to_owned();
+    fs::write(host.join("file"), "x").unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(host.join("socket")).unwrap();
+    let answers = image.with_fs(async |fs| {
+        let (none, socket, file) = (host.join("none"), host.join("socket"), host.join("file"));
+        let into = |name: &'static [u8]| (InodeId::ROOT, name);
+        let directory = from_host(fs, Source { path: &host, recursive: false }, into(b"a"), b"/a").await;
+        let missing = from_host(fs, Source { path: &none, recursive: false }, into(b"a"), b"/a").await;
+        let socket = from_host(fs, Source { path: &socket, recursive: false }, into(b"a"), b"/a")
+            .await
+            .map_err(Trouble::copy)?;
+        from_host(fs, Source { path: &file, recursive: false }, into(b"a"), b"/a").await.map_err(Trouble::copy)?;
+        let over = to_host(fs, b"/a", &host, false).await;
+        let root = to_host(fs, b"/", &host.join("b"), false).await;
+        Ok::<_, Trouble>((directory, missing, socket, over, root))
+    });
+    let (directory, missing, socket, over, root) = answers.unwrap();
+    assert!(matches!(directory, Err(CopyError::Directory(_))));
+    assert!(matches!(missing, Err(CopyError::Host { .. })));
+    assert_eq!((socket.files, socket.left_out.len()), (0, 1));
+    assert!(matches!(over, Err(CopyError::Host { what: "replacing it", .. })), "{over:?}");
+    assert!(matches!(root, Err(CopyError::Directory(_))));
+}

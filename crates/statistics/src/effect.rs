@@ -1,0 +1,39 @@
+//! How often one sample is above the other: an effect without units.
+
+use serde::{Deserialize, Serialize};
+
+/// Cliff's delta (Cliff 1993): the share of pairs in which `first` is the larger, less the share in which `second` is; -1 to 1. `None` when either is empty.
+pub fn cliffs_delta(first: &[f64], second: &[f64]) -> Option<f64> {
+    if first.is_empty() || second.is_empty() {
+        return None;
+    }
+    let sum: i64 = first
+        .iter()
+        .flat_map(|one| second.iter().map(move |other| i64::from(one > other) - i64::from(one < other)))
+        .sum();
+    Some(sum as f64 / (first.len() * second.len()) as f64)
+}
+
+/// A word for a delta.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Magnitude {
+    /// Below 0.147.
+    Negligible,
+    /// Below 0.33.
+    Small,
+    /// Below 0.474.
+    Medium,
+    /// From there on.
+    Large,
+}
+
+/// The word for a delta, by the limits of Romano, Kromrey, Coraggio and Skowronek (2006).
+pub fn magnitude(delta: f64) -> Magnitude {
+    match delta.abs() {
+        size if size < 0.147 => Magnitude::Negligible,
+        size if size < 0.33 => Magnitude::Small,
+        size if size < 0.474 => Magnitude::Medium,
+        _ => Magnitude::Large,
+    }
+}
