@@ -18,7 +18,7 @@ async fn fill(fs: &LogFs) -> Result<(), Error> {
         fs.set_extended(inode, b"trusted.kind", &name, Setting::Create).await?;
     }
     let file = fs.create(ROOT, b"file", Owner::default()).await?;
-    fs.set_extended(file, b"user.kept", &[7; 2000], Setting::Any).await?;
+    fs.set_extended(file, b"user.kept", &[7; 1000], Setting::Any).await?;
     fs.set_extended(file, b"user.gone", b"soon", Setting::Any).await?;
     fs.want_checkpoint();
     fs.sync().await?;
