@@ -137,12 +137,12 @@ impl Executor {
         let mut batch = Vec::new();
         loop {
             self.take_in();
-            self.ready.take(&mut batch);
+            self.queue.take(&mut batch);
             self.arrange(&mut batch);
             for id in batch.drain(..) {
                 self.poll_task(id);
             }
-            let is_idle = |executor: &Executor| executor.ready.is_empty() && executor.inbox.borrow().is_empty();
+            let is_idle = |executor: &mut Executor| executor.queue.is_empty() && executor.inbox.borrow().is_empty();
             if is_idle(self) {
                 driver.turn(false);
                 if is_idle(self) {
