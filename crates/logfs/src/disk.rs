@@ -135,9 +135,9 @@ impl Disk {
         self.inner.borrow_mut().device.waking()
     }
 
-    /// Whether requests are under way.
-    pub fn is_under_way(&self) -> bool {
-        self.inner.borrow().under_way > 0
+    /// Requests that have not completed.
+    pub fn under_way(&self) -> usize {
+        self.inner.borrow().under_way
     }
 
     pub(crate) fn read(&self, at: u64, length: usize) -> Transfer {

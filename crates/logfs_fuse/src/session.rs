@@ -99,6 +99,6 @@ impl Service for Session {
 
     fn is_busy(&self) -> bool {
         // A device that cannot wake is looked at until it has done all.
-        !self.wakes && self.disk.is_under_way()
+        !self.wakes && self.disk.under_way() > 0
     }
 }
