@@ -16,10 +16,12 @@
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use io_uring::{IoUring, Submitter, opcode, squeue, types};
+
+use rustix::event::{EventfdFlags, eventfd};
 
 use crate::target::{Caching, Opening, Target};
 use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
@@ -62,6 +64,8 @@ pub struct UringDisk {
     /// The kernel shows by a flag whether it has completions to work on.
     shows_work: bool,
     gone: bool,
+    /// Rings when there is something to reap, for who waits for other things, too.
+    bell: Option<OwnedFd>,
 }
 
 impl std::fmt::Debug for UringDisk {
@@ -110,6 +114,7 @@ impl UringDisk {
             is_enabled: !shows_work,
             shows_work,
             gone: false,
+            bell: None,
         })
     }
 
@@ -281,8 +286,22 @@ impl BlockDevice for UringDisk {
         Ok(())
     }
 
+    fn waking(&mut self) -> Option<OwnedFd> {
+        if self.bell.is_none() {
+            // The ring's own descriptor says nothing of completions that are worked on only when this thread asks.
+            let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
+            self.ring.submitter().register_eventfd(bell.as_raw_fd()).ok()?;
+            self.bell = Some(bell);
+        }
+        self.bell.as_ref()?.try_clone().ok()
+    }
+
     fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
         let before = done.len();
+        if let Some(bell) = &self.bell {
+            // Before looking: what comes later rings again.
+            let _rang = rustix::io::read(bell, &mut [0; 8]);
+        }
         while let Some(request) = self.discards.pop() {
             let (at, length) = request.action.range();
             let result = discard(&self.file, at, length);
