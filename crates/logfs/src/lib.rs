@@ -15,7 +15,7 @@
 //! Several domains share a disk, each with an instance on a core of its own: [`seats`] opens them all, as many cores as there are, and answers a
 //! [`Volume`] for each core; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
-//! What does not exist yet: a mount, extended attributes, discards to the device, exchanging
+//! What does not exist yet: discards to the device, exchanging
 //! renames, defragmentation, moving small content out of memory before its limit is reached, space set aside by `allocate`, checksums looked at by
 //! every read. One inode is written to a checkpoint in one step, so that a directory of millions of entries makes others wait.
 
@@ -35,6 +35,7 @@ mod disk;
 mod domains;
 mod dump;
 mod error;
+mod extended;
 mod extents;
 mod file_system;
 mod flusher;
@@ -62,6 +63,7 @@ pub use disk::Disk;
 pub use domains::{CoreDriver, Placement, Resized, Seat, Volume, resize_cores, seats};
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
+pub use extended::Setting;
 pub use file_system::{AttributeChange, LogFs, Space};
 pub use fsck::{Fault, FaultKind, FsckReport, Repair, fsck};
 pub use instance::Activity;
