@@ -12,8 +12,6 @@ mod mkfs;
 mod mount;
 mod perf;
 mod resize_cores;
-mod resize_cores;
-mod show;
 mod show;
 mod targets;
 mod umount;
