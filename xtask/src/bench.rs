@@ -8,6 +8,7 @@ mod case;
 mod counts;
 mod engines;
 mod job;
+mod logfs;
 mod memory;
 mod null;
 mod nvme;
@@ -29,11 +30,11 @@ const PAGE: &str = "docs/benchmarks.md";
 const USAGE: &str = "\
 usage: cargo xtask bench [SUITE ...] [--size=small|real] [--rounds=5] [--runtime-ms=200] [--folder=target]
                          [--t-io-uring=PATH] [--json=FILE] [--write]
-suites: null, engines, psync, scale, intervals, logs, nvme; all of them unless some are named";
+suites: null, engines, psync, scale, intervals, logs, nvme, logfs; all of them unless some are named";
 
 type Suite = (&'static str, fn(&Bench) -> Result<Sheet, String>);
 
-const SUITES: [Suite; 7] = [
+const SUITES: [Suite; 8] = [
     ("null", null::run),
     ("engines", engines::run),
     ("psync", engines::run_psync),
@@ -41,6 +42,7 @@ const SUITES: [Suite; 7] = [
     ("intervals", records::intervals),
     ("logs", records::logs),
     ("nvme", nvme::run),
+    ("logfs", logfs::run),
 ];
 
 /// How much is done.
@@ -223,7 +225,7 @@ mod tests {
             let sheet = suite(&bench).unwrap_or_else(|reason| panic!("{name}: {reason}"));
             assert_eq!(sheet.suite, name);
             assert!(sheet.rows.iter().any(|row| row.program.starts_with("iolab")), "{name} has no row of iolab's");
-            let is_alone = ["intervals", "nvme"].contains(&name);
+            let is_alone = ["intervals", "nvme", "logfs"].contains(&name);
             assert!(sheet.rows.iter().any(|row| row.program.starts_with("fio")) || is_alone, "{name}");
             let cells = sheet.rows.iter().flat_map(|row| &row.cells).flatten();
             assert!(cells.clone().count() > 0 && cells.into_iter().all(|cell| cell.median.is_finite()), "{name}");

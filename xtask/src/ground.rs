@@ -3,9 +3,13 @@
 //! The file is laid out once with data that does not compress, so that neither program pays for it and neither
 //! reads holes. The RAM disk (zram) is made for the purpose and removed afterwards; others stay as they are.
 
+mod devices;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+pub(crate) use devices::{Device, Mounted};
 
 /// The target of all runs of one table.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 pub use event::Event;
-use ready::{Ready, Token};
+use ready::{Queue, Ready, Token};
 use spawner::Task;
 pub use spawner::{Joined, Spawner};
 
@@ -65,6 +65,7 @@ pub struct Executor {
     tasks: Vec<Option<Running>>,
     free: Vec<usize>,
     ready: Arc<Ready>,
+    queue: Queue,
     inbox: Rc<RefCell<Vec<Task>>>,
     order: Order,
 }
@@ -87,8 +88,8 @@ const MAIN: usize = usize::MAX;
 impl Executor {
     /// One without tasks.
     pub fn new(order: Order) -> Executor {
-        let ready = Arc::new(Ready::default());
-        Executor { tasks: Vec::new(), free: Vec::new(), ready, inbox: Rc::default(), order }
+        let (ready, queue) = Ready::new();
+        Executor { tasks: Vec::new(), free: Vec::new(), ready, queue, inbox: Rc::default(), order }
     }
 
     /// A way to start tasks, from within tasks too.
@@ -108,7 +109,7 @@ impl Executor {
         let mut batch = Vec::new();
         loop {
             self.take_in();
-            self.ready.take(&mut batch);
+            self.queue.take(&mut batch);
             self.arrange(&mut batch);
             let mut now = batch.drain(..);
             while let Some(id) = now.next() {
@@ -119,13 +120,13 @@ impl Executor {
                 token.seen();
                 if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&waker)) {
                     // What else was ready is so in the next run.
-                    self.ready.put_back(now);
+                    self.queue.put_back(now);
                     return Ok(output);
                 }
             }
-            let idle = self.ready.is_empty() && self.inbox.borrow().is_empty();
+            let idle = self.queue.is_empty() && self.inbox.borrow().is_empty();
             let under_way = driver.turn(idle);
-            if idle && !under_way && self.ready.is_empty() {
+            if idle && !under_way && self.queue.is_empty() {
                 return Err(Stalled);
             }
         }

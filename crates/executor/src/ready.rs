@@ -1,31 +1,48 @@
-//! Who is ready: a queue of task numbers that wakers fill, from any thread, each task at most once.
+//! Who is ready: a lock-free queue of task numbers that wakers fill, from any thread, each task at most once.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::Wake;
 
-/// Numbers of ready tasks.
-#[derive(Debug, Default)]
-pub(crate) struct Ready(Mutex<VecDeque<usize>>);
+/// Where wakers put numbers of ready tasks.
+#[derive(Debug)]
+pub(crate) struct Ready(Sender<usize>);
+
+/// Where the executor takes them.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    woken: Receiver<usize>,
+    /// Taken before, and still to have their turn.
+    first: VecDeque<usize>,
+}
 
 impl Ready {
-    pub(crate) fn take(&self, batch: &mut Vec<usize>) {
-        batch.extend(self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-    }
-
-    /// Those whose turn did not come; their tokens still say that they are queued.
-    pub(crate) fn put_back(&self, ids: impl DoubleEndedIterator<Item = usize>) {
-        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ids.rev().for_each(|id| queue.push_front(id));
+    pub(crate) fn new() -> (Arc<Ready>, Queue) {
+        let (sender, woken) = channel();
+        (Arc::new(Ready(sender)), Queue { woken, first: VecDeque::new() })
     }
 
     fn push(&self, id: usize) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(id);
+        // An executor that is gone polls nobody.
+        let _gone = self.0.send(id);
+    }
+}
+
+impl Queue {
+    pub(crate) fn take(&mut self, batch: &mut Vec<usize>) {
+        batch.extend(self.first.drain(..).chain(self.woken.try_iter()));
+    }
+
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.first.extend(self.woken.try_iter());
+        self.first.is_empty()
+    }
+
+    /// Those whose turn did not come; their tokens still say that they are queued.
+    pub(crate) fn put_back(&mut self, ids: impl DoubleEndedIterator<Item = usize>) {
+        ids.rev().for_each(|id| self.first.push_front(id));
     }
 }
 

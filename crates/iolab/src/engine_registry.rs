@@ -13,6 +13,7 @@ pub(crate) static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_uring::Uring>(),
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_nvme::Nvme>(),
+    EngineEntry::of::<iolab_engine_logfs::Logfs>(),
     EngineEntry::of::<iolab_engine_posixaio::PosixAio>(),
     EngineEntry::of::<iolab_engine_mmap::Mmap>(),
     EngineEntry::of::<iolab_engine_null::Null>(),

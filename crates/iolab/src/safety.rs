@@ -10,6 +10,7 @@ use iolab_resolve::Mode;
 
 use crate::engine_registry;
 
+mod logfs;
 mod nvme;
 
 /// What was found.
@@ -40,6 +41,16 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
             }
             for hazard in system.hazards(target) {
                 judge(&hazard, worker, mode, &mut verdict);
+            }
+        }
+        if let Some((paths, makes)) = logfs::devices(worker) {
+            for path in paths.iter().filter(|path| seen.insert((*path).clone()) && !is_allowed(path, allowed)) {
+                let hazards = system.hazards(WriteTarget { path, generated: false });
+                let counts = |hazard: &Hazard| makes || hazard.is_about_a_device_in_use();
+                hazards
+                    .iter()
+                    .filter(|hazard| counts(hazard))
+                    .for_each(|hazard| judge(hazard, worker, mode, &mut verdict));
             }
         }
         if opens_devices(worker) && destroys {

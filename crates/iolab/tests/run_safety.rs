@@ -201,3 +201,28 @@ fn a_partitioned_device() {
     lab.run(writing(&device.device)).ended(3, "it has partitions");
     lab.run(with(writing(&device.device), &format!("--allow-destroy={}", device.device.display()))).ended(0, "");
 }
+
+#[test]
+fn a_file_system_is_not_made_over_a_users_file_unless_the_user_says_so() {
+    let lab = Lab::new();
+    let mine = lab.file("mine.img", "precious");
+    let job = |more: &[&str]| -> Vec<String> {
+        let device = format!("--logfs_device={}", mine.display());
+        let fixed = ["run", "--name=w", "--ioengine=logfs", "--rw=write", "--size=64k", "--output-format=terse"];
+        fixed.into_iter().chain(more.iter().copied()).map(str::to_owned).chain([device]).collect()
+    };
+    let done = lab.run(job(&["--logfs_mkfs=1"])).ended(3, "holds 8 bytes that no job is known to have made");
+    assert!(done.errors().contains("--allow-destroy"));
+    lab.run(job(&[])).ended(1, "not usable");
+    assert_eq!(std::fs::read(&mine).unwrap(), b"precious");
+
+    // A file that the job made itself may be made anew, and kept.
+    std::fs::remove_file(&mine).unwrap();
+    lab.run(job(&["--logfs_mkfs=1", "--logfs_size=48m"])).ended(0, "");
+    if marks_work(&lab) {
+        lab.run(job(&["--logfs_mkfs=1"])).ended(0, "");
+    }
+    lab.run(job(&["--rw=read"])).ended(0, "");
+    // Two workers do not share a domain.
+    lab.run(job(&["--numjobs=2"])).ended(1, "domain of");
+}

@@ -2,6 +2,7 @@
 //! where that began, and frees what lies before (docs/logfs/format.md, "Checkpoints").
 
 mod describing;
+pub(crate) mod fresh;
 
 use std::rc::Rc;
 

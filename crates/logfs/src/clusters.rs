@@ -149,7 +149,8 @@ impl ClusterTable {
         if self.discards {
             self.undiscarded.push_back(number);
         } else {
-            self.free.push_back(number);
+            // First to be used again: files and devices that give space away when it is written first have it for this cluster already.
+            self.free.push_front(number);
         }
     }
 

@@ -8,7 +8,10 @@ use iolab_clock::Clock;
 use iolab_executor::{Executor, Order, Stalled};
 
 use crate::frame::{HEADER_BYTES, parse};
-use crate::{Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, fsck, mkfs, open};
+use crate::{
+    Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, Seat, fsck, mkfs,
+    open_domain, seats,
+};
 
 const BLOCK: usize = 512;
 const CLUSTER: u32 = 16 << 10;
@@ -23,34 +26,50 @@ fn run<T>(disk: &RamDisk, work: impl AsyncFnOnce(Disk, (Clock, iolab_executor::S
 
 /// A file system with a bit of everything, as an image.
 pub fn sample() -> Vec<u8> {
-    let disk = RamDisk::new(CLUSTERS * u64::from(CLUSTER), BLOCK as u32);
+    sample_of(1)
+}
+
+/// The same of several domains, each with a bit of everything.
+pub fn sample_of(domains: u32) -> Vec<u8> {
+    let clusters = 2 + (CLUSTERS - 2) * u64::from(domains);
+    let disk = RamDisk::new(clusters * u64::from(CLUSTER), BLOCK as u32);
     let made = run(&disk, async |disk, context| -> Result<(), Error> {
         let small = MkfsOptions {
             block_bytes: BLOCK as u32,
             cluster_bytes: CLUSTER,
             small_max_bytes: 500,
+            domains,
             ..MkfsOptions::new([3; 16], 1)
         };
         mkfs(&disk, &small).await?;
-        let (fs, _) = open(&disk, OpenOptions::default(), context).await?;
-        let directory = fs.make_directory(InodeId::ROOT, b"directory", Owner::default()).await?;
-        let file = fs.create(directory, b"file", Owner::default()).await?;
-        fs.write(file, 100, &[1; 3_000]).await?;
-        fs.write(file, 50_000, &[2; 40_000]).await?;
-        fs.append(file, b"small").await?;
-        fs.link(file, InodeId::ROOT, b"second").await?;
-        fs.symlink(InodeId::ROOT, b"link", b"directory/file", Owner::default()).await?;
-        fs.sync().await?;
-        crate::checkpoint::write(&fs.0).await?;
-        fs.rename((directory, b"file"), (directory, b"renamed"), Occupied::Replace).await?;
-        fs.truncate(file, 80_000).await?;
-        fs.punch(file, 60_000, 1_000).await?;
-        fs.fsync(file).await?;
-        fs.write(file, 0, &[3; 2_000]).await?;
-        fs.sync().await
+        for domain in 0..domains {
+            fill(&open_domain(&disk, domain, OpenOptions::default(), context.clone()).await?.0).await?;
+        }
+        Ok(())
     });
     assert!(made == Ok(Ok(())), "the sample is made on a sound disk: {made:?}");
     disk.with(|bytes| bytes.to_vec())
+}
+
+async fn fill(fs: &LogFs) -> Result<(), Error> {
+    // Names that no other domain has.
+    let domain = fs.layout().domain;
+    let name = |name: &str| format!("{name}{}", if domain == 0 { String::new() } else { domain.to_string() });
+    let directory = fs.make_directory(InodeId::ROOT, name("directory").as_bytes(), Owner::default()).await?;
+    let file = fs.create(directory, b"file", Owner::default()).await?;
+    fs.write(file, 100, &[1; 3_000]).await?;
+    fs.write(file, 50_000, &[2; 40_000]).await?;
+    fs.append(file, b"small").await?;
+    fs.link(file, InodeId::ROOT, name("second").as_bytes()).await?;
+    fs.symlink(InodeId::ROOT, name("link").as_bytes(), b"directory/file", Owner::default()).await?;
+    fs.sync().await?;
+    crate::checkpoint::write(&fs.0).await?;
+    fs.rename((directory, b"file"), (directory, b"renamed"), Occupied::Replace).await?;
+    fs.truncate(file, 80_000).await?;
+    fs.punch(file, 60_000, 1_000).await?;
+    fs.fsync(file).await?;
+    fs.write(file, 0, &[3; 2_000]).await?;
+    fs.sync().await
 }
 
 /// Changes the image as `input` says; looks at it, repairs it and uses it. Answers what opening said.
@@ -74,51 +93,69 @@ pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
 }
 
 /// Reads everything and changes something of everything. What that answers does not matter.
-async fn use_it(disk: Disk, context: (Clock, iolab_executor::Spawner)) -> Result<(), Error> {
-    let (fs, _) = open(&disk, OpenOptions::default(), context).await?;
-    for (_, entry) in fs.tree().into_iter().take(100) {
+async fn use_it(disk: Disk, (clock, spawner): (Clock, iolab_executor::Spawner)) -> Result<(), Error> {
+    let open = |seat: Seat| {
+        let (disk, context) = (disk.clone(), (clock.clone(), spawner.clone()));
+        spawner.spawn(async move { seat.open(&disk, OpenOptions::default(), context).await })
+    };
+    let opening: Vec<_> = seats(2).into_iter().map(open).collect();
+    let mut cores = Vec::new();
+    for core in opening {
+        cores.push(core.await);
+    }
+    let cores = cores.into_iter().map(|core| core.map(|(volume, _)| volume)).collect::<Result<Vec<_>, Error>>()?;
+    // One core serves the first domain, the other forwards to it.
+    let both = || cores.iter().cycle();
+    for ((_, entry), fs) in cores[0].tree().await.into_iter().take(100).zip(both()) {
         let _any = fs.read(entry.inode, 0, 100_000).await;
         let _any = fs.write(entry.inode, 70_000, &[7; 2_000]).await;
         let _any = fs.truncate(entry.inode, 30_000).await;
         let _any = fs.link(entry.inode, InodeId::ROOT, b"another").await;
     }
+    let fs = &cores[1];
     let _any = fs.create(InodeId::ROOT, b"new", Owner::default()).await;
-    for name in [&b"directory"[..], b"second", b"link", b"another"] {
+    for name in [&b"directory"[..], b"second", b"second1", b"link", b"another"] {
         let _any = fs.rename((InodeId::ROOT, name), (InodeId::ROOT, b"moved"), Occupied::Replace).await;
-        let _any = fs.unlink(InodeId::ROOT, b"moved").await;
     }
-    close(fs).await;
-    Ok(())
-}
-
-async fn close(fs: LogFs) {
+    let _any = fs.unlink(InodeId::ROOT, b"moved").await;
     let _any = fs.sync().await;
-    let _any = fs.close().await;
+    let _any = fs.clone().close().await;
+    Ok(())
 }
 
 fn tamper(bytes: &mut [u8], change: &[u8]) {
     let &[a, b, c, value, how] = change else { return };
-    // Half of the changes go to the first clusters, where the records and the log are.
-    let reach = if how & 2 == 0 { bytes.len() } else { 3 * CLUSTER as usize };
-    let at = (usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16) % reach;
+    let at = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
     let Ok(layout) = Layout::decode(bytes) else {
+        let at = at % bytes.len();
         bytes[at] = value;
         return;
     };
+    // Half of the changes go to the first clusters of a domain, where the records, the map and the log are.
+    let domains: Vec<Layout> = (0..layout.domains).map(|domain| layout.of_domain(domain, 0)).collect();
+    let share = (CLUSTERS as usize - 2) * CLUSTER as usize;
+    let at = match how & 2 {
+        0 => at % bytes.len(),
+        _ => (usize::from(how >> 2) % domains.len() * share + at % (3 * CLUSTER as usize)) % bytes.len(),
+    };
     // The frame around the place, before it is damaged.
+    let length = |start: usize| {
+        let frames = domains.iter().filter_map(|layout| parse(&bytes[start..], layout));
+        frames.map(|frame| frame.payload.len()).next()
+    };
     let start = (0..=at / BLOCK).rev().take(64).map(|block| block * BLOCK);
-    let frame = start.filter_map(|start| Some((start, parse(&bytes[start..], &layout)?.payload.len()))).next();
+    let frame = start.filter_map(|start| Some((start, length(start)?))).next();
     let frame = frame.filter(|(start, payload)| at < start + HEADER_BYTES + payload);
     bytes[at] = value;
     if how & 1 == 1 {
-        mend_checksum(bytes, at, frame);
+        mend_checksum(bytes, at, (frame, domains.len()));
     }
 }
 
-fn mend_checksum(bytes: &mut [u8], at: usize, frame: Option<(usize, usize)>) {
+fn mend_checksum(bytes: &mut [u8], at: usize, (frame, domains): (Option<(usize, usize)>, usize)) {
     let (start, field, length) = match (at / BLOCK, frame) {
         (0, _) => (0, 12, BLOCK),
-        (block @ 1..=2, _) => (block * BLOCK, 12, 128),
+        (block, _) if (1..=2 * domains).contains(&block) => (block * BLOCK, 12, 128),
         (_, Some((start, payload))) => (start, 4, HEADER_BYTES + payload),
         _ => return,
     };
@@ -133,8 +170,13 @@ mod tests {
 
     #[test]
     fn a_sound_sample_is_sound() {
-        let image = sample();
-        assert_eq!(survive(&image, &[]), None);
+        for domains in [1, 2, 7] {
+            let image = sample_of(domains);
+            let disk = RamDisk::with_contents(image.clone(), BLOCK as u32);
+            let report = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).unwrap().unwrap();
+            assert!(report.is_sound(), "{domains} domains: {report:?}");
+            assert_eq!(survive(&image, &[]), None, "{domains} domains");
+        }
     }
 
     #[test]
@@ -149,21 +191,26 @@ mod tests {
 
     #[test]
     fn tampered_disks_are_told_or_used_but_never_panic() {
-        let image = sample();
+        tamper_and_survive(1, 1_200);
+        tamper_and_survive(3, 400);
+    }
+
+    fn tamper_and_survive(domains: u32, times: u32) {
+        let image = sample_of(domains);
         let mut seed = 1_u64;
         let mut random = move || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as u8
         };
         let (mut refused, mut used) = (0, 0);
-        for _ in 0..1_500 {
+        for _ in 0..times {
             let changes = usize::from(random() % 3) + 1;
             let mut input: Vec<u8> = (0..changes * 5).map(|_| random()).collect();
             // Most in the log, with right checksums: the first frames of the first log cluster.
             for change in input.chunks_exact_mut(5).filter(|change| change[0] % 8 > 0) {
                 let at = CLUSTER as usize + usize::from(change[0]) * 5 + usize::from(change[1]) * 9;
                 change[..3].copy_from_slice(&(at as u32).to_le_bytes()[..3]);
-                change[4] = 3;
+                change[4] = 3 | change[4] << 2;
             }
             match survive(&image, &input) {
                 Some(Error::Corrupt(_) | Error::Unusable(_)) => refused += 1,
@@ -171,6 +218,7 @@ mod tests {
                 None => used += 1,
             }
         }
-        assert!(refused > 100 && used > 100, "{refused} refused, {used} used");
+        let least = times / 15;
+        assert!(refused > least && used > least, "{domains} domains: {refused} refused, {used} used");
     }
 }

@@ -21,6 +21,8 @@ use crate::{Disk, Error, Layout, checkpoint, demoter, discarder};
 
 /// Clusters set aside for cleaning.
 pub(crate) const FOR_CLEANING: u32 = 3;
+/// The log is made durable when clusters that only wait for that are more than one in so many of those that are free.
+const DOOMED_SHARE: u32 = 4;
 /// Changes wait while more than this is waiting to be written.
 const MOST_QUEUED_BYTES: usize = 8 << 20;
 
@@ -216,6 +218,11 @@ impl Instance {
         let rested = state.fruitless_at.is_none_or(|ticket| state.log.last_ticket > ticket + 64);
         if rested && state.spendable(&self.layout) < low {
             state.cleaning_wanted = true;
+        }
+        if state.clusters.doomed_count() * DOOMED_SHARE > state.clusters.free_count() {
+            // They are free when the log is durable: before anybody has to wait for that.
+            state.log.wanted_ticket = state.log.last_ticket;
+            self.work.notify();
         }
         let eager = state.log.queued_bytes() >= self.eager_bytes();
         let crowded = demoter::is_wanted(state, self.options.inline_bytes) || discarder::is_wanted(state);

@@ -63,11 +63,21 @@ impl Layout {
                 "{domains} domains: from 1 to {most} with these blocks and clusters; greater clusters take more"
             ));
         }
-        let least = (4 + self.log_slack() * 6 + 2) * self.domains + 2;
+        let least = self.least_clusters() * self.domains + 2;
         if clusters < least {
             return Some(format!("{clusters} clusters of {cluster_bytes} bytes: at least {least} are needed"));
         }
         None
+    }
+
+    /// Clusters that a domain needs to work at all.
+    pub(crate) fn least_clusters(&self) -> u32 {
+        4 + self.log_slack() * 6 + 2
+    }
+
+    /// Whether this is the generation just before another of the same file system.
+    pub(crate) fn precedes(&self, next: &Layout) -> bool {
+        self.id == next.id && self.generation.checked_add(1) == Some(next.generation)
     }
 
     /// How many domains there can be: as many as the first half of a fixed cluster has room for anchors of.

@@ -12,7 +12,10 @@
 //! runs on an [`iolab_executor::Executor`] with [`Disk`] as its driver; time comes from the clock given to `open`, and nothing else is random:
 //! the same load on a simulated device is the same to the byte.
 //!
-//! What does not exist yet: more than one domain (instances that share a disk), a mount, extended attributes, discards to the device, exchanging
+//! Several domains share a disk, each with an instance on a core of its own: [`seats`] opens them all, as many cores as there are, and answers a
+//! [`Volume`] for each core; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
+//!
+//! What does not exist yet: a mount, extended attributes, discards to the device, exchanging
 //! renames, defragmentation, moving small content out of memory before its limit is reached, space set aside by `allocate`, checksums looked at by
 //! every read. One inode is written to a checkpoint in one step, so that a directory of millions of entries makes others wait.
 
@@ -58,7 +61,7 @@ pub use cleaning::{Budget, Policy, reading_plan};
 pub use clusters::ClusterUse;
 pub use defragment::{Defragmentation, Progress};
 pub use disk::Disk;
-pub use domains::{CoreDriver, Placement, Seat, Volume, seats};
+pub use domains::{CoreDriver, Placement, Resized, Seat, Volume, resize_cores, seats};
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
 pub use file_system::{AttributeChange, LogFs, Space};

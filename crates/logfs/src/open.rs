@@ -16,7 +16,7 @@ use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
 use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
-use crate::{Disk, Error, LogFs, checkpoint, cleaner, demoter, discarder, flusher};
+use crate::{Disk, Error, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
 /// How to use a file system while it is open.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,6 +66,7 @@ pub async fn open(
         return Err(Error::Unusable(why));
     }
     let loaded = load(disk, (layout, owners), 0, OnLoss::Refuse).await?;
+    domains::finish_resize(disk, &layout).await?;
     start(disk, options, (clock, spawner), loaded).await
 }
 
@@ -87,6 +88,7 @@ pub async fn open_domain(
         return Err(Error::Invalid("a domain that the file system does not have"));
     }
     let loaded = load(disk, (layout, owners), domain, OnLoss::Refuse).await?;
+    domains::finish_resize(disk, &layout).await?;
     start(disk, options, (clock, spawner), loaded).await
 }
 

@@ -79,7 +79,9 @@ pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Erro
     if let Ok(layout) = first {
         let copy_at = layout.bootstrap_places()[1];
         let copy = disk.read(copy_at, layout.block_bytes as usize).await;
-        let copy_is_good = copy.is_ok_and(|bytes| Layout::decode(&bytes) == Ok(layout));
+        // A crash may leave the copy of the generation before: opening writes it anew.
+        let fits = |copy: Layout| copy == layout || copy.precedes(&layout);
+        let copy_is_good = copy.is_ok_and(|bytes| Layout::decode(&bytes).is_ok_and(fits));
         return Ok((layout, [true, copy_is_good]));
     }
     // The copy's place depends on sizes that only the record knows: every possible end of a last cluster is tried.

@@ -317,6 +317,29 @@ impl Tree {
         self.loading = loading;
     }
 
+    /// Takes an inode out, for another tree.
+    pub(crate) fn take(&mut self, inode: InodeId) -> Option<Inode> {
+        self.remove(inode)
+    }
+
+    /// Puts an inode of another tree in.
+    pub(crate) fn plant(&mut self, inode: InodeId, node: Inode) {
+        self.remove(inode);
+        self.cost_bytes += node.cost_bytes();
+        self.inline_bytes += node.inline_bytes();
+        self.inodes.insert(inode, node);
+    }
+
+    /// Puts a root directory with these names in.
+    pub(crate) fn plant_root(&mut self, root: &Node, names: Vec<(Vec<u8>, InodeId, Kind)>) {
+        let mut node = Inode::new(root);
+        node.attributes.links = 2 + names.iter().filter(|(_, _, kind)| *kind == Kind::Directory).count() as u32;
+        if let Some(own) = node.names_mut() {
+            own.fill(names.iter().map(|(name, inode, kind)| (&name[..], *inode, *kind)));
+        }
+        self.plant(InodeId::ROOT, node);
+    }
+
     /// Gives inodes other numbers, which must stay different.
     pub(crate) fn renumber(&mut self, new: impl Fn(InodeId) -> InodeId) {
         for (inode, mut node) in std::mem::take(&mut self.inodes).into_nodes() {

@@ -39,6 +39,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-engine-libaio", 5),
     ("iolab-engine-uring", 5),
     ("iolab-engine-nvme", 5),
+    ("iolab-engine-logfs", 5),
     ("iolab-export", 5),
     ("iolab-export-fuse", 6),
     ("iolab-export-ublk", 6),
@@ -48,7 +49,7 @@ const LAYERS: &[(&str, u32)] = &[
 ];
 
 /// Crates (by the start of their name) that may use only these crates of the workspace, and why.
-pub(super) const NARROW: [(&str, &[&str], &str); 5] = [
+pub(super) const NARROW: [(&str, &[&str], &str); 6] = [
     (
         "iolab-engine-cpuio",
         &["iolab-engine", "iolab-options", "iolab-clock"],
@@ -69,6 +70,20 @@ pub(super) const NARROW: [(&str, &[&str], &str); 5] = [
             "iolab-device-link",
         ],
         "it brings a driver together with the transports it knows, and knows nothing of jobs",
+    ),
+    (
+        "iolab-engine-logfs",
+        &[
+            "iolab-engine",
+            "iolab-options",
+            "iolab-memory",
+            "iolab-clock",
+            "iolab-executor",
+            "iolab-block",
+            "iolab-logfs",
+            "iolab-observe",
+        ],
+        "it brings a file system together with disks, and knows nothing of jobs",
     ),
     (
         "iolab-engine-",

@@ -21,6 +21,7 @@ const ISLANDS: &[(&str, &str)] = &[
     ("engine_fileops", "makes path system calls that have no safe wrapper"),
     ("engine_libaio", "speaks the kernel's AIO interface"),
     ("engine_nvme", "lends the pool of slots to a device, and keeps the users of one inside the lane apart by a flag"),
+    ("engine_logfs", "lends slots to the file system's device, and locks ranges of a file"),
     ("engine_uring", "fills submission entries with slot pointers"),
     ("export/src/command_ring.rs", "queues io_uring commands with addresses"),
     ("export/src/ram_lane.rs", "copies between memory and slot pointers"),

@@ -8,6 +8,7 @@ mod fsck;
 mod info;
 mod ls;
 mod mkfs;
+mod resize_cores;
 mod show;
 
 use std::path::Path;
@@ -42,6 +43,8 @@ pub(crate) enum FsAction {
     Rm(change::RmArguments),
     /// Rename a file of an image
     Mv(change::MvArguments),
+    /// Change the number of domains, the parts for one processor core each; no content moves
+    ResizeCores(resize_cores::Arguments),
     /// Show every frame and record of the metadata log
     DumpLog(dump_log::Arguments),
 }
@@ -59,6 +62,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Mkdir(arguments) => change::mkdir(arguments),
         FsAction::Rm(arguments) => change::rm(arguments),
         FsAction::Mv(arguments) => change::mv(arguments),
+        FsAction::ResizeCores(arguments) => resize_cores::main(arguments),
         FsAction::DumpLog(arguments) => dump_log::main(arguments),
     }
 }

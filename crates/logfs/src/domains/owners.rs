@@ -26,7 +26,6 @@ impl Owners {
         Owners { runs: (0..domains).map(|domain| (start(domain), domain)).collect(), end: clusters.max(1) - 1 }
     }
 
-    #[cfg(test)]
     /// Of a list with the owner of each cluster from the second to the last but one.
     pub(crate) fn of_each(owners: impl IntoIterator<Item = u32>) -> Owners {
         let (mut runs, mut end) = (Vec::<(u32, u32)>::new(), 1);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use iolab_clock::Clock;
 use iolab_executor::{Event, Spawner};
 
+use super::finish_resize;
 use super::mail::{CoreDriver, Job, Letter, Mailbox, Slit, Value};
 use super::root::RootCopy;
 use super::volume::Volume;
@@ -66,6 +67,7 @@ impl Seat {
         for domain in (0..layout.domains).filter(|domain| *domain as usize % cores == number) {
             let opened = async {
                 let loaded = load(disk, (layout, Rc::clone(&owners)), domain, OnLoss::Refuse).await?;
+                finish_resize(disk, &layout).await?;
                 open::start(disk, options, (clock.clone(), spawner.clone()), loaded).await
             };
             match opened.await {

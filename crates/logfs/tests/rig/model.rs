@@ -254,6 +254,18 @@ impl Model {
         self.nodes.keys().copied().collect()
     }
 
+    /// Takes over the inode numbers of a snapshot that is otherwise the same.
+    pub(crate) fn renumber(&mut self, found: &Snapshot) {
+        let own = self.snapshot();
+        let new: BTreeMap<InodeId, InodeId> = own.iter().map(|(path, seen)| (seen.inode, found[path].inode)).collect();
+        self.nodes = std::mem::take(&mut self.nodes).into_iter().map(|(inode, node)| (new[&inode], node)).collect();
+        for node in self.nodes.values_mut() {
+            if let Node::Directory(names) = node {
+                names.values_mut().for_each(|inode| *inode = new[inode]);
+            }
+        }
+    }
+
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut seen = Snapshot::new();
         self.look(self.root, b"", &mut seen);
@@ -278,6 +290,12 @@ impl Model {
             }
         }
     }
+}
+
+/// Without inode numbers, which are not kept when inodes change their domain.
+pub(crate) fn unnumbered(seen: &Snapshot) -> Snapshot {
+    let without = |seen: &Seen| Seen { inode: InodeId(0), ..seen.clone() };
+    seen.iter().map(|(path, seen)| (path.clone(), without(seen))).collect()
 }
 
 /// The same of a file system.

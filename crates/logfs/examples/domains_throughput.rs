@@ -1,0 +1,112 @@
+//! How much two domains on two cores write, against one domain on one core, and against one domain that a second core forwards to.
+//!
+//! `cargo run --release -p iolab-logfs --example domains_throughput -- FILE [BYTES] [WRITES] [ROUNDS]`: FILE is made anew and removed, best in
+//! memory (`/dev/shm`); every core writes WRITES times BYTES to files of its own, with a sync now and then. The cases take turns, and each is
+//! compared with the first one of the same round.
+
+#![allow(clippy::print_stdout, reason = "an example talks to its user")]
+
+use std::path::{Path, PathBuf};
+
+use iolab_block::{Caching, Opening, open_disk};
+use iolab_clock::Clock;
+use iolab_executor::{Executor, Order};
+use iolab_logfs::{Disk, Error, InodeId, MkfsOptions, OpenOptions, Owner, Seat, Volume, mkfs, seats};
+
+const DISK_BYTES: u64 = 2 << 30;
+const FILES: usize = 8;
+const FILE_BYTES: u64 = 8 << 20;
+
+/// What every core does.
+#[derive(Debug, Clone)]
+struct Load {
+    path: PathBuf,
+    bytes: usize,
+    writes: usize,
+}
+
+fn disk(path: &Path) -> Disk {
+    let opening = Opening { caching: Caching::PageCache, ..Opening::default() };
+    let (device, _) = open_disk(path, &opening).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Disk::new(device)
+}
+
+/// Writes everything and answers MB/s; the first core closes the file system when all are done.
+async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<f64, Error> {
+    let mut files = Vec::new();
+    for file in 0..FILES {
+        files.push(fs.create(InodeId::ROOT, format!("f{number}.{file}").as_bytes(), Owner::default()).await?);
+    }
+    let content = vec![number as u8 + 1; load.bytes];
+    let clock = Clock::best().0;
+    let began = clock.now_ns();
+    for write in 0..load.writes {
+        let offset = (write / FILES * load.bytes) as u64 % FILE_BYTES;
+        fs.write(files[write % FILES], offset, &content).await?;
+        if write % 1024 == 1023 {
+            fs.fsync(files[write % FILES]).await?;
+        }
+    }
+    let taken_ns = clock.now_ns() - began;
+    if number > 0 {
+        fs.create(InodeId::ROOT, format!("done{number}").as_bytes(), Owner::default()).await?;
+        fs.closed().await;
+    } else {
+        for other in 1..cores {
+            while fs.lookup(InodeId::ROOT, format!("done{other}").as_bytes()).await.is_err() {
+                // A letter to every core and back.
+                fs.stat(InodeId::ROOT).await?;
+            }
+        }
+        fs.close().await?;
+    }
+    Ok((load.writes * load.bytes) as f64 * 1e3 / taken_ns as f64)
+}
+
+fn core(seat: Seat, number: usize, cores: usize, load: &Load) -> f64 {
+    let disk = disk(&load.path);
+    let (mut executor, mut driver) = (Executor::new(Order::Fair), seat.driver(&disk));
+    let context = (Clock::best().0, executor.spawner());
+    let all = async { work(seat.open(&disk, OpenOptions::default(), context).await?.0, number, cores, load).await };
+    executor.run(&mut driver, all).expect("it goes on").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// MB/s of all cores together.
+fn run(domains: u32, cores: usize, load: &Load) -> f64 {
+    let made = disk(&load.path);
+    let options = MkfsOptions { domains, ..MkfsOptions::new([1; 16], 1) };
+    let layout = Executor::new(Order::Fair).run(&mut made.clone(), mkfs(&made, &options)).expect("it goes on");
+    layout.unwrap_or_else(|error| panic!("{error}"));
+    drop(made);
+    std::thread::scope(|scope| {
+        let core = |(number, seat)| scope.spawn(move || core(seat, number, cores, load));
+        let threads: Vec<_> = seats(cores).into_iter().enumerate().map(core).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no core panics")).sum()
+    })
+}
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let path = PathBuf::from(words.next().expect("a file to be made, best in /dev/shm"));
+    let mut number = |default: usize| words.next().map_or(default, |text| text.parse().expect("a number"));
+    let load = Load { path: path.clone(), bytes: number(4096), writes: number(100_000) };
+    let rounds = number(7);
+    let file = std::fs::File::create_new(&path).expect("the file must not exist");
+    file.set_len(DISK_BYTES).expect("a file of this size");
+    let cases = [(1, 1, "1 domain, 1 core"), (2, 2, "2 domains, 2 cores"), (1, 2, "1 domain, 2 cores, one forwards")];
+    let mut rates = vec![Vec::new(); cases.len()];
+    for _ in 0..rounds {
+        for ((domains, cores, _), rates) in cases.iter().zip(&mut rates) {
+            rates.push(run(*domains, *cores, &load));
+        }
+    }
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    for ((_, _, name), own) in cases.iter().zip(&rates) {
+        let ratios: Vec<f64> = own.iter().zip(&rates[0]).map(|(own, first)| own / first).collect();
+        println!("{name:32} {:8.0} MB/s   {:.2} of the first", median(own.clone()), median(ratios));
+    }
+    std::fs::remove_file(&path).expect("it was made here");
+}

@@ -1,0 +1,242 @@
+//! logfs beside XFS and ext4: the same jobs, in turn, each file system on a device of its own and of the same kind.
+//!
+//! logfs is reached by the engine `logfs`, the others by io_uring with `O_DIRECT`; all three from this repository's program, so that the same
+//! loop takes the latencies. The installed fio runs the kernel's file systems once more, as a check on that. Devices are RAM disks of the
+//! kernel, and loop devices over files. Only root can make them: without, logfs runs alone on a file.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::sheet::{Bound, Sheet};
+use super::turns::{self, Entrant, Figures};
+use super::{Bench, Size};
+use crate::ground::{Device, Mounted};
+use crate::spread::{ratios, spread};
+
+const COLUMNS: [&str; 5] = ["MB/s", "p50 us", "p95 us", "p99 us", "p99.9 us"];
+/// Where the figures that have targets are among the columns.
+const P95: usize = 2;
+const P999: usize = 4;
+/// Workers, each with a file of its own; logfs gives each a domain.
+const WORKERS: u32 = 2;
+const DEPTH: u32 = 10;
+
+/// One kind of job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Case {
+    name: &'static str,
+    words: &'static str,
+    /// Writes beyond the end of files that are made for it, once through.
+    appends: bool,
+}
+
+/// The appends come last: they have the file system for themselves.
+const CASES: [Case; 5] = [
+    Case { name: "sequential write 128 KiB", words: "--rw=write --bs=128k --overwrite=1", appends: false },
+    Case { name: "sequential write 4 KiB", words: "--rw=write --bs=4k --overwrite=1", appends: false },
+    Case { name: "sequential read 256 KiB", words: "--rw=read --bs=256k", appends: false },
+    Case { name: "random read 256 KiB", words: "--rw=randread --bs=256k", appends: false },
+    Case { name: "append 128 KiB", words: "--rw=write --bs=128k", appends: true },
+];
+
+/// A file system, who drives jobs on it, and where it is.
+#[derive(Debug)]
+struct Side<'a> {
+    name: &'static str,
+    program: &'a Path,
+    place: Place<'a>,
+    /// Only for comparison of programs: no target looks at it.
+    is_check: bool,
+}
+
+#[derive(Debug)]
+enum Place<'a> {
+    Logfs(&'a Path),
+    Folder(&'a Path),
+}
+
+/// How much each worker has.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    device: u64,
+    file: u64,
+    appended: u64,
+}
+
+impl Sizes {
+    fn of(size: Size) -> Sizes {
+        match size {
+            Size::Small => Sizes { device: 96 << 20, file: 2 << 20, appended: 1 << 20 },
+            Size::Real => Sizes { device: 3 << 30, file: 512 << 20, appended: 512 << 20 },
+        }
+    }
+}
+
+pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
+    let mut sheet = Sheet::new("logfs", &COLUMNS);
+    let sizes = Sizes::of(bench.size);
+    if bench.size == Size::Small {
+        sheet.skip("XFS and ext4: the small size needs no root");
+        return alone(bench, sizes, sheet);
+    }
+    for kind in ["RAM disk", "loop device"] {
+        let make = |name: &str| match kind {
+            "RAM disk" => Device::ram_disk(sizes.device),
+            _ => Device::over_a_file(&bench.folder, name, sizes.device),
+        };
+        match (make("logfs"), make("xfs"), make("ext4")) {
+            (Ok(logfs), Ok(xfs), Ok(ext4)) => {
+                let xfs = Mounted::new("mkfs.xfs", &["-q", "-f"], xfs)?;
+                let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
+                let ext4 = Mounted::new("mkfs.ext4", &options, ext4)?;
+                let sides = sides(bench, &logfs.path, [xfs.folder(), ext4.folder()]);
+                for case in CASES {
+                    measure(bench, (kind, case), sizes, &sides, &mut sheet)?;
+                }
+            }
+            (Err(reason), ..) | (_, Err(reason), _) | (_, _, Err(reason)) => sheet.skip(format!("{kind}: {reason}")),
+        }
+    }
+    if sheet.rows.is_empty() { alone(bench, sizes, sheet) } else { Ok(sheet) }
+}
+
+fn sides<'a>(bench: &'a Bench, device: &'a Path, [xfs, ext4]: [&'a Path; 2]) -> Vec<Side<'a>> {
+    let side = |name, program, place, is_check| Side { name, program, place, is_check };
+    let (iolab, fio) = (bench.iolab.as_path(), Path::new("fio"));
+    vec![
+        side("iolab, logfs", iolab, Place::Logfs(device), false),
+        side("iolab, XFS", iolab, Place::Folder(xfs), false),
+        side("iolab, ext4", iolab, Place::Folder(ext4), false),
+        side("fio, XFS", fio, Place::Folder(xfs), true),
+        side("fio, ext4", fio, Place::Folder(ext4), true),
+    ]
+}
+
+/// logfs on a plain file.
+fn alone(bench: &Bench, sizes: Sizes, mut sheet: Sheet) -> Result<Sheet, String> {
+    let folder = tempfile::tempdir_in(&bench.folder).map_err(|error| error.to_string())?;
+    let image = folder.path().join("image.img");
+    let file = std::fs::File::create(&image).map_err(|error| error.to_string())?;
+    file.set_len(sizes.device).map_err(|error| error.to_string())?;
+    let side = Side { name: "iolab, logfs", program: &bench.iolab, place: Place::Logfs(&image), is_check: false };
+    let sides = [side];
+    for case in CASES {
+        measure(bench, ("file", case), sizes, &sides, &mut sheet)?;
+    }
+    Ok(sheet)
+}
+
+/// Lets all sides take turns at one case, and fills the sheet.
+fn measure(
+    bench: &Bench,
+    (kind, case): (&str, Case),
+    sizes: Sizes,
+    sides: &[Side<'_>],
+    sheet: &mut Sheet,
+) -> Result<(), String> {
+    let name = format!("{kind}, {}", case.name);
+    println!("{name}");
+    // The files are laid out, and the file system made, by runs that do not count.
+    for side in sides.iter().filter(|side| !side.is_check) {
+        perform(side, case, sizes, (30, case == CASES[0]))?;
+    }
+    let entrant = |side| Entrant::new(side_name(side), move || perform(side, case, sizes, (bench.runtime_ms, false)));
+    let entrants: Vec<Entrant<'_>> = sides.iter().map(entrant).collect();
+    let found = turns::take(&entrants, bench.rounds)?;
+    for (side, figures) in sides.iter().zip(&found) {
+        sheet.row(&name, side.name, figures.iter().map(|values| Some(spread(values))).collect());
+    }
+    if let [ours, others @ ..] = &found[..]
+        && !others.is_empty()
+    {
+        let rivals: Vec<&Figures> =
+            others.iter().zip(&sides[1..]).filter(|(_, side)| !side.is_check).map(|(figures, _)| figures).collect();
+        for (what, column) in [("p99.9", P999), ("p95", P95)] {
+            let best: Vec<f64> = (0..bench.rounds)
+                .map(|round| rivals.iter().map(|figures| figures[column][round]).fold(f64::INFINITY, f64::min))
+                .collect();
+            let found = spread(&ratios(&ours[column], &best));
+            sheet.target(
+                format!("{name}: {what} of logfs by the better of XFS and ext4"),
+                Bound::AtMost(1.0),
+                Some(found),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn side_name(side: &Side<'_>) -> String {
+    side.name.to_owned()
+}
+
+/// One run: its figures.
+fn perform(side: &Side<'_>, case: Case, sizes: Sizes, (ms, makes): (u64, bool)) -> Result<Vec<f64>, String> {
+    let mut words = format!(
+        "--numjobs={WORKERS} --iodepth={DEPTH} --group_reporting --output-format=json --direct=1 {}",
+        case.words
+    );
+    if case.appends {
+        words += &format!(" --name=appended --size={}", sizes.appended);
+    } else {
+        words += &format!(" --name=file --size={} --time_based --runtime={ms}ms", sizes.file);
+    }
+    let mut arguments: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    match side.place {
+        Place::Logfs(device) => {
+            arguments.extend(["--ioengine=logfs".to_owned(), format!("--logfs_device={}", device.display())]);
+            if makes || case.appends {
+                arguments.extend(["--logfs_mkfs=1".to_owned(), format!("--logfs_domains={WORKERS}")]);
+            }
+            if case.appends {
+                arguments.push("--logfs_layout=0".to_owned());
+            }
+        }
+        Place::Folder(folder) => {
+            arguments.extend(["--ioengine=io_uring".to_owned(), format!("--directory={}", folder.display())]);
+            if case.appends {
+                arguments.extend(["--fallocate=none", "--create_on_open=1", "--unlink=1"].map(str::to_owned));
+            }
+        }
+    }
+    let output = Command::new(side.program).args(&arguments).output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(format!("{} {}: {}", side.name, arguments.join(" "), String::from_utf8_lossy(&output.stderr)));
+    }
+    figures(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The figures of a report, in the order of the columns.
+fn figures(report: &str) -> Result<Vec<f64>, String> {
+    let start = report.find('{').ok_or("a report without JSON")?;
+    let value: Value = serde_json::from_str(&report[start..]).map_err(|error| error.to_string())?;
+    let job = &value["jobs"][0];
+    let side = ["read", "write"].into_iter().map(|side| &job[side]).find(|side| side["total_ios"].as_u64() > Some(0));
+    let side = side.ok_or("a report without operations")?;
+    let percentile = |name: &str| side["clat_ns"]["percentile"][name].as_f64().map(|ns| ns / 1e3);
+    let all = [
+        side["bw_bytes"].as_f64().map(|bytes| bytes / 1e6),
+        percentile("50.000000"),
+        percentile("95.000000"),
+        percentile("99.000000"),
+        percentile("99.900000"),
+    ];
+    all.into_iter().collect::<Option<Vec<f64>>>().ok_or("a report without percentiles".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read() {
+        let clat = r#"{"percentile":{"50.000000":1000,"95.000000":2000,"99.000000":3000,"99.900000":4000}}"#;
+        let report = format!(
+            r#"a note {{"jobs":[{{"read":{{"total_ios":0}},"write":{{"total_ios":7,"bw_bytes":5000000,"clat_ns":{clat}}}}}]}}"#
+        );
+        assert_eq!(figures(&report), Ok(vec![5.0, 1.0, 2.0, 3.0, 4.0]));
+        assert!(figures("{}").is_err() && figures("nothing").is_err());
+    }
+}
