@@ -57,7 +57,7 @@ mod tree;
 
 pub use attributes::{Attributes, InodeId, Kind};
 pub use census::Census;
-pub use cleaning::{Budget, Policy, reading_plan};
+pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
 pub use clusters::ClusterUse;
 pub use defragment::{Defragmentation, Progress};
 pub use disk::Disk;
