@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::fs::FsAction;
+use crate::subcommands::study::StudyAction;
 
 /// A storage-I/O laboratory: runs fio's job files, measures honestly, keeps what it measured.
 #[derive(Debug, Parser)]
@@ -46,6 +47,9 @@ enum Action {
     /// Make, check, look into and change file systems of iolab's own kind (logfs)
     #[command(subcommand)]
     Fs(FsAction),
+    /// Run one job under several settings, in blocks, and say which differences are real
+    #[command(subcommand)]
+    Study(StudyAction),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
@@ -350,6 +354,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Device(action) => subcommands::device::main(&action),
         Action::Nvme(action) => subcommands::nvme::main(&action),
         Action::Fs(action) => subcommands::fs::main(&action),
+        Action::Study(action) => subcommands::study::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),

@@ -123,6 +123,11 @@ fn clear_away(partial: &Path) -> Result<()> {
     std::fs::remove_file(partial).with_context(|| format!("removing {}", partial.display()))
 }
 
+/// Whether a run is recording to `path` right now.
+pub(crate) fn is_being_recorded(path: &Path) -> bool {
+    File::open(beside(path, ".partial")).is_ok_and(|partial| is_locked(&partial))
+}
+
 fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }

@@ -74,7 +74,9 @@ fn core(seat: Seat, number: usize, cores: usize, load: &Load) -> f64 {
 /// MB/s of all cores together.
 fn run(domains: u32, cores: usize, load: &Load) -> f64 {
     let made = disk(&load.path);
-    let options = MkfsOptions { domains, ..MkfsOptions::new([1; 16], 1) };
+    // An id of its own: the file still holds logs of the case before.
+    let id = u128::from(Clock::monotonic().unix_ns()).to_le_bytes();
+    let options = MkfsOptions { domains, ..MkfsOptions::new(id, 1) };
     let layout = Executor::new(Order::Fair).run(&mut made.clone(), mkfs(&made, &options)).expect("it goes on");
     layout.unwrap_or_else(|error| panic!("{error}"));
     drop(made);

@@ -129,6 +129,11 @@ impl Disk {
         self.geometry
     }
 
+    /// Requests that have not completed.
+    pub(crate) fn under_way(&self) -> usize {
+        self.inner.borrow().under_way
+    }
+
     pub(crate) fn read(&self, at: u64, length: usize) -> Transfer {
         self.read_into(at, Buffer::zeroed(length))
     }

@@ -79,7 +79,7 @@ fn short_scripts_over_two_domains_survive_a_crash_at_every_event() {
         let mut steps = script.clone().into_iter();
         let story = tell(image.clone(), model.clone(), number as u64, &mut |_, _| steps.next());
         joint += story.joint.len();
-        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| story.crash_everywhere(1)));
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| story.crash_everywhere(scale() - 1)));
         crashes += caught.unwrap_or_else(|_| panic!("script {number}: {script:?}"));
     }
     assert!(crashes > 2_000 && joint > 20, "{crashes} crashes, {joint} steps of two domains");

@@ -7,7 +7,7 @@ use crate::repository::{Repository, TextFile};
 use crate::rust_text::{is_word, line_of, mask, without_test_modules};
 
 /// Folders below `crates/`.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "units",
     "options",
     "ssd_timing",
@@ -15,6 +15,7 @@ const PURE: [&str; 11] = [
     "histogram",
     "statistics",
     "recording",
+    "study",
     "jobfile",
     "workload",
     "resolve",

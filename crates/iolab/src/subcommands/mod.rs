@@ -13,3 +13,4 @@ pub(crate) mod perf;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod study;

@@ -141,11 +141,12 @@ pub struct CoreDriver {
 
 impl Driver for CoreDriver {
     fn turn(&mut self, wait: bool) -> bool {
-        let under_way = self.disk.turn(false);
-        if wait && under_way {
-            std::thread::yield_now();
-        } else if wait {
-            self.shared.bell.sleep();
+        let before = self.disk.under_way();
+        self.disk.turn(false);
+        let left = self.disk.under_way();
+        // What has completed has woken somebody: there is nothing to wait for.
+        if wait && left == before {
+            if left > 0 { std::thread::yield_now() } else { self.shared.bell.sleep() }
         }
         true
     }

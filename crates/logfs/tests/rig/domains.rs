@@ -158,21 +158,20 @@ impl Story {
         states
     }
 
-    /// Crashes at every event, with nothing and `seeds` random parts of what was not safe. Returns how many crashes that were.
-    pub(crate) fn crash_everywhere(&self, seeds: u64) -> u64 {
+    /// Crashes at every event, in turn with nothing and with a random part of what was not safe, and with `more` further parts. Returns how many
+    /// crashes that were.
+    pub(crate) fn crash_everywhere(&self, more: u64) -> u64 {
         let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
         let mut crashes = 0;
         for events in 0..=self.trace.events() {
             points.advance(events);
-            self.check(&points, events, Survival::Nothing);
-            crashes += 1;
-            if points.doubtful() == 0 {
-                continue;
-            }
-            for seed in 0..seeds {
+            let is_nothing = points.doubtful() == 0 || events.is_multiple_of(2);
+            self.check(&points, events, if is_nothing { Survival::Nothing } else { Survival::Some(0) });
+            let more = if points.doubtful() == 0 { 0 } else { more };
+            for seed in 1..=more {
                 self.check(&points, events, Survival::Some(seed));
             }
-            crashes += seeds;
+            crashes += 1 + more;
         }
         crashes
     }

@@ -1,0 +1,140 @@
+//! `iolab study`: one job under several settings, in blocks, and what can be said of the differences.
+
+mod cost;
+mod folder;
+mod trials;
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use iolab_statistics::Rules;
+use iolab_study::{Analysis, Design, JobSource, Study, StudyError, analyse, describe_design, describe_results};
+
+use crate::exit::{Failure, INTERRUPTED};
+use crate::output;
+use folder::Folder;
+
+/// What to do with studies.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudyAction {
+    /// Say what a study would run, how long that takes and how much it writes
+    Plan {
+        /// Study file (TOML)
+        study: PathBuf,
+        /// Trials of each configuration, instead of what the file says
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        blocks: Option<u32>,
+    },
+    /// Run a study; one that was interrupted goes on where it stopped
+    Run {
+        /// Study file (TOML)
+        study: PathBuf,
+        /// Folder for its trials; the file's name without `.toml`, unless told
+        #[arg(long)]
+        folder: Option<PathBuf>,
+        /// Trials of each configuration, instead of what the file says
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        blocks: Option<u32>,
+        /// Devices and files that may be overwritten, as for `iolab run`
+        #[arg(long, value_name = "PATH")]
+        allow_destroy: Vec<String>,
+    },
+    /// Go on with a study from its folder
+    Resume {
+        /// Its folder
+        folder: PathBuf,
+        /// Devices and files that may be overwritten, as for `iolab run`
+        #[arg(long, value_name = "PATH")]
+        allow_destroy: Vec<String>,
+    },
+    /// Show what a study has found so far
+    Show {
+        /// Its folder
+        folder: PathBuf,
+        /// JSON instead of text
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
+    match action {
+        StudyAction::Plan { study, blocks } => {
+            let (study, job) = read(study, *blocks)?;
+            let design = lay_out(&study)?;
+            output::print(&announcement(&study, &design, &job)?)?;
+            Ok(0)
+        }
+        StudyAction::Run { study: file, folder, blocks, allow_destroy } => {
+            let (study, job) = read(file, *blocks)?;
+            let path = folder.clone().unwrap_or_else(|| file.with_extension(""));
+            let folder = Folder::begin(&path, &study, &job)?;
+            go_on(&folder, &study, allow_destroy)
+        }
+        StudyAction::Resume { folder, allow_destroy } => {
+            let (folder, study) = Folder::open(folder)?;
+            go_on(&folder, &study, allow_destroy)
+        }
+        StudyAction::Show { folder, json } => {
+            let (folder, study) = Folder::open(folder)?;
+            let design = lay_out(&study)?;
+            let analysis = analysis(&folder, &study, &design)?;
+            match json {
+                true => output::print(&(folder::to_json(&analysis) + "\n"))?,
+                false => output::print(&describe_results(&study, &design, &analysis))?,
+            }
+            Ok(0)
+        }
+    }
+}
+
+fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8, Failure> {
+    let _lock = folder.lock()?;
+    let design = lay_out(study)?;
+    let job = folder.job()?;
+    eprint!("{}", announcement(study, &design, &job)?);
+    // Beyond this point nothing decides any more which trials there are, or in which order.
+    let is_whole = trials::run(folder, study, &design, &job, allow_destroy)?;
+    let analysis = analysis(folder, study, &design)?;
+    folder.keep_analysis(&analysis)?;
+    output::print(&describe_results(study, &design, &analysis))?;
+    if is_whole {
+        return Ok(0);
+    }
+    eprintln!("iolab: interrupted; go on with: iolab study resume {}", folder.path().display());
+    Ok(INTERRUPTED)
+}
+
+/// The study of a file and the text of its job.
+fn read(path: &Path, blocks: Option<u32>) -> Result<(Study, String), Failure> {
+    let place = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::mistake(format!("iolab: {place}: {error}")))?;
+    let mut study = iolab_study::read(&text).map_err(|error| mistake(path, &error))?;
+    study.blocks = blocks.unwrap_or(study.blocks);
+    let job = match &study.job {
+        JobSource::Text(text) => text.clone(),
+        JobSource::File(name) => {
+            let job = path.parent().unwrap_or(Path::new("")).join(name);
+            let missing = |error| Failure::mistake(format!("iolab: {place}: job {}: {error}", job.display()));
+            std::fs::read_to_string(&job).map_err(missing)?
+        }
+    };
+    Ok((study, job))
+}
+
+fn mistake(path: &Path, error: &StudyError) -> Failure {
+    let gap = if matches!(error, StudyError::Shape { .. }) { "" } else { " " };
+    Failure::mistake(format!("iolab: {}:{gap}{error}", path.display()))
+}
+
+fn lay_out(study: &Study) -> Result<Design, Failure> {
+    iolab_study::design(study).map_err(|error| Failure::mistake(format!("iolab: {}: {error}", study.title)))
+}
+
+fn announcement(study: &Study, design: &Design, job: &str) -> Result<String, Failure> {
+    Ok(describe_design(study, design) + &cost::of(design, job)?.describe())
+}
+
+fn analysis(folder: &Folder, study: &Study, design: &Design) -> Result<Analysis, Failure> {
+    Ok(analyse(study, design, &folder.trials(study, design)?, &Rules::default()))
+}

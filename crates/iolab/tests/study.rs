@@ -1,0 +1,131 @@
+//! `iolab study`: plans, runs, is interrupted and goes on.
+
+mod support;
+
+use support::{Done, Lab};
+
+const SIGTERM: i32 = 15;
+const SIGKILL: i32 = 9;
+
+/// A study of the null engine: `runtime` for each of 2 x 2 configurations.
+fn study(runtime: &str, more: &str) -> String {
+    format!(
+        "title = \"Nothing\"\njob = \"base.fio\"\nblocks = 3\nseed = 5\nfigures = [\"iops\", \"p50\"]\n{more}\n\
+         [settings]\nruntime = \"{runtime}\"\n\
+         [[axis]]\noption = \"bs\"\nvalues = \"4k..8k x2\"\n\
+         [[axis]]\noption = \"iodepth\"\nvalues = [1, 8]\n"
+    )
+}
+
+fn lab(runtime: &str, more: &str) -> Lab {
+    let lab = Lab::new();
+    lab.file("base.fio", "[job]\nioengine=null\nsize=1g\nrw=randread\ntime_based\n");
+    lab.file("it.toml", study(runtime, more));
+    lab
+}
+
+fn trials(lab: &Lab) -> Vec<String> {
+    let folder = std::fs::read_dir(lab.path("it/trials")).unwrap();
+    let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".iolab")).collect();
+    names.sort();
+    names
+}
+
+/// How many trials a run announced and did.
+fn announced(done: &Done) -> usize {
+    done.errors().lines().filter(|line| line.starts_with('[')).count()
+}
+
+#[test]
+fn a_plan_tells_the_cost_and_runs_nothing() {
+    let lab = lab("2s", "");
+    let printed = lab.run(["study", "plan", "it.toml"]).ended(0, "").printed();
+    for part in ["4 configurations in 3 blocks: 12 trials", "at most 24s", "writes up to 0"] {
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
+    }
+    assert!(!lab.path("it").exists());
+}
+
+#[test]
+fn a_study_runs_every_trial_once_and_shows_what_it_found() {
+    let lab = lab(
+        "20ms",
+        "set_up = \"echo up $IOLAB_BLOCK >> did\"\ntear_down = \"echo down $(basename $IOLAB_JOB) >> did\"",
+    );
+    let done = lab.run(["study", "run", "it.toml"]).ended(0, "[12/12");
+    assert!(done.printed().contains("iops: operations per second"), "{}", done.printed());
+    assert!(done.printed().contains("8k, 8 against 4k, 8: iops"), "{}", done.printed());
+    assert_eq!(trials(&lab).len(), 12);
+    let did = std::fs::read_to_string(lab.path("did")).unwrap();
+    assert_eq!(did.lines().filter(|line| line.starts_with("up 2")).count(), 4, "{did}");
+    assert_eq!(did.lines().filter(|line| *line == "down c003.fio").count(), 3, "{did}");
+    // Each configuration is a job by itself.
+    lab.run(["plan", "it/jobs/c003.fio"]).ended(0, "");
+    // What is there is not repeated, and comes to the same.
+    let again = lab.run(["study", "run", "it.toml"]).ended(0, "");
+    assert_eq!((announced(&again), again.printed()), (0, done.printed()));
+    let shown = lab.run(["study", "show", "it", "--json"]).ended(0, "").json();
+    assert_eq!(shown["rows"].as_array().unwrap().len(), 8);
+    assert_eq!(
+        shown,
+        serde_json::from_str::<serde_json::Value>(&std::fs::read_to_string(lab.path("it/analysis.json")).unwrap())
+            .unwrap()
+    );
+}
+
+#[test]
+fn an_interrupted_study_goes_on_where_it_stopped() {
+    let lab = lab("300ms", "tear_down = \"echo down >> did\"");
+    let running = lab.start(["study", "run", "it.toml"]);
+    running.until(|running| running.errors().contains("[3/12"));
+    running.signal(SIGTERM);
+    running.finish().ended(128, "go on with: iolab study resume it");
+    let did = std::fs::read_to_string(lab.path("did")).unwrap();
+    assert_eq!(did.lines().count(), 3, "the trial that was interrupted was torn down, too");
+    let resumed = lab.run(["study", "resume", "it"]).ended(0, "");
+    assert_eq!(announced(&resumed), 10, "two trials had been whole");
+    assert_eq!(trials(&lab).len(), 12);
+    assert!(!resumed.printed().contains("do not count"), "{}", resumed.printed());
+}
+
+#[test]
+fn a_killed_study_goes_on_with_the_same_trials() {
+    let lab = lab("100ms", "");
+    let running = lab.start(["study", "run", "it.toml"]);
+    running.until(|running| running.errors().contains("[4/12"));
+    running.signal(SIGKILL);
+    running.finish();
+    let resumed = lab.run(["study", "resume", "it"]).ended(0, "");
+    assert!((8..=9).contains(&announced(&resumed)), "{}", resumed.errors());
+    // The schedule follows from the seed: the same trials as those of an unbroken run.
+    let unbroken = lab.run(["study", "run", "it.toml", "--folder=other"]).ended(0, "");
+    assert_eq!(announced(&unbroken), 12);
+    let others = std::fs::read_dir(lab.path("other/trials")).unwrap().count();
+    assert_eq!(others, std::fs::read_dir(lab.path("it/trials")).unwrap().count());
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    let lab = lab("10ms", "");
+    let check = |from: &str, to: &str, said: &str| {
+        lab.file("bad.toml", study("10ms", "").replace(from, to));
+        let done = lab.run(["study", "run", "bad.toml"]).ended(2, said);
+        assert_eq!(announced(&done), 0);
+    };
+    check("blocks = 3", "block = 3", "bad.toml:3:1: unknown field `block`");
+    check("base.fio", "none.fio", "none.fio: No such file");
+    check("iodepth", "iodetph", "iodepth");
+    check("4k..8k x2", "4k..8k", "needs a step");
+    lab.run(["study", "run", "none.toml"]).ended(2, "none.toml");
+    lab.run(["study", "resume", "."]).ended(2, "not the folder of a study");
+    lab.run(["study", "run", "it.toml"]).ended(0, "");
+    lab.run(["study", "run", "it.toml", "--blocks=4"]).ended(2, "holds another study");
+}
+
+#[test]
+fn a_set_up_that_fails_ends_the_study_with_its_words() {
+    let lab = lab("10ms", "set_up = \"exit 7\"");
+    lab.run(["study", "run", "it.toml"]).ended(1, "set_up of block 1: 'exit 7'");
+    assert_eq!(trials(&lab).len(), 0);
+}

@@ -1,0 +1,41 @@
+//! What can be wrong with a study file.
+
+/// A place in a text, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Line.
+    pub line: usize,
+    /// Column, in characters.
+    pub column: usize,
+}
+
+impl Place {
+    /// The place of byte `at`.
+    pub(crate) fn of(text: &str, at: usize) -> Place {
+        let before = &text[..text.floor_char_boundary(at)];
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    }
+}
+
+/// Why a study cannot be made of a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StudyError {
+    /// Not TOML, an unknown key, or a value of the wrong type.
+    #[error("{}:{}: {message}", place.line, place.column)]
+    Shape {
+        /// Where.
+        place: Place,
+        /// What, and what would be right.
+        message: String,
+    },
+    /// Well-formed, but it cannot be meant so.
+    #[error("{0}")]
+    Meaning(String),
+}
+
+impl StudyError {
+    pub(crate) fn meaning(message: impl Into<String>) -> StudyError {
+        StudyError::Meaning(message.into())
+    }
+}

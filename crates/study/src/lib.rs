@@ -1,0 +1,29 @@
+//! A study: one job under several settings, measured in blocks, so that differences can be told from noise.
+//!
+//! ```text
+//! study file ─ read ─▶ Study ─ design ─▶ Design ─ (trials, run by the program) ─▶ recordings ─ analyse ─▶ Analysis ─▶ text, JSON
+//!                                        configurations, order                        figures of a trial
+//! ```
+//!
+//! A **configuration** is one point of every axis, a **trial** is one run of it, a **block** is one trial of every configuration, in random
+//! order. The order follows from the study's seed, so a study that was interrupted goes on where it stopped.
+//!
+//! Everything here turns values into values: the program reads files, runs trials and prints.
+
+mod analysis;
+mod axis;
+mod design;
+mod error;
+mod figure;
+mod file;
+mod job_text;
+mod text;
+
+pub use analysis::{Analysis, Contrast, Row, Trial, analyse};
+pub use axis::{Axis, Point, expand};
+pub use design::{Configuration, Design, Planned, Setting, design};
+pub use error::{Place, StudyError};
+pub use figure::{Figure, Measure, Side};
+pub use file::{JobSource, Study, read};
+pub use job_text::with_settings;
+pub use text::{describe_design, describe_results};
