@@ -144,8 +144,9 @@ mod tests {
             ((seed >> 33) % limit) as u32
         };
         let (mut whole, mut alone, mut between) = (0, 0, 0);
-        for _ in 0..500 {
-            let cost = ReadingCost { request_ns: u64::from(random(20_000)), kib_ns: 850 };
+        for round in 0..600 {
+            let request_ns = u64::from(random([400, 8_000, 20_000][round % 3]));
+            let cost = ReadingCost { request_ns, kib_ns: 850 };
             let (mut wanted, mut at) = (Vec::new(), random(8_000));
             while at < CLUSTER - 2_000 {
                 let length = random(2_000) + 1;
