@@ -1,5 +1,7 @@
 //! The contract of block devices.
 
+use std::os::fd::OwnedFd;
+
 use crate::Buffer;
 
 /// Size and unit of a device.
@@ -144,6 +146,12 @@ pub trait BlockDevice {
 
     /// Sets out what was submitted and appends completions to `done`; when `wait`, at least one, unless nothing is in flight.
     fn reap(&mut self, wait: bool, done: &mut Vec<Completion>);
+
+    /// A descriptor that becomes readable when [`BlockDevice::reap`] has something to do, which calms it; for who waits for other things, too. `None` from a
+    /// device that has nothing under way between calls, or that cannot be waited for so.
+    fn waking(&mut self) -> Option<OwnedFd> {
+        None
+    }
 }
 
 impl Geometry {
@@ -167,5 +175,9 @@ impl BlockDevice for Box<dyn BlockDevice> {
 
     fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
         (**self).reap(wait, done);
+    }
+
+    fn waking(&mut self) -> Option<OwnedFd> {
+        (**self).waking()
     }
 }

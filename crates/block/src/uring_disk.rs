@@ -16,10 +16,12 @@
 use std::fs::File;
 use std::io;
 use std::mem::ManuallyDrop;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use io_uring::{IoUring, Submitter, opcode, squeue, types};
+
+use rustix::event::{EventfdFlags, eventfd};
 
 use crate::target::{Caching, Opening, Target};
 use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
@@ -35,9 +37,9 @@ const MOST_ENTRIES: u32 = 4096;
 
 /// A request that the kernel has, and how many bytes of it are done.
 #[derive(Debug)]
-struct Flying {
-    request: Request,
-    moved: u64,
+pub(crate) struct Flying {
+    pub(crate) request: Request,
+    pub(crate) moved: u64,
 }
 
 /// The disk.
@@ -62,6 +64,8 @@ pub struct UringDisk {
     /// The kernel shows by a flag whether it has completions to work on.
     shows_work: bool,
     gone: bool,
+    /// Rings when there is something to reap, for who waits for other things, too.
+    bell: Option<OwnedFd>,
 }
 
 impl std::fmt::Debug for UringDisk {
@@ -110,6 +114,7 @@ impl UringDisk {
             is_enabled: !shows_work,
             shows_work,
             gone: false,
+            bell: None,
         })
     }
 
@@ -177,18 +182,19 @@ impl UringDisk {
             self.finished.push(Completion { tag, buffer: None, result: Err(DeviceError::Gone) });
         }
     }
+}
 
-    fn discard(&self, at: u64, length: u64) -> Result<(), DeviceError> {
-        let range = [at, length];
-        // SAFETY: the call reads two numbers of 64 bits (linux/fs.h), which live through it.
-        let answer = unsafe { libc::ioctl(self.file.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            _ if answer == 0 => Ok(()),
-            // A discard is advice: what cannot be discarded stays as it is.
-            Some(libc::EOPNOTSUPP | libc::ENOTTY) => Ok(()),
-            errno => Err(DeviceError::Failed(errno.unwrap_or(libc::EIO))),
-        }
+/// Tells a block device that a range is not needed any more.
+pub(crate) fn discard(device: &File, at: u64, length: u64) -> Result<(), DeviceError> {
+    let range = [at, length];
+    // SAFETY: the call reads two numbers of 64 bits (linux/fs.h), which live through it.
+    let answer = unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        _ if answer == 0 => Ok(()),
+        // A discard is advice: what cannot be discarded stays as it is.
+        Some(libc::EOPNOTSUPP | libc::ENOTTY) => Ok(()),
+        errno => Err(DeviceError::Failed(errno.unwrap_or(libc::EIO))),
     }
 }
 
@@ -230,7 +236,7 @@ fn rest(length: usize, moved: u64) -> u32 {
 }
 
 /// What a completion means for its request; nothing when the rest is to be sent again.
-fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> {
+pub(crate) fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> {
     let (is_discard, total) = match &flying.request.action {
         Action::Read { buffer, .. } | Action::Write { buffer, .. } => (false, buffer.len() as u64),
         Action::Flush => (false, 0),
@@ -280,11 +286,25 @@ impl BlockDevice for UringDisk {
         Ok(())
     }
 
+    fn waking(&mut self) -> Option<OwnedFd> {
+        if self.bell.is_none() {
+            // The ring's own descriptor says nothing of completions that are worked on only when this thread asks.
+            let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
+            self.ring.submitter().register_eventfd(bell.as_raw_fd()).ok()?;
+            self.bell = Some(bell);
+        }
+        self.bell.as_ref()?.try_clone().ok()
+    }
+
     fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
         let before = done.len();
+        if let Some(bell) = &self.bell {
+            // Before looking: what comes later rings again.
+            let _rang = rustix::io::read(bell, &mut [0; 8]);
+        }
         while let Some(request) = self.discards.pop() {
             let (at, length) = request.action.range();
-            let result = self.discard(at, length);
+            let result = discard(&self.file, at, length);
             self.finished.push(request.complete(result));
         }
         loop {

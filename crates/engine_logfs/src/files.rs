@@ -47,6 +47,7 @@ async fn find_or_make(fs: &LogFs, path: &Path) -> Result<InodeId, Error> {
         Some((inode, Kind::File)) => Ok(inode),
         Some((_, Kind::Directory)) => Err(Error::IsDirectory),
         Some((_, Kind::Symlink)) => Err(Error::Invalid("a symbolic link")),
+        Some(_) => Err(Error::Invalid("a pipe, socket or device")),
         None => fs.create(folder, last.as_bytes(), Owner::default()).await,
     }
 }

@@ -132,6 +132,26 @@ impl Executor {
         }
     }
 
+    /// Polls until no task is ready and the world, asked without waiting, wakes none. For programs that wait for other things, too.
+    pub fn run_ready(&mut self, driver: &mut impl Driver) {
+        let mut batch = Vec::new();
+        loop {
+            self.take_in();
+            self.queue.take(&mut batch);
+            self.arrange(&mut batch);
+            for id in batch.drain(..) {
+                self.poll_task(id);
+            }
+            let is_idle = |executor: &mut Executor| executor.queue.is_empty() && executor.inbox.borrow().is_empty();
+            if is_idle(self) {
+                driver.turn(false);
+                if is_idle(self) {
+                    return;
+                }
+            }
+        }
+    }
+
     /// How many tasks have not ended.
     pub fn tasks(&self) -> usize {
         self.tasks.len() - self.free.len() + self.inbox.borrow().len()
@@ -235,6 +255,33 @@ mod tests {
         assert_eq!((executor.tasks(), *count.borrow()), (1, 0));
         assert_eq!(executor.run(&mut bell, task), Ok("done"));
         assert_eq!(*count.borrow(), 2);
+    }
+
+    #[test]
+    fn what_is_ready_runs_and_what_waits_stays() {
+        struct Once(Rc<Event>, bool);
+        impl Driver for Once {
+            fn turn(&mut self, wait: bool) -> bool {
+                assert!(!wait, "nobody may wait");
+                if std::mem::take(&mut self.1) {
+                    self.0.notify();
+                }
+                true
+            }
+        }
+        let mut executor = Executor::new(Order::Fair);
+        let event = Rc::new(Event::default());
+        let (first, second, spawner) = (Rc::clone(&event), Rc::clone(&event), executor.spawner());
+        let done = executor.spawner().spawn(async move {
+            first.pass().await;
+            spawner.spawn(async {}).await;
+        });
+        let _waits = executor.spawner().spawn(async move {
+            second.pass().await;
+            second.pass().await;
+        });
+        executor.run_ready(&mut Once(event, true));
+        assert_eq!((executor.tasks(), executor.run(&mut Nothing, done)), (1, Ok(())));
     }
 
     #[test]

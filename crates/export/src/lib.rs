@@ -14,21 +14,18 @@
 
 mod beside;
 mod blocks;
-mod command_ring;
 mod exporter;
 mod placement;
 mod ram_lane;
 mod range_lock;
 mod request;
 mod shared_ranges;
-mod stop;
 
 pub use beside::{OpenLane, Ready, Unfit, beside};
 pub use blocks::{Size, SizeError};
-pub use command_ring::{Command, CommandRing, Event};
 pub use exporter::{Exporter, Limits, PoolMismatch, PoolShape, Tally, payload_bytes, slot_bytes};
+pub use iolab_command_ring::{Command, CommandRing, Event, Stop};
 pub use placement::place_thread;
 pub use ram_lane::RamLane;
 pub use request::{Finished, Request, RequestKind};
 pub use shared_ranges::SharedRanges;
-pub use stop::Stop;

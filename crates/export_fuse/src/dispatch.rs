@@ -4,10 +4,10 @@
 
 use iolab_export::{Request, RequestKind};
 
-use crate::abi::{Body, ROOT, TransferArgs, opcode, u32_at, u64_at};
-use crate::channel::Message;
 use crate::shared_tree::SharedTree;
 use crate::tree::{Answer, FILE, Tree};
+use iolab_fuse::abi::{Body, ROOT, TransferArgs, opcode, u32_at, u64_at};
+use iolab_fuse::channel::Message;
 
 /// What has to be done about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,14 +118,14 @@ fn allocate(tree: &Tree, node: u64, args: &[u8]) -> Action {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::InHeader;
+    use iolab_fuse::abi::InHeader;
 
     const SIZE: u64 = 1 << 20;
 
     fn act(code: u32, node: u64, args: &[u8], data: &[u8]) -> (Action, Vec<u8>) {
         let tree = SharedTree::new(Tree::new("disk", (SIZE, 512), (0, 0), 1));
         let mut message = Message::EMPTY;
-        message.assemble(InHeader { length: 0, opcode: code, unique: 1, node }, args, data);
+        message.assemble(InHeader { length: 0, opcode: code, unique: 1, node, uid: 0, gid: 0 }, args, data);
         let mut payload = vec![0; 8192];
         (dispatch(&tree, &message, || 2, &mut payload), payload)
     }

@@ -6,24 +6,18 @@ use std::path::PathBuf;
 
 use iolab_engine::LaneError;
 use iolab_export::PoolMismatch;
+use iolab_fuse::FuseError;
 
 /// Why an export failed.
 #[derive(Debug)]
 pub enum ExportError {
-    /// `/dev/fuse` cannot be opened.
-    NoFuse(io::Error),
-    /// The mount point or the file's name cannot be used.
+    /// The connection to the kernel.
+    Fuse(FuseError),
+    /// The file's name cannot be used.
     Unusable {
         /// The mount point.
         path: PathBuf,
         /// What is wrong and what to do.
-        reason: String,
-    },
-    /// Mounting failed.
-    Mount {
-        /// The mount point.
-        path: PathBuf,
-        /// What the kernel or the helper said.
         reason: String,
     },
     /// The pool's slots are too few or too small; what was given and what these options need.
@@ -32,12 +26,6 @@ pub enum ExportError {
     Queue(usize, String),
     /// The server cannot be kept on the processor.
     Processor(usize, io::Error),
-    /// The kernel and the server do not understand each other.
-    Protocol(String),
-    /// FUSE over io_uring was insisted on, and cannot be had.
-    NoUring(String),
-    /// A call on the connection failed in a way that does not end it.
-    Connection(&'static str, io::Error),
     /// The lane broke.
     Lane(LaneError),
 }
@@ -45,11 +33,8 @@ pub enum ExportError {
 impl fmt::Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ExportError::NoFuse(error) => {
-                write!(f, "cannot open /dev/fuse: {error}; exporting a file needs a kernel with FUSE and access to it")
-            }
+            ExportError::Fuse(error) => write!(f, "{error}"),
             ExportError::Unusable { path, reason } => write!(f, "{}: {reason}", path.display()),
-            ExportError::Mount { path, reason } => write!(f, "cannot mount on {}: {reason}", path.display()),
             ExportError::Pool(mismatch, shape) => write!(
                 f,
                 "{mismatch}; these options need {} slots of {} bytes (Options::pool_shape)",
@@ -59,9 +44,6 @@ impl fmt::Display for ExportError {
             ExportError::Processor(cpu, error) => {
                 write!(f, "cannot serve on processor {cpu} only: {error}; choose one of those this process may use")
             }
-            ExportError::Protocol(what) => write!(f, "the kernel's FUSE speaks differently: {what}"),
-            ExportError::NoUring(what) => write!(f, "FUSE over io_uring cannot be used: {what}"),
-            ExportError::Connection(call, error) => write!(f, "{call} failed: {error}"),
             ExportError::Lane(error) => {
                 write!(f, "the lane broke: {}: {}", error.call, io::Error::from_raw_os_error(error.errno))
             }
@@ -74,5 +56,11 @@ impl std::error::Error for ExportError {}
 impl From<LaneError> for ExportError {
     fn from(error: LaneError) -> ExportError {
         ExportError::Lane(error)
+    }
+}
+
+impl From<FuseError> for ExportError {
+    fn from(error: FuseError) -> ExportError {
+        ExportError::Fuse(error)
     }
 }

@@ -7,49 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use iolab_export::{Limits, PoolShape, Stop, place_thread};
+use iolab_fuse::{Moment, Observer, Transport, abi, possible_cpus};
 
 use crate::ExportError;
-use crate::possible_cpus::possible_cpus;
-
-/// How requests travel between the kernel and the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// io_uring where the kernel has it, reads and writes elsewhere.
-    Auto,
-    /// Reads and writes of `/dev/fuse`.
-    Classic,
-    /// FUSE over io_uring; an error where the kernel does not have it.
-    Uring,
-}
-
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Transport::Auto => "auto",
-            Transport::Classic => "classic",
-            Transport::Uring => "io_uring",
-        })
-    }
-}
-
-/// Something a user would want to know while the export runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moment {
-    /// The file is there, and requests travel by this transport.
-    Serving {
-        /// The file.
-        path: PathBuf,
-        /// The transport in use, never `Auto`.
-        transport: Transport,
-    },
-    /// A stop was asked for, but the file is in use: it is served until it is unmounted, or until a second stop.
-    Busy,
-    /// A stop was asked for, and unmounting failed for this reason.
-    CannotUnmount(String),
-}
-
-/// Who is told of moments; may be called from another thread.
-pub type Observer = Arc<dyn Fn(&Moment) + Send + Sync>;
 
 /// How to export.
 #[derive(Clone)]
@@ -125,7 +85,7 @@ impl Options {
         // With io_uring each processor has its own requests, and one slot more receives what still comes by reads.
         let share = possible_cpus().div_ceil(self.threads());
         let slots = if self.transport == Transport::Classic { depth } else { depth * share + 1 };
-        let transfer_bytes = self.transfer_bytes.max(crate::abi::LEAST_BUFFER_BYTES);
+        let transfer_bytes = self.transfer_bytes.max(abi::LEAST_BUFFER_BYTES);
         PoolShape { slots, slot_bytes: iolab_export::slot_bytes(transfer_bytes) }
     }
 

@@ -12,12 +12,13 @@ use iolab_engine::Lane;
 use iolab_export::{Exporter, OpenLane, Ready, SharedRanges, Size, Stop, Tally, beside};
 use iolab_memory::SlotPool;
 
-use crate::channel::Channel;
-use crate::ending::Ending;
+use iolab_fuse::channel::Channel;
+use iolab_fuse::uring::Share;
+use iolab_fuse::{Ending, Transport, classic, uring};
+
 use crate::session::Session;
 use crate::shared_tree::SharedTree;
-use crate::uring::Share;
-use crate::{ExportError, Options, Transport, classic, uring};
+use crate::{ExportError, Options};
 
 /// What the other threads need to know.
 pub(crate) struct Others<'a, L> {
@@ -53,14 +54,14 @@ fn serve_one<L: Lane>(
         .and_then(|exporter| exporter.sharing(others.ranges, number))
         .map_err(|error| ExportError::Pool(error, options.pool_shape()))?;
     let mut session = Session::new(exporter, others.tree.clone());
-    let ending = Ending { stop: None, halt: Some(halt) };
+    let ending = Ending { stop: None, halt: Some(halt), wakes: &[] };
     let served = if transport == Transport::Uring {
         let share = Share { thread: number, threads: options.threads() };
-        uring::serve(main, &mut session, options, (ending, share), || ready.tell())
+        uring::serve(main, &mut session, options.idle_looks, (ending, share), || ready.tell())
     } else {
         let channel = main.another()?;
         ready.tell();
-        classic::serve(&channel, &mut session, options, ending)
+        classic::serve(&channel, &mut session, options.idle_looks, ending)
     };
     let drained = session.exporter.drain().map_err(ExportError::from);
     served.and(drained).map(|()| session.exporter.tally())

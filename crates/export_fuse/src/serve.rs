@@ -7,25 +7,22 @@
 use iolab_clock::Clock;
 use iolab_engine::Lane;
 use iolab_export::{Exporter, OpenLane, SharedRanges, Size, Stop, Tally};
+use iolab_fuse::abi::{LEAST_BUFFER_BYTES, init_flag};
+use iolab_fuse::channel::Channel;
+use iolab_fuse::connection::negotiate;
+use iolab_fuse::mount::{MountOptions, Mounted, mount};
+use iolab_fuse::negotiation::Offer;
+use iolab_fuse::uring::Share;
+use iolab_fuse::{
+    Ending, Moment, MountFlags, Service, Transport, Unmounter, UringSwitch, classic, possible_cpus, uring,
+};
 use iolab_memory::SlotPool;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::OFlags;
 
-use crate::abi::{LEAST_BUFFER_BYTES, opcode};
-use crate::channel::{Channel, Message, Received};
-use crate::ending::Ending;
-use crate::mount::Mounted;
-use crate::negotiation::{self, Agreement, Disagreement, Offer};
-use crate::options::Moment;
-use crate::possible_cpus::possible_cpus;
 use crate::queues::{Others, serve_beside};
 use crate::session::Session;
 use crate::shared_tree::SharedTree;
 use crate::tree::Tree;
-use crate::unmounter::Unmounter;
-use crate::uring::Share;
-use crate::uring_switch::UringSwitch;
-use crate::{ExportError, Options, Transport, classic, uring};
+use crate::{ExportError, Options};
 
 /// What an export did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +76,16 @@ fn run<L: Lane>(
     };
     let session = Session::new(exporter, tree);
     let switch = (options.transport != Transport::Classic).then(UringSwitch::on);
-    let (fd, mount) = crate::mount::mount(&options.mount_point, session.exporter.payload_bytes())?;
+    let mounting = MountOptions {
+        source: "iolab".to_owned(),
+        subtype: "iolab".to_owned(),
+        flags: MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME,
+        payload_bytes: session.exporter.payload_bytes(),
+    };
+    let (fd, mount) = mount(&options.mount_point, &mounting)?;
     // Declared before the connection, to be dropped after it.
     let mounted = Mounted(mount);
-    let mut unmounter = Unmounter::new(mounted.0.clone(), options);
+    let mut unmounter = Unmounter::new(mounted.0.clone(), options.observer.clone());
     let served = connect(Channel { fd }, (session, others), options, switch, &mut unmounter);
     unmounter.join();
     served
@@ -115,11 +118,10 @@ fn connect<L: Lane>(
     (mut session, others): (Session<'_, L>, Option<Others<'_, L>>),
     options: &Options,
     switch: Option<UringSwitch>,
-    unmounter: &mut Unmounter<'_>,
+    unmounter: &mut Unmounter,
 ) -> Result<Summary, ExportError> {
-    let nonblocking = rustix::fs::fcntl_setfl(&channel.fd, OFlags::RDWR | OFlags::NONBLOCK);
-    nonblocking.map_err(|error| ExportError::Connection("fcntl", error.into()))?;
-    let Agreement { transport, .. } = negotiate(&channel, &mut session, options)?;
+    let offer = offer(&session.exporter, options);
+    let transport = negotiate(&channel, offer, session.payload(0))?.transport;
     drop(switch);
     let mut first = |halt: Option<&Stop>| serve_first(&channel, &mut session, (options, transport), (unmounter, halt));
     let served = match &others {
@@ -137,55 +139,25 @@ fn serve_first<L: Lane>(
     channel: &Channel,
     session: &mut Session<'_, L>,
     (options, transport): (&Options, Transport),
-    (unmounter, halt): (&mut Unmounter<'_>, Option<&Stop>),
+    (unmounter, halt): (&mut Unmounter, Option<&Stop>),
 ) -> Result<(), ExportError> {
     let path = options.mount_point.join(&options.name);
     let serving = || options.tell(&Moment::Serving { path, transport });
-    let ending = Ending { stop: options.stop.as_deref().map(|stop| (stop, unmounter)), halt };
+    let ending = Ending { stop: options.stop.as_deref().map(|stop| (stop, unmounter)), halt, wakes: &[] };
     if transport == Transport::Uring {
         let share = Share { thread: 0, threads: options.threads() };
-        return uring::serve(channel, session, options, (ending, share), serving);
+        return uring::serve(channel, session, options.idle_looks, (ending, share), serving);
     }
     serving();
-    classic::serve(channel, session, options, ending)
+    classic::serve(channel, session, options.idle_looks, ending)
 }
 
-/// Waits for INIT and answers it.
-fn negotiate<L: Lane>(
-    channel: &Channel,
-    session: &mut Session<'_, L>,
-    options: &Options,
-) -> Result<Agreement, ExportError> {
-    let exporter = &mut session.exporter;
-    let offer = Offer {
+/// What INIT is answered with.
+fn offer<L: Lane>(exporter: &Exporter<'_, L>, options: &Options) -> Offer {
+    Offer {
         payload_bytes: exporter.payload_bytes(),
         transport: if exporter.slots() > own_queues(options) { options.transport } else { Transport::Classic },
         background: u16::try_from(exporter.slots() * options.threads()).unwrap_or(u16::MAX).max(64),
-    };
-    let mut message = Message::EMPTY;
-    loop {
-        let mut fds = [PollFd::new(&channel.fd, PollFlags::IN)];
-        if let Err(error) = poll(&mut fds, None)
-            && error != rustix::io::Errno::INTR
-        {
-            return Err(ExportError::Connection("poll", error.into()));
-        }
-        match channel.receive(&mut message, exporter.payload(0))? {
-            Received::Message if message.header.opcode == opcode::INIT => break,
-            Received::Message => channel.reply(message.header.unique, -libc::EIO, &[])?,
-            Received::Nothing => {}
-            Received::End => return Err(ExportError::Protocol("the connection ended before it began".to_owned())),
-        }
-    }
-    let body = exporter.payload(0);
-    match negotiation::answer(message.args(), offer, body) {
-        Ok((agreement, length)) => {
-            channel.reply(message.header.unique, 0, &body[..length])?;
-            Ok(agreement)
-        }
-        Err(Disagreement::NoUring) => Err(ExportError::NoUring(UringSwitch::advice())),
-        Err(Disagreement::NotInit) => {
-            Err(ExportError::Protocol("it is older than version 7.28 (Linux 4.20)".to_owned()))
-        }
+        features: init_flag::DO_READDIRPLUS | init_flag::DIRECT_IO_ALLOW_MMAP,
     }
 }

@@ -6,31 +6,13 @@ use iolab_clock::Clock;
 use iolab_engine::Lane;
 use iolab_export::{Exporter, Finished, RequestKind};
 
-use crate::abi::Body;
-use crate::channel::Message;
+use iolab_fuse::abi::Body;
+use iolab_fuse::{Reply, Service, Taken};
+
+use crate::ExportError;
 use crate::dispatch::{Action, dispatch};
 use crate::shared_tree::SharedTree;
-
-/// An answer that is ready: its body is the start of the slot's payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reply {
-    pub(crate) slot: u16,
-    pub(crate) unique: u64,
-    /// 0 or a negative errno.
-    pub(crate) error: i32,
-    pub(crate) body_bytes: usize,
-}
-
-/// What became of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// The answer is ready.
-    Reply(Reply),
-    /// There will be one.
-    Started,
-    /// There will be none; the slot is free.
-    Silence,
-}
+use iolab_fuse::channel::Message;
 
 /// The file system and its device.
 #[derive(Debug)]
@@ -46,10 +28,33 @@ impl<'a, L: Lane> Session<'a, L> {
         let uniques = vec![0; exporter.slots()].into();
         Session { exporter, tree, uniques, clock: Clock::monotonic() }
     }
+}
 
-    /// Takes a message whose payload is in `slot`.
+impl<L: Lane> Service for Session<'_, L> {
+    type Error = ExportError;
+
+    fn shape(&self) -> (usize, usize) {
+        (self.exporter.slots(), self.exporter.payload_bytes())
+    }
+
+    fn payload(&mut self, slot: u16) -> &mut [u8] {
+        self.exporter.payload(slot)
+    }
+
+    fn payload_address(&self, slot: u16) -> u64 {
+        self.exporter.payload_address(slot)
+    }
+
+    fn work(&mut self, arrived: bool) -> Result<(), ExportError> {
+        self.exporter.work(arrived).map_err(ExportError::from)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.exporter.is_busy()
+    }
+
     #[inline]
-    pub(crate) fn take(&mut self, slot: u16, message: &Message) -> Taken {
+    fn take(&mut self, slot: u16, message: &Message) -> Taken {
         let unique = message.header.unique;
         let clock = &self.clock;
         let now = || clock.unix_ns() / 1_000_000_000;
@@ -65,9 +70,8 @@ impl<'a, L: Lane> Session<'a, L> {
         }
     }
 
-    /// The next answer of the device.
     #[inline]
-    pub(crate) fn next_reply(&mut self) -> Option<Reply> {
+    fn next_reply(&mut self) -> Option<Reply> {
         let Finished { slot, request, result } = self.exporter.next_finished()?;
         let unique = self.uniques[usize::from(slot)];
         if result < 0 {

@@ -42,8 +42,8 @@ impl SharedTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Body;
     use crate::tree::FILE;
+    use iolab_fuse::abi::Body;
 
     #[test]
     fn a_change_by_one_thread_is_seen_by_another() {

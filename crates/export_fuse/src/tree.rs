@@ -3,7 +3,7 @@
 //! Answers everything that is not about the file's data, as bytes in a payload. Modes, owners and times are kept while
 //! it is mounted; nothing can be created, removed or resized. Performs no I/O.
 
-use crate::abi::{Body, ROOT, open_flag, set, u32_at, u64_at};
+use iolab_fuse::abi::{Body, ROOT, open_flag, set, u32_at, u64_at};
 
 /// The node of the file.
 pub(crate) const FILE: u64 = 2;

@@ -4,6 +4,7 @@
 //! looking at a file system, which writes little when it is opened; not for changing much.
 
 use std::collections::{BTreeMap, HashMap};
+use std::os::fd::OwnedFd;
 
 use iolab_block::{Action, BlockDevice, Buffer, Completion, Geometry, Request};
 
@@ -43,6 +44,10 @@ impl<D: BlockDevice> Overlay<D> {
 impl<D: BlockDevice> BlockDevice for Overlay<D> {
     fn geometry(&self) -> Geometry {
         self.below.geometry()
+    }
+
+    fn waking(&mut self) -> Option<OwnedFd> {
+        self.below.waking()
     }
 
     fn submit(&mut self, request: Request) -> Result<(), Request> {

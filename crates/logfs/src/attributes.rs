@@ -32,11 +32,26 @@ pub enum Kind {
     Directory = 2,
     /// A path to look at instead.
     Symlink = 3,
+    /// A named pipe.
+    Fifo = 4,
+    /// Where a socket is bound.
+    Socket = 5,
+    /// A character device.
+    CharacterDevice = 6,
+    /// A block device.
+    BlockDevice = 7,
 }
 
 impl Kind {
     pub(crate) fn from_byte(byte: u8) -> Option<Kind> {
-        [Kind::File, Kind::Directory, Kind::Symlink].into_iter().find(|kind| *kind as u8 == byte)
+        let files = [Kind::File, Kind::Directory, Kind::Symlink];
+        let special = [Kind::Fifo, Kind::Socket, Kind::CharacterDevice, Kind::BlockDevice];
+        files.into_iter().chain(special).find(|kind| *kind as u8 == byte)
+    }
+
+    /// Whether the kernel makes of it something else than what is stored: a pipe, a socket, a device.
+    pub fn is_special(self) -> bool {
+        self >= Kind::Fifo
     }
 }
 

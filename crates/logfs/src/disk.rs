@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -129,8 +130,13 @@ impl Disk {
         self.geometry
     }
 
+    /// What becomes readable when the device has something for [`Driver::turn`] ([`BlockDevice::waking`]).
+    pub fn waking(&self) -> Option<OwnedFd> {
+        self.inner.borrow_mut().device.waking()
+    }
+
     /// Requests that have not completed.
-    pub(crate) fn under_way(&self) -> usize {
+    pub fn under_way(&self) -> usize {
         self.inner.borrow().under_way
     }
 

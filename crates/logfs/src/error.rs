@@ -32,6 +32,9 @@ pub enum Error {
     /// No space, even after cleaning.
     #[error("no space left on the device")]
     NoSpace,
+    /// No extended attribute of this name.
+    #[error("no such attribute")]
+    NoAttribute,
     /// Names and inodes of different domains cannot meet.
     #[error("the two belong to different domains: copy instead")]
     CrossDomain,
@@ -71,6 +74,7 @@ impl Error {
             Error::TooManyLinks => 31,
             Error::NameTooLong(_) => 36,
             Error::NotEmpty => 39,
+            Error::NoAttribute => 61,
             Error::Device(DeviceError::Failed(errno)) => *errno,
             Error::Device(_) => 5,
             Error::Closed => 108,

@@ -137,6 +137,12 @@ impl LogFs {
         self.0.sync_to(ticket).await
     }
 
+    /// Whether there are changes that a crash would take away.
+    pub fn has_unsynced(&self) -> bool {
+        let log = &self.0.state.borrow().log;
+        log.last_ticket > log.durable_ticket
+    }
+
     /// How much there is, and how much is left.
     pub fn space(&self) -> Space {
         let state = self.0.state.borrow();

@@ -188,7 +188,7 @@ impl Instance {
                 self.progress.notify();
                 return Err(Error::Corrupt(contradiction.0));
             }
-            let is_attributes = matches!(record, Record::Attributes { .. });
+            let is_attributes = record.is_attributes();
             for inode in record.touches().into_iter().flatten() {
                 if let Some(node) = state.tree.get_mut(inode) {
                     node.changed_at = ticket;

@@ -16,8 +16,8 @@
 //! Several domains share a disk, each with an instance on a core of its own: [`seats`] opens them all, as many cores as there are, and answers a
 //! [`Volume`] for each core; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
-//! What does not exist yet: a mount, extended attributes, exchanging renames, space set aside by `allocate`, checksums looked at by every read. Cutting off
-//! very many extents at once, by one `truncate`, is one step and makes others wait.
+//! What does not exist yet: exchanging renames, space set aside by `allocate`, checksums looked at by every read. Cutting off very many extents
+//! at once, by one `truncate`, is one step and makes others wait.
 
 mod allocation;
 mod anchor;
@@ -36,6 +36,7 @@ mod disk;
 mod domains;
 mod dump;
 mod error;
+mod extended;
 mod extents;
 mod file_system;
 mod flusher;
@@ -64,6 +65,7 @@ pub use disk::Disk;
 pub use domains::{CoreDriver, Placement, Resized, Seat, Volume, resize_cores, seats};
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
+pub use extended::Setting;
 pub use file_system::{AttributeChange, LogFs, Space};
 pub use fsck::{Fault, FaultKind, FsckReport, Repair, fsck};
 pub use instance::Activity;

@@ -134,6 +134,35 @@ impl LogFs {
         self.make(directory, name, (Kind::Symlink, owner), target).await
     }
 
+    /// Makes a pipe, a socket or a device with this number (`mknod(2)`).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another kind, and as [`LogFs::create`].
+    pub async fn make_special(
+        &self,
+        directory: InodeId,
+        name: &[u8],
+        (kind, number): (Kind, u32),
+        owner: Owner,
+    ) -> Result<InodeId, Error> {
+        if !kind.is_special() {
+            return Err(Error::Invalid("not a kind of special file"));
+        }
+        self.make(directory, name, (kind, owner), &number.to_le_bytes()).await
+    }
+
+    /// The number of a device; 0 for what is none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn device_number(&self, inode: InodeId) -> Result<u32, Error> {
+        let state = self.0.state.borrow();
+        match state.tree.get(inode).ok_or(Error::NotFound)?.content {
+            crate::tree::Content::Special(number) => Ok(number),
+            _ => Ok(0),
+        }
+    }
+
     /// Where a symbolic link leads.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Records: the changes that the metadata log consists of, and their encoding (docs/logfs/format.md).
 
+mod decoding;
+
 pub(crate) use crate::attributes::{Attributes, InodeId, Kind};
 use crate::bytes::{Put, Take};
 
@@ -10,7 +12,7 @@ pub(crate) struct Node {
     pub(crate) attributes: Attributes,
     /// The directory that a directory is in; 0 for others.
     pub(crate) parent: InodeId,
-    /// Of a symbolic link.
+    /// Of a symbolic link; for special files the device's number, 4 bytes.
     pub(crate) target: Vec<u8>,
 }
 
@@ -62,6 +64,7 @@ pub(crate) enum Record {
     Entries { directory: InodeId, entries: Vec<(InodeId, Kind, Vec<u8>)> },
     Extents { inode: InodeId, stretches: Vec<Stretch> },
     Inline { inode: InodeId, offset: u64, content: Vec<u8> },
+    Extended { inode: InodeId, name: Vec<u8>, value: Vec<u8> },
     Create { spot: Spot, node: Node },
     Link { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
     Unlink { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
@@ -73,6 +76,8 @@ pub(crate) enum Record {
     Punch { inode: InodeId, offset: u64, length: u64, time: u64 },
     Attributes { inode: InodeId, attributes: Attributes },
     Relocate(Relocate),
+    SetExtended { inode: InodeId, name: Vec<u8>, time: u64, value: Vec<u8> },
+    RemoveExtended { inode: InodeId, name: Vec<u8>, time: u64 },
 }
 
 fn put_spot(out: &mut Vec<u8>, spot: &Spot) {
@@ -179,9 +184,16 @@ impl Record {
             | Record::WriteExtent { inode, .. }
             | Record::Truncate { inode, .. }
             | Record::Punch { inode, .. }
+            | Record::SetExtended { inode, .. }
+            | Record::RemoveExtended { inode, .. }
             | Record::Attributes { inode, .. } => [Some(*inode), None, None, None],
             _ => [None; 4],
         }
+    }
+
+    /// Whether it leaves content and size as they are.
+    pub(crate) fn is_attributes(&self) -> bool {
+        matches!(self, Record::Attributes { .. } | Record::SetExtended { .. } | Record::RemoveExtended { .. })
     }
 
     /// The code of the record that ends a checkpoint.
@@ -200,6 +212,7 @@ impl Record {
             Record::Entries { .. } => 0x04,
             Record::Extents { .. } => 0x05,
             Record::Inline { .. } => 0x06,
+            Record::Extended { .. } => 0x07,
             Record::Create { .. } => 0x10,
             Record::Link { .. } => 0x11,
             Record::Unlink { .. } => 0x12,
@@ -211,6 +224,8 @@ impl Record {
             Record::Punch { .. } => 0x23,
             Record::Attributes { .. } => 0x24,
             Record::Relocate(_) => 0x25,
+            Record::SetExtended { .. } => 0x30,
+            Record::RemoveExtended { .. } => 0x31,
         }
     }
 
@@ -236,6 +251,11 @@ impl Record {
             Record::Inline { inode, offset, content } => {
                 out.put_all(&[inode.0, *offset]);
                 out.put(content);
+            }
+            Record::Extended { inode, name, value } => {
+                out.put_u64(inode.0);
+                put_name(out, name);
+                out.put(value);
             }
             Record::Create { spot, node } => {
                 put_spot(out, spot);
@@ -285,6 +305,17 @@ impl Record {
                 out.put_all(&[r.inode.0, r.offset, r.length, r.from, r.to]);
                 out.put_u32(r.checksum);
             }
+            Record::SetExtended { inode, name, time, value } => {
+                out.put_u64(inode.0);
+                put_name(out, name);
+                out.put_u64(*time);
+                out.put(value);
+            }
+            Record::RemoveExtended { inode, name, time } => {
+                out.put_u64(inode.0);
+                put_name(out, name);
+                out.put_u64(*time);
+            }
             other => unreachable!("{other:?} has its body written elsewhere"),
         }
     }
@@ -298,88 +329,7 @@ impl Record {
     /// The record of this code and body.
     pub(crate) fn of(code: u8, body: &[u8]) -> Option<Record> {
         let mut body = Take(body);
-        let record = decode_body(code, &mut body)?;
+        let record = decoding::body(code, &mut body)?;
         body.0.is_empty().then_some(record)
     }
-}
-
-fn decode_body(code: u8, take: &mut Take<'_>) -> Option<Record> {
-    Some(match code {
-        0x01 => Record::CheckpointBegin { serial: take.u64()? },
-        0x02 => Record::CheckpointEnd { inodes: take.u64()? },
-        0x03 => Record::Node(take_node(take)?),
-        0x04 => {
-            let directory = take_inode(take)?;
-            let mut entries = Vec::new();
-            while !take.0.is_empty() {
-                let (name, inode, kind) = take_entry(take)?;
-                entries.push((inode, kind, name.to_vec()));
-            }
-            Record::Entries { directory, entries }
-        }
-        0x05 => {
-            let inode = take_inode(take)?;
-            let mut stretches = Vec::new();
-            while !take.0.is_empty() {
-                stretches.push(take_stretch(take)?);
-            }
-            Record::Extents { inode, stretches }
-        }
-        0x06 => Record::Inline { inode: take_inode(take)?, offset: take.u64()?, content: take.rest().to_vec() },
-        0x10 => Record::Create { spot: take_spot(take)?, node: take_node(take)? },
-        0x11 => {
-            let (spot, inode) = (take_spot(take)?, take_inode(take)?);
-            Record::Link { spot, inode, kind: take_kind(take)?, time: take.u64()? }
-        }
-        0x12 => Record::Unlink {
-            spot: take_spot(take)?,
-            inode: take_inode(take)?,
-            kind: take_kind(take)?,
-            time: take.u64()?,
-        },
-        0x13 => Record::Rename(Box::new(Rename {
-            from: take_spot(take)?,
-            to: take_spot(take)?,
-            inode: take_inode(take)?,
-            kind: take_kind(take)?,
-            replaced: take_inode(take)?,
-            time: take.u64()?,
-        })),
-        0x14 => Record::Delete { inode: take_inode(take)? },
-        _ => return decode_content(code, take),
-    })
-}
-
-fn decode_content(code: u8, take: &mut Take<'_>) -> Option<Record> {
-    let inode = take_inode(take)?;
-    Some(match code {
-        0x20 => Record::WriteInline { inode, offset: take.u64()?, time: take.u64()?, content: take.rest().to_vec() },
-        0x21 => Record::WriteExtent { inode, stretch: take_stretch(take)?, checksum: take.u32()?, time: take.u64()? },
-        0x22 => Record::Truncate { inode, size: take.u64()?, time: take.u64()? },
-        0x23 => Record::Punch { inode, offset: take.u64()?, length: take.u64()?, time: take.u64()? },
-        0x24 => Record::Attributes {
-            inode,
-            attributes: Attributes {
-                kind: Kind::File,
-                mode: take.u16()?,
-                uid: take.u32()?,
-                gid: take.u32()?,
-                links: 0,
-                size: 0,
-                accessed_ns: take.u64()?,
-                modified_ns: take.u64()?,
-                changed_ns: take.u64()?,
-                born_ns: 0,
-            },
-        },
-        0x25 => Record::Relocate(Relocate {
-            inode,
-            offset: take.u64()?,
-            length: take.u64()?,
-            from: take.u64()?,
-            to: take.u64()?,
-            checksum: take.u32()?,
-        }),
-        _ => return None,
-    })
 }

@@ -4,6 +4,7 @@
 //! a checkpoint is being read ([`Tree::loading`]), changes of inodes that are not known yet are passed over: those inodes come later, with the
 //! change in them. What a change does to the disk's clusters is told as [`Delta`]s; nothing here knows clusters, time or locks.
 
+mod extended;
 mod inode;
 mod loading;
 mod names;
@@ -11,6 +12,7 @@ mod table;
 
 use std::collections::VecDeque;
 
+pub(crate) use extended::cost_bytes;
 pub(crate) use inode::{Content, Inode, Names};
 pub(crate) use loading::{ENTRIES, EXTENTS};
 
@@ -161,6 +163,15 @@ impl Tree {
                 (own.modified_ns, own.changed_ns) = (attributes.modified_ns, attributes.changed_ns);
             }),
             Record::Relocate(relocate) => self.relocate(relocate, deltas),
+            Record::Extended { inode, name, value } => self.edit(*inode, |node| node.extended.set(name, value)),
+            Record::SetExtended { inode, name, time, value } => self.edit(*inode, |node| {
+                node.extended.set(name, value);
+                node.attributes.changed_ns = *time;
+            }),
+            Record::RemoveExtended { inode, name, time } => self.edit(*inode, |node| {
+                node.extended.remove(name);
+                node.attributes.changed_ns = *time;
+            }),
             _ => Err(Contradiction("a record of names where one of content belongs".to_owned())),
         }
     }

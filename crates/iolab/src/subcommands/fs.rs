@@ -9,8 +9,10 @@ mod fsck;
 mod info;
 mod ls;
 mod mkfs;
+mod mount;
 mod resize_cores;
 mod show;
+mod umount;
 
 use std::path::Path;
 
@@ -28,6 +30,10 @@ pub(crate) enum FsAction {
     Fsck(fsck::Arguments),
     /// Show sizes, space, the use of clusters, and what opening found
     Info(info::Arguments),
+    /// Mount a file system on a folder
+    Mount(mount::Arguments),
+    /// Unmount a file system, and wait until its image is closed
+    Umount(umount::Arguments),
     /// List a directory of an image
     Ls(ls::Arguments),
     /// Describe a file of an image
@@ -56,6 +62,8 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
     match action {
         FsAction::Mkfs(arguments) => mkfs::main(arguments),
         FsAction::Info(arguments) => info::main(arguments),
+        FsAction::Mount(arguments) => mount::main(arguments),
+        FsAction::Umount(arguments) => umount::main(arguments),
         FsAction::Ls(arguments) => ls::main(arguments),
         FsAction::Fsck(arguments) => fsck::main(arguments),
         FsAction::Stat(arguments) => show::stat(arguments),

@@ -55,6 +55,10 @@ impl Cursor {
             }
             if is_first {
                 Record::Node(node.node(inode)).encode(&mut out);
+                // Few bytes: all of them together are limited.
+                for (name, value) in node.extended.iter() {
+                    Record::Extended { inode, name: name.to_vec(), value: value.to_vec() }.encode(&mut out);
+                }
                 self.inodes += 1;
             }
             if let Some(at) = content(inode, node, at, &mut out, most_bytes) {
@@ -74,7 +78,7 @@ impl Cursor {
 /// Describes content from `at` on; where to go on when there is more.
 fn content(inode: InodeId, node: &Inode, at: At, out: &mut Vec<u8>, most_bytes: usize) -> Option<At> {
     match (&node.content, at) {
-        (Content::Symlink(_), _) => None,
+        (Content::Symlink(_) | Content::Special(_), _) => None,
         (Content::Directory(names), at) => {
             let after = if let At::Name(name) = at { name } else { Vec::new() };
             let mut rest = names.after(&after).peekable();

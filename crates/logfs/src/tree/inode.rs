@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::extended::Extended;
 use crate::extents::ExtentMap;
 use crate::record::{Attributes, InodeId, Kind, Node};
 
@@ -15,6 +16,7 @@ pub(crate) struct Inode {
     pub(crate) attributes: Attributes,
     pub(crate) parent: InodeId,
     pub(crate) content: Content,
+    pub(crate) extended: Extended,
     /// Open handles.
     pub(crate) holders: u32,
     /// Whether it waits in the queue of files whose small content may be moved out of memory.
@@ -32,6 +34,8 @@ pub(crate) enum Content {
     File(ExtentMap),
     Directory(Names),
     Symlink(Vec<u8>),
+    /// The number of a device; 0 for pipes and sockets.
+    Special(u32),
 }
 
 /// The entries of a directory, in the order of their bytes.
@@ -117,11 +121,13 @@ impl Inode {
             Kind::File => Content::File(ExtentMap::default()),
             Kind::Directory => Content::Directory(Names::default()),
             Kind::Symlink => Content::Symlink(node.target.clone()),
+            _ => Content::Special(node.target.first_chunk().map_or(0, |number| u32::from_le_bytes(*number))),
         };
         Inode {
             attributes: node.attributes,
             parent: node.parent,
             content,
+            extended: Extended::default(),
             holders: 0,
             in_queue: false,
             queue_from: 0,
@@ -131,7 +137,11 @@ impl Inode {
     }
 
     pub(crate) fn node(&self, inode: InodeId) -> Node {
-        let target = if let Content::Symlink(target) = &self.content { target.clone() } else { Vec::new() };
+        let target = match &self.content {
+            Content::Symlink(target) => target.clone(),
+            Content::Special(number) => number.to_le_bytes().to_vec(),
+            _ => Vec::new(),
+        };
         Node { inode, attributes: self.attributes, parent: self.parent, target }
     }
 
@@ -141,6 +151,7 @@ impl Inode {
             Content::File(_) => self.attributes.size,
             Content::Directory(names) => names.len() as u64,
             Content::Symlink(target) => target.len() as u64,
+            Content::Special(_) => 0,
         };
         Attributes { size, ..self.attributes }
     }
@@ -173,10 +184,12 @@ impl Inode {
     /// About how many bytes it takes in a checkpoint, rather too many.
     pub(crate) fn cost_bytes(&self) -> u64 {
         NODE_BYTES
+            + self.extended.cost_bytes()
             + match &self.content {
                 Content::File(extents) => extents.len() as u64 * EXTENT_BYTES + extents.inline_bytes(),
                 Content::Directory(names) => names.bytes + names.bytes / 256,
                 Content::Symlink(target) => target.len() as u64,
+                Content::Special(_) => 4,
             }
     }
 }

@@ -314,6 +314,7 @@ pub(crate) async fn snapshot(fs: &LogFs) -> Snapshot {
                 assert_eq!(content.len() as u64, attributes.size);
                 What::File(content)
             }
+            kind => panic!("no load makes a {kind:?}"),
         };
         seen.insert(path, Seen { inode: entry.inode, links: attributes.links, content });
     }
@@ -332,6 +333,7 @@ pub(crate) async fn snapshot_all(fs: &Volume) -> Snapshot {
             Kind::Directory => What::Directory,
             Kind::Symlink => What::Symlink(fs.read_link(entry.inode).await.unwrap()),
             Kind::File => What::File(fs.read(entry.inode, 0, usize::MAX / 2).await.unwrap()),
+            kind => panic!("no load makes a {kind:?}"),
         };
         seen.insert(path, Seen { inode: entry.inode, links: attributes.links, content });
     }

@@ -25,6 +25,10 @@ pub(super) fn mode_text(kind: Kind, mode: u16) -> String {
         Kind::File => '-',
         Kind::Directory => 'd',
         Kind::Symlink => 'l',
+        Kind::Fifo => 'p',
+        Kind::Socket => 's',
+        Kind::CharacterDevice => 'c',
+        Kind::BlockDevice => 'b',
     };
     let mut text = String::from(letter);
     // For each of user, group and others: the special bit, and its letter.
@@ -52,6 +56,10 @@ pub(super) fn kind_text(kind: Kind) -> &'static str {
         Kind::File => "file",
         Kind::Directory => "directory",
         Kind::Symlink => "symlink",
+        Kind::Fifo => "fifo",
+        Kind::Socket => "socket",
+        Kind::CharacterDevice => "character device",
+        Kind::BlockDevice => "block device",
     }
 }
 

@@ -18,16 +18,15 @@
 
 use std::os::fd::{AsRawFd, RawFd};
 
-use iolab_engine::Lane;
-use iolab_export::{Command, CommandRing, Event};
+use iolab_command_ring::{Command, CommandRing, Event};
 use iolab_memory::{Backing, SlotPool};
 
+use crate::FuseError;
 use crate::abi::{InHeader, out_header, u32_at, u64_at};
 use crate::channel::{Channel, Message, Received};
 use crate::ending::Ending;
 use crate::possible_cpus::possible_cpus;
-use crate::session::{Reply, Session, Taken};
-use crate::{ExportError, Options};
+use crate::service::{Reply, Service, Taken};
 
 /// `struct fuse_uring_req_header`: in/out, arguments, and `struct fuse_uring_ent_in_out`.
 const HEADER_BYTES: usize = 288;
@@ -43,6 +42,8 @@ const COMMIT_AND_FETCH: u32 = 2;
 
 const DEVICE_TOKEN: u64 = 1 << 32;
 const STOP_TOKEN: u64 = 2 << 32;
+/// And the number of what woke.
+const WAKE_TOKENS: u64 = 3 << 32;
 
 /// The entries, one per slot but the last.
 struct Entries {
@@ -61,9 +62,11 @@ struct Entries {
 
 /// Which of the queues, one for each processor, a thread serves: every `threads`-th from `thread` on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
-    pub(crate) thread: usize,
-    pub(crate) threads: usize,
+pub struct Share {
+    /// Number of the thread.
+    pub thread: usize,
+    /// How many threads there are.
+    pub threads: usize,
 }
 
 impl Share {
@@ -88,23 +91,23 @@ fn command_data(commit_id: u64, queue: u16) -> [u8; 80] {
 }
 
 impl Entries {
-    fn new<L: Lane>(channel: &Channel, session: &Session<'_, L>, share: Share) -> Result<Entries, ExportError> {
+    fn new<S: Service>(channel: &Channel, session: &S, share: Share) -> Result<Entries, FuseError> {
         let queues = share.queues();
-        let count = (session.exporter.slots() - 1) / queues * queues;
-        let no_ring = |error| ExportError::NoUring(format!("no ring: {error}"));
+        let (slots, payload_bytes) = session.shape();
+        let count = (slots - 1) / queues * queues;
+        let no_ring = |error| FuseError::NoUring(format!("no ring: {error}"));
         let mut ring = CommandRing::new(count + 8).map_err(no_ring)?;
         ring.hold(channel.fd.as_raw_fd()).map_err(no_ring)?;
         let headers = SlotPool::new(1, count * HEADER_STRIDE, 0, &Backing::Anonymous)
-            .map_err(|error| ExportError::NoUring(format!("{}: {}", error.message, error.source)))?;
+            .map_err(|error| FuseError::NoUring(format!("{}: {}", error.message, error.source)))?;
         let first = headers.view().slot_ptr(0) as u64;
-        let payload_bytes = session.exporter.payload_bytes() as u64;
         let vector = |slot: usize| {
             let header = first + (slot * HEADER_STRIDE) as u64;
-            [header, HEADER_BYTES as u64, session.exporter.payload_address(slot as u16), payload_bytes]
+            [header, HEADER_BYTES as u64, session.payload_address(slot as u16), payload_bytes as u64]
         };
         let vectors = (0..count).map(vector).collect();
         let fd = channel.fd.as_raw_fd();
-        let rest_slot = (session.exporter.slots() - 1) as u16;
+        let rest_slot = (slots - 1) as u16;
         Ok(Entries { ring, headers, vectors, fd, share, queues: queues as u16, rest_slot, alive: 0 })
     }
 
@@ -120,7 +123,7 @@ impl Entries {
     }
 
     /// Offers every entry to the kernel.
-    fn register(&mut self) -> Result<(), ExportError> {
+    fn register(&mut self) -> Result<(), FuseError> {
         for slot in 0..self.vectors.len() {
             let command = Command {
                 fd: self.fd,
@@ -140,7 +143,7 @@ impl Entries {
 
     /// Answers the request in a slot, and offers the slot for the next.
     #[inline]
-    fn commit(&mut self, reply: &Reply) -> Result<(), ExportError> {
+    fn commit(&mut self, reply: &Reply) -> Result<(), FuseError> {
         let header = self.header(reply.slot);
         let commit_id = u64_at(header, COMMIT_ID_AT).unwrap_or_default();
         header[..16].copy_from_slice(&out_header(reply.unique, reply.error, reply.body_bytes));
@@ -159,18 +162,18 @@ impl Entries {
 
     /// The request that has arrived in a slot; `None` if it makes no sense.
     #[inline]
-    fn arrived<L: Lane>(&mut self, slot: u16, session: &mut Session<'_, L>, message: &mut Message) -> Option<()> {
+    fn arrived<S: Service>(&mut self, slot: u16, session: &mut S, message: &mut Message) -> Option<()> {
         let header = self.header(slot);
         let payload_bytes = u32_at(header, PAYLOAD_BYTES_AT)? as usize;
         let parsed = InHeader::parse(header)?;
-        let payload = session.exporter.payload(slot).get(..payload_bytes)?;
+        let payload = session.payload(slot).get(..payload_bytes)?;
         message.assemble(parsed, &header[ARGS_AT..COMMIT_ID_AT - 8], payload);
         Some(())
     }
 }
 
-fn ring_failed(error: std::io::Error) -> ExportError {
-    ExportError::Connection("io_uring_enter", error)
+fn ring_failed(error: std::io::Error) -> FuseError {
+    FuseError::Connection("io_uring_enter", error)
 }
 
 /// What a round found out.
@@ -179,16 +182,21 @@ struct Round {
     arrived: bool,
     ended: bool,
     stopped: bool,
+    /// Which of the service's descriptors are readable.
+    woken: Vec<usize>,
 }
 
-/// Serves until the connection ends or the user wants no more.
-pub(crate) fn serve<L: Lane>(
+/// Serves until the connection ends or the user wants no more; `registered` is called when requests can come.
+///
+/// # Errors
+/// What the connection or the service says.
+pub fn serve<S: Service>(
     channel: &Channel,
-    session: &mut Session<'_, L>,
-    options: &Options,
-    (mut ending, share): (Ending<'_, '_>, Share),
+    session: &mut S,
+    idle_looks: u32,
+    (mut ending, share): (Ending<'_>, Share),
     registered: impl FnOnce(),
-) -> Result<(), ExportError> {
+) -> Result<(), S::Error> {
     let mut entries = Entries::new(channel, session, share)?;
     entries.register()?;
     if share.thread == 0 {
@@ -196,6 +204,9 @@ pub(crate) fn serve<L: Lane>(
     }
     for stop in ending.stops() {
         entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
+    }
+    for (number, wake) in ending.wakes.iter().enumerate() {
+        entries.ring.watch(wake.as_raw_fd(), WAKE_TOKENS + number as u64).map_err(ring_failed)?;
     }
     registered();
     let mut message = Message::EMPTY;
@@ -215,7 +226,11 @@ pub(crate) fn serve<L: Lane>(
                 entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
             }
         }
-        session.exporter.work(round.arrived)?;
+        session.work(round.arrived)?;
+        for number in round.woken {
+            let wake = ending.wakes[number];
+            entries.ring.watch(wake.as_raw_fd(), WAKE_TOKENS + number as u64).map_err(ring_failed)?;
+        }
         while let Some(reply) = session.next_reply() {
             if reply.slot == entries.rest_slot() {
                 reply_by_write(session, channel, &reply)?;
@@ -225,22 +240,23 @@ pub(crate) fn serve<L: Lane>(
             }
         }
         ended |= round.ended;
-        if (ended || entries.alive == 0) && !session.exporter.is_busy() {
+        if (ended || entries.alive == 0) && !session.is_busy() {
             return Ok(());
         }
-        entries.ring.round(session.exporter.is_busy(), options.idle_looks).map_err(ring_failed)?;
+        entries.ring.round(session.is_busy(), idle_looks).map_err(ring_failed)?;
     }
 }
 
-fn on_event<L: Lane>(
+fn on_event<S: Service>(
     entries: &mut Entries,
-    session: &mut Session<'_, L>,
+    session: &mut S,
     (channel, event): (&Channel, Event),
     message: &mut Message,
     round: &mut Round,
-) -> Result<(), ExportError> {
+) -> Result<(), FuseError> {
     match event.token {
         STOP_TOKEN => round.stopped = true,
+        WAKE_TOKENS.. => round.woken.push((event.token - WAKE_TOKENS) as usize),
         DEVICE_TOKEN => {
             round.ended |= !receive_rest(entries, session, channel, message)?;
         }
@@ -251,7 +267,7 @@ fn on_event<L: Lane>(
         slot => {
             let slot = slot as u16;
             if entries.arrived(slot, session, message).is_none() {
-                return Err(ExportError::Protocol(format!("the request in entry {slot} is longer than the entry")));
+                return Err(FuseError::Protocol(format!("the request in entry {slot} is longer than the entry")));
             }
             match session.take(slot, message) {
                 Taken::Started => {}
@@ -268,29 +284,29 @@ fn on_event<L: Lane>(
 }
 
 /// The kernel gave an entry up: the connection ends, or the entry was refused.
-fn given_up(slot: u64, result: i32) -> Result<(), ExportError> {
+fn given_up(slot: u64, result: i32) -> Result<(), FuseError> {
     match -result {
         libc::ENOTCONN | libc::ECONNABORTED | libc::ENODEV | libc::ECANCELED => Ok(()),
         // The request was taken back while it was being answered.
         libc::ENOENT => Ok(()),
         errno => {
             let reason = std::io::Error::from_raw_os_error(errno);
-            Err(ExportError::NoUring(format!("the kernel refused entry {slot}: {reason}")))
+            Err(FuseError::NoUring(format!("the kernel refused entry {slot}: {reason}")))
         }
     }
 }
 
 /// Reads what still comes by `/dev/fuse`, through the last slot, until that is in use or there is no more; then waits
 /// for more. False when the connection has ended.
-fn receive_rest<L: Lane>(
+fn receive_rest<S: Service>(
     entries: &mut Entries,
-    session: &mut Session<'_, L>,
+    session: &mut S,
     channel: &Channel,
     message: &mut Message,
-) -> Result<bool, ExportError> {
+) -> Result<bool, FuseError> {
     let slot = entries.rest_slot();
     loop {
-        match channel.receive(message, session.exporter.payload(slot))? {
+        match channel.receive(message, session.payload(slot))? {
             Received::End => return Ok(false),
             Received::Nothing => {
                 entries.ring.watch(entries.fd, DEVICE_TOKEN).map_err(ring_failed)?;
@@ -307,6 +323,6 @@ fn receive_rest<L: Lane>(
     }
 }
 
-fn reply_by_write<L: Lane>(session: &mut Session<'_, L>, channel: &Channel, reply: &Reply) -> Result<(), ExportError> {
-    channel.reply(reply.unique, reply.error, &session.exporter.payload(reply.slot)[..reply.body_bytes])
+fn reply_by_write<S: Service>(session: &mut S, channel: &Channel, reply: &Reply) -> Result<(), FuseError> {
+    channel.reply(reply.unique, reply.error, &session.payload(reply.slot)[..reply.body_bytes])
 }

@@ -7,19 +7,19 @@ const SWITCH: &str = "/sys/module/fuse/parameters/enable_uring";
 
 /// The switch, held on.
 #[derive(Debug)]
-pub(crate) struct UringSwitch {
+pub struct UringSwitch {
     was_off: bool,
 }
 
 impl UringSwitch {
     /// Turns it on where it is off and may be turned.
-    pub(crate) fn on() -> UringSwitch {
+    pub fn on() -> UringSwitch {
         let is_off = std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() == "N");
         UringSwitch { was_off: is_off && std::fs::write(SWITCH, "Y").is_ok() }
     }
 
     /// Why the kernel did not offer io_uring, and what to do.
-    pub(crate) fn advice() -> String {
+    pub fn advice() -> String {
         match std::fs::read_to_string(SWITCH) {
             Err(_) => "the kernel does not have it; Linux 6.14 and later do (CONFIG_FUSE_IO_URING)".to_owned(),
             Ok(text) if text.trim() == "N" => format!("it is switched off; as root: echo Y > {SWITCH}"),

@@ -6,26 +6,29 @@
 //!  another thread that failed
 //! ```
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use iolab_export::Stop;
+use iolab_command_ring::Stop;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::ExportError;
+use crate::FuseError;
 use crate::channel::Channel;
 use crate::unmounter::Unmounter;
 
 /// The reasons of one thread.
-pub(crate) struct Ending<'a, 'b> {
+#[derive(Debug)]
+pub struct Ending<'a> {
     /// The user's, for the thread that knows what to do about it.
-    pub(crate) stop: Option<(&'a Stop, &'a mut Unmounter<'b>)>,
+    pub stop: Option<(&'a Stop, &'a mut Unmounter)>,
     /// The other threads'.
-    pub(crate) halt: Option<&'a Stop>,
+    pub halt: Option<&'a Stop>,
+    /// What else the service wants to be woken for: it works when one of these is readable.
+    pub wakes: &'a [BorrowedFd<'a>],
 }
 
-impl Ending<'_, '_> {
+impl Ending<'_> {
     /// Whether the thread has to end now. A first stop of the user only begins the unmounting.
-    pub(crate) fn is_now(&mut self) -> Result<bool, ExportError> {
+    pub(crate) fn is_now(&mut self) -> Result<bool, FuseError> {
         if self.halt.is_some_and(Stop::take) {
             return Ok(true);
         }
@@ -41,13 +44,15 @@ impl Ending<'_, '_> {
     }
 
     /// Waits until the connection has a message or there may be a reason to end; whether the latter.
-    pub(crate) fn sleep(&self, channel: &Channel) -> Result<bool, ExportError> {
-        let mut fds = Vec::with_capacity(3);
+    pub(crate) fn sleep(&self, channel: &Channel) -> Result<bool, FuseError> {
+        let mut fds = Vec::with_capacity(3 + self.wakes.len());
+        fds.extend(self.wakes.iter().map(|wake| PollFd::from_borrowed_fd(*wake, PollFlags::IN)));
         fds.push(PollFd::new(&channel.fd, PollFlags::IN));
         fds.extend(self.stops().map(|stop| PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN)));
+        let stops = self.wakes.len() + 1;
         match poll(&mut fds, None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(fds[1..].iter().any(|fd| !fd.revents().is_empty())),
-            Err(error) => Err(ExportError::Connection("poll", error.into())),
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(fds[stops..].iter().any(|fd| !fd.revents().is_empty())),
+            Err(error) => Err(FuseError::Connection("poll", error.into())),
         }
     }
 }

@@ -3,11 +3,11 @@
 //! `fusermount3` is set-uid root; it mounts, and sends the connection's descriptor back through a socket whose number it
 //! finds in `_FUSE_COMMFD` (see its manual page). A mount that is dropped is detached, so that nothing dead remains.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,13 +16,26 @@ use rustix::io::{Errno, FdFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType};
 
-use crate::ExportError;
+use crate::FuseError;
 
 const HELPER: &str = "fusermount3";
 
+/// How to mount.
+#[derive(Debug, Clone)]
+pub struct MountOptions {
+    /// What the list of mounts says is mounted.
+    pub source: String,
+    /// The kind of file system: `fuse.` and this.
+    pub subtype: String,
+    /// As of mount(2). What `fusermount3` allows is its own business: of these it gets read-only.
+    pub flags: MountFlags,
+    /// The largest transfer, bytes.
+    pub payload_bytes: usize,
+}
+
 /// A mounted file system.
 #[derive(Debug, Clone)]
-pub(crate) struct Mount {
+pub struct Mount {
     path: PathBuf,
     by_helper: bool,
     /// Which file system it is, as the kernel's list of mounts says.
@@ -31,42 +44,81 @@ pub(crate) struct Mount {
 
 /// Whether the mount is gone, still in use, or something else went wrong.
 #[derive(Debug)]
-pub(crate) enum Unmounted {
+pub enum Unmounted {
+    /// It is gone.
     Gone,
+    /// Somebody uses it.
     Busy,
+    /// Neither; this was said.
     Failed(String),
 }
 
+/// Unmounts what is on a folder, unless somebody uses it.
+pub fn unmount(path: &Path) -> Unmounted {
+    let by_helper = !rustix::process::geteuid().is_root();
+    Mount { path: path.to_owned(), by_helper, superblock: None }.unmount()
+}
+
+/// What the list of mounts says is mounted on a folder as `fuse.SUBTYPE`; nothing when the topmost mount there is another, or none.
+pub fn source_on(path: &Path, subtype: &str) -> Option<PathBuf> {
+    source_in(&mount_list(), path, subtype)
+}
+
+fn source_in(list: &[u8], path: &Path, subtype: &str) -> Option<PathBuf> {
+    let mut found = None;
+    for line in list.split(|&byte| byte == b'\n') {
+        let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+        if words.get(4).map(|word| unescaped(word)).as_deref() != Some(path.as_os_str().as_bytes()) {
+            continue;
+        }
+        let behind = words.iter().position(|word| *word == b"-").unwrap_or(words.len());
+        let is_it = words.get(behind + 1).is_some_and(|kind| kind.strip_prefix(b"fuse.") == Some(subtype.as_bytes()));
+        let source = words.get(behind + 2).filter(|_| is_it);
+        found = source.map(|word| PathBuf::from(OsString::from_vec(unescaped(word))));
+    }
+    found
+}
+
 /// Mounts on a folder and gives the connection.
-pub(crate) fn mount(path: &Path, payload_bytes: usize) -> Result<(OwnedFd, Mount), ExportError> {
-    let path = path.canonicalize().map_err(|error| unusable(path, &format!("{error}; make the folder first")))?;
+///
+/// # Errors
+/// [`FuseError::NoFuse`], [`FuseError::Unusable`], [`FuseError::Mount`].
+pub fn mount(path: &Path, options: &MountOptions) -> Result<(OwnedFd, Mount), FuseError> {
+    let path = path.canonicalize().map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOTCONN) => {
+            let what = "the server of what is mounted there has died; `umount -l` takes the mount away";
+            unusable(path, what)
+        }
+        _ => unusable(path, &format!("{error}; make the folder first")),
+    })?;
     if !path.is_dir() {
         return Err(unusable(&path, "it is not a folder; name a folder to mount on"));
     }
     let (fd, by_helper) = if rustix::process::geteuid().is_root() {
-        (mount_as_root(&path, payload_bytes)?, false)
+        (mount_as_root(&path, options)?, false)
     } else {
-        (mount_by_helper(&path, payload_bytes)?, true)
+        (mount_by_helper(&path, options)?, true)
     };
     let superblock = superblock(&mount_list(), &path);
     Ok((fd, Mount { path, by_helper, superblock }))
 }
 
-fn unusable(path: &Path, reason: &str) -> ExportError {
-    ExportError::Unusable { path: path.to_path_buf(), reason: reason.to_owned() }
+fn unusable(path: &Path, reason: &str) -> FuseError {
+    FuseError::Unusable { path: path.to_path_buf(), reason: reason.to_owned() }
 }
 
-fn refused(path: &Path, reason: impl ToString) -> ExportError {
-    ExportError::Mount { path: path.to_path_buf(), reason: reason.to_string() }
+fn refused(path: &Path, reason: impl ToString) -> FuseError {
+    FuseError::Mount { path: path.to_path_buf(), reason: reason.to_string() }
 }
 
-fn mount_as_root(path: &Path, payload_bytes: usize) -> Result<OwnedFd, ExportError> {
+fn mount_as_root(path: &Path, options: &MountOptions) -> Result<OwnedFd, FuseError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let fd = rustix::fs::open("/dev/fuse", flags, Mode::empty()).map_err(|error| ExportError::NoFuse(error.into()))?;
-    let data = mount_data(fd.as_raw_fd(), payload_bytes);
+    let fd = rustix::fs::open("/dev/fuse", flags, Mode::empty()).map_err(|error| FuseError::NoFuse(error.into()))?;
+    let data = mount_data(fd.as_raw_fd(), options.payload_bytes);
     let data = CString::new(data).map_err(|error| refused(path, error))?;
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
-    rustix::mount::mount("iolab", path, "fuse.iolab", flags, data.as_c_str()).map_err(|error| refused(path, error))?;
+    let kind = format!("fuse.{}", options.subtype);
+    rustix::mount::mount(&*options.source, path, &*kind, options.flags, data.as_c_str())
+        .map_err(|error| refused(path, error))?;
     Ok(fd)
 }
 
@@ -79,15 +131,19 @@ fn mount_data(fd: i32, payload_bytes: usize) -> String {
     )
 }
 
-fn mount_by_helper(path: &Path, payload_bytes: usize) -> Result<OwnedFd, ExportError> {
+fn mount_by_helper(path: &Path, options: &MountOptions) -> Result<OwnedFd, FuseError> {
     let failed = |error: Errno| refused(path, error);
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(failed)?;
     // The helper inherits this end.
     rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(failed)?;
-    let options = format!("fsname=iolab,subtype=iolab,default_permissions,max_read={payload_bytes}");
+    let MountOptions { source, subtype, payload_bytes, .. } = options;
+    let read_only = if options.flags.contains(MountFlags::RDONLY) { ",ro" } else { "" };
+    // A comma or backslash ends a value there unless a backslash stands before it.
+    let source = source.replace('\\', "\\\\").replace(',', "\\,");
+    let words = format!("fsname={source},subtype={subtype},default_permissions,max_read={payload_bytes}{read_only}");
     let done = Command::new(HELPER)
-        .args(["-o", &options, "--"])
+        .args(["-o", &words, "--"])
         .arg(path)
         .env("_FUSE_COMMFD", theirs.as_raw_fd().to_string())
         .stdin(Stdio::null())
@@ -187,7 +243,7 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
 
 /// Detaches when the server ends; the connection has to be closed first.
 #[derive(Debug)]
-pub(crate) struct Mounted(pub(crate) Mount);
+pub struct Mounted(pub Mount);
 
 impl Drop for Mounted {
     fn drop(&mut self) {
@@ -201,9 +257,11 @@ mod tests {
 
     #[test]
     fn what_is_no_folder_is_refused_with_advice() {
-        let missing = mount(Path::new("/nonexistent/folder"), 8192).unwrap_err().to_string();
+        let (source, subtype) = ("iolab".to_owned(), "iolab".to_owned());
+        let options = MountOptions { source, subtype, flags: MountFlags::empty(), payload_bytes: 8192 };
+        let missing = mount(Path::new("/nonexistent/folder"), &options).unwrap_err().to_string();
         assert!(missing.contains("make the folder first"), "{missing}");
-        let file = mount(Path::new("/proc/self/exe"), 8192).unwrap_err().to_string();
+        let file = mount(Path::new("/proc/self/exe"), &options).unwrap_err().to_string();
         assert!(file.contains("name a folder"), "{file}");
     }
 
@@ -217,6 +275,8 @@ mod tests {
         for (path, device) in table {
             assert_eq!(superblock(list, Path::new(path)).as_deref(), device.map(str::as_bytes), "{path}");
         }
+        let source = |path| source_in(list, Path::new(path), "iolab");
+        assert_eq!((source("/mnt/with blank"), source("/mnt/a")), (Some(PathBuf::from("iolab")), None));
         assert_eq!(unescaped(b"a\\134040\\"), b"a\\040\\");
         assert!(superblock(&mount_list(), Path::new("/proc")).is_some());
     }

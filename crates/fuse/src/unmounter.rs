@@ -5,28 +5,35 @@
 
 use std::thread::JoinHandle;
 
+use crate::FuseError;
+use crate::moment::{Moment, Observer};
 use crate::mount::{Mount, Unmounted};
-use crate::options::Moment;
-use crate::{ExportError, Options};
 
 /// Turns stops into unmounting.
-pub(crate) struct Unmounter<'a> {
+pub struct Unmounter {
     mount: Mount,
-    options: &'a Options,
+    observer: Option<Observer>,
     running: Option<JoinHandle<()>>,
 }
 
-impl<'a> Unmounter<'a> {
-    pub(crate) fn new(mount: Mount, options: &'a Options) -> Unmounter<'a> {
-        Unmounter { mount, options, running: None }
+impl std::fmt::Debug for Unmounter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Unmounter({:?})", self.mount)
+    }
+}
+
+impl Unmounter {
+    /// For this mount; the observer is told when it cannot be unmounted.
+    pub fn new(mount: Mount, observer: Option<Observer>) -> Unmounter {
+        Unmounter { mount, observer, running: None }
     }
 
     /// A stop was raised. Whether the server has to end now, with whatever is going on.
-    pub(crate) fn stop(&mut self) -> Result<bool, ExportError> {
+    pub(crate) fn stop(&mut self) -> Result<bool, FuseError> {
         if self.running.is_some() {
             return Ok(true);
         }
-        let (mount, observer) = (self.mount.clone(), self.options.observer.clone());
+        let (mount, observer) = (self.mount.clone(), self.observer.clone());
         let unmount = move || {
             let moment = match mount.unmount() {
                 Unmounted::Gone => return,
@@ -38,12 +45,12 @@ impl<'a> Unmounter<'a> {
             }
         };
         let thread = std::thread::Builder::new().name("unmount".to_owned()).spawn(unmount);
-        self.running = Some(thread.map_err(|error| ExportError::Connection("starting a thread", error))?);
+        self.running = Some(thread.map_err(|error| FuseError::Connection("starting a thread", error))?);
         Ok(false)
     }
 
     /// Waits for the thread; the connection has to be closed, or its end to have been seen.
-    pub(crate) fn join(self) {
+    pub fn join(self) {
         if let Some(thread) = self.running {
             // A panic of the observer has been printed where it happened.
             let _ = thread.join();

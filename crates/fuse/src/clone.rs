@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
-use crate::ExportError;
+use crate::FuseError;
 use crate::channel::Channel;
 
 /// `_IOR(FUSE_DEV_IOC_MAGIC, 0, uint32_t)` of `include/uapi/linux/fuse.h`.
@@ -17,14 +17,17 @@ const FUSE_DEV_IOC_CLONE: libc::c_ulong = 2 << 30 | 4 << 16 | 229 << 8;
 
 impl Channel {
     /// Another channel of this connection.
-    pub(crate) fn another(&self) -> Result<Channel, ExportError> {
+    ///
+    /// # Errors
+    /// What opening or cloning says.
+    pub fn another(&self) -> Result<Channel, FuseError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = rustix::fs::open("/dev/fuse", flags, Mode::empty());
-        let fd: OwnedFd = opened.map_err(|error| ExportError::NoFuse(error.into()))?;
+        let fd: OwnedFd = opened.map_err(|error| FuseError::NoFuse(error.into()))?;
         let number = self.fd.as_raw_fd() as u32;
         // SAFETY: the call reads the four bytes of `number`, which lives longer than the call.
         if unsafe { libc::ioctl(fd.as_raw_fd(), FUSE_DEV_IOC_CLONE, &raw const number) } < 0 {
-            return Err(ExportError::Connection("FUSE_DEV_IOC_CLONE", io::Error::last_os_error()));
+            return Err(FuseError::Connection("FUSE_DEV_IOC_CLONE", io::Error::last_os_error()));
         }
         Ok(Channel { fd })
     }

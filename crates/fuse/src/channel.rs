@@ -13,58 +13,61 @@ use std::os::fd::OwnedFd;
 
 use rustix::io::{Errno, readv, writev};
 
-use crate::ExportError;
+use crate::FuseError;
 use crate::abi::{self, IN_HEADER_BYTES, InHeader, TRANSFER_ARGS_BYTES, opcode};
 
 const HEAD_BYTES: usize = IN_HEADER_BYTES + TRANSFER_ARGS_BYTES;
-/// The longest arguments that are looked at: a name of 255 bytes with its zero, rounded up.
-pub(crate) const ARGS_BYTES: usize = 320;
 
 /// The connection.
 #[derive(Debug)]
-pub(crate) struct Channel {
-    pub(crate) fd: OwnedFd,
+pub struct Channel {
+    /// `/dev/fuse`, opened for this connection.
+    pub fd: OwnedFd,
 }
 
 /// A request's header and arguments; the data of a WRITE is in the payload it was received with.
 #[derive(Debug)]
-pub(crate) struct Message {
-    pub(crate) header: InHeader,
-    args: [u8; ARGS_BYTES],
-    args_bytes: usize,
+pub struct Message {
+    /// What every request begins with.
+    pub header: InHeader,
+    args: Vec<u8>,
     /// Bytes of data behind the arguments, for a WRITE.
-    pub(crate) data_bytes: usize,
+    pub data_bytes: usize,
 }
 
 impl Message {
-    pub(crate) const EMPTY: Message = Message {
-        header: InHeader { length: 0, opcode: 0, unique: 0, node: 0 },
-        args: [0; ARGS_BYTES],
-        args_bytes: 0,
+    /// To be received into.
+    pub const EMPTY: Message = Message {
+        header: InHeader { length: 0, opcode: 0, unique: 0, node: 0, uid: 0, gid: 0 },
+        args: Vec::new(),
         data_bytes: 0,
     };
 
-    pub(crate) fn args(&self) -> &[u8] {
-        &self.args[..self.args_bytes]
+    /// The structure of the opcode, and behind it its names and values; for a WRITE without the data.
+    pub fn args(&self) -> &[u8] {
+        &self.args
+    }
+
+    /// What stands behind the structure of the opcode: names, each ended by a zero, and values.
+    pub fn tail(&self) -> &[u8] {
+        self.args.get(abi::fixed_bytes(self.header.opcode)..).unwrap_or_default()
     }
 
     /// A request that came by io_uring: its header, the arguments of its opcode, and what is in the payload.
-    pub(crate) fn assemble(&mut self, header: InHeader, op_args: &[u8], payload: &[u8]) {
+    pub fn assemble(&mut self, header: InHeader, op_args: &[u8], payload: &[u8]) {
         self.header = header;
-        let args = match header.opcode {
-            // A name is not an argument of fixed size, and comes as payload.
-            opcode::LOOKUP => payload,
-            _ => op_args,
-        };
-        self.args_bytes = args.len().min(ARGS_BYTES);
-        self.args[..self.args_bytes].copy_from_slice(&args[..self.args_bytes]);
+        self.args.clear();
+        self.args.extend_from_slice(&op_args[..abi::fixed_bytes(header.opcode).min(op_args.len())]);
+        if header.opcode != opcode::WRITE {
+            self.args.extend_from_slice(payload);
+        }
         self.data_bytes = payload.len();
     }
 }
 
 /// What a read of the device gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Received {
+pub enum Received {
     /// A message.
     Message,
     /// None now.
@@ -75,41 +78,39 @@ pub(crate) enum Received {
 
 impl Channel {
     /// Receives one message.
-    pub(crate) fn receive(&self, message: &mut Message, payload: &mut [u8]) -> Result<Received, ExportError> {
+    pub fn receive(&self, message: &mut Message, payload: &mut [u8]) -> Result<Received, FuseError> {
         let mut head = [0u8; HEAD_BYTES];
         let bytes = match readv(&self.fd, &mut [IoSliceMut::new(&mut head), IoSliceMut::new(payload)]) {
             Ok(bytes) => bytes,
             // ENOENT: the request was taken back while it was being read.
             Err(Errno::AGAIN | Errno::INTR | Errno::NOENT) => return Ok(Received::Nothing),
             Err(Errno::NODEV | Errno::CONNABORTED | Errno::NOTCONN) => return Ok(Received::End),
-            Err(error) => return Err(ExportError::Connection("reading /dev/fuse", error.into())),
+            Err(error) => return Err(FuseError::Connection("reading /dev/fuse", error.into())),
         };
         let header =
             InHeader::parse(&head).filter(|header| bytes >= IN_HEADER_BYTES && header.length as usize == bytes);
         let Some(header) = header else {
-            return Err(ExportError::Protocol(format!("a message of {bytes} bytes does not say its length")));
+            return Err(FuseError::Protocol(format!("a message of {bytes} bytes does not say its length")));
         };
         message.header = header;
-        message.args[..TRANSFER_ARGS_BYTES].copy_from_slice(&head[IN_HEADER_BYTES..]);
         let behind = bytes.saturating_sub(HEAD_BYTES).min(payload.len());
-        message.args_bytes = (bytes - IN_HEADER_BYTES).min(TRANSFER_ARGS_BYTES);
+        message.args.clear();
+        message.args.extend_from_slice(&head[IN_HEADER_BYTES..bytes.min(HEAD_BYTES)]);
         message.data_bytes = behind;
         if header.opcode != opcode::WRITE {
-            let more = behind.min(ARGS_BYTES - TRANSFER_ARGS_BYTES);
-            message.args[TRANSFER_ARGS_BYTES..TRANSFER_ARGS_BYTES + more].copy_from_slice(&payload[..more]);
-            message.args_bytes += more;
+            message.args.extend_from_slice(&payload[..behind]);
         }
         Ok(Received::Message)
     }
 
     /// Sends a reply: 0 or a negative errno, and a body.
-    pub(crate) fn reply(&self, unique: u64, error: i32, body: &[u8]) -> Result<(), ExportError> {
+    pub fn reply(&self, unique: u64, error: i32, body: &[u8]) -> Result<(), FuseError> {
         let header = abi::out_header(unique, error, body.len());
         match writev(&self.fd, &[IoSlice::new(&header), IoSlice::new(body)]) {
             Ok(_) => Ok(()),
             // ENOENT: nobody waits for this answer any more. ENODEV: nor for any other; the next read says so.
             Err(Errno::NOENT | Errno::NODEV | Errno::NOTCONN | Errno::CONNABORTED) => Ok(()),
-            Err(error) => Err(ExportError::Connection("writing /dev/fuse", error.into())),
+            Err(error) => Err(FuseError::Connection("writing /dev/fuse", error.into())),
         }
     }
 }
@@ -158,7 +159,9 @@ mod tests {
         message.assemble(message.header, &[9; 128], b"disk\0");
         assert_eq!(message.args(), b"disk\0");
         message.assemble(InHeader { opcode: opcode::SETATTR, ..message.header }, &[9; 128], &[]);
-        assert_eq!(message.args(), [9; 128]);
+        assert_eq!(message.args(), [9; 88], "struct fuse_setattr_in");
+        message.assemble(InHeader { opcode: opcode::MKDIR, ..message.header }, &[9; 128], b"new\0");
+        assert_eq!((message.args().len(), message.tail()), (12, &b"new\0"[..]));
     }
 
     #[test]

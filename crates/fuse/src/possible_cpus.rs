@@ -3,7 +3,7 @@
 //! Read from sysfs. Processors that are switched off count too.
 
 /// The number of possible processors, at least 1.
-pub(crate) fn possible_cpus() -> usize {
+pub fn possible_cpus() -> usize {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     count(&list).unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }

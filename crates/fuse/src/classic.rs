@@ -4,12 +4,10 @@
 //! in turn. How many messages are taken before answers are sent follows how many there were the last time, so that
 //! neither a single request nor a burst costs a read that finds nothing.
 
-use iolab_engine::Lane;
-
+use crate::FuseError;
 use crate::channel::{Channel, Message, Received};
 use crate::ending::Ending;
-use crate::session::{Reply, Session, Taken};
-use crate::{ExportError, Options};
+use crate::service::{Reply, Service, Taken};
 
 /// So many rounds without sleeping, and a stop is looked for.
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
@@ -39,22 +37,26 @@ impl Batch {
 }
 
 /// Serves until the connection ends or the user wants no more.
-pub(crate) fn serve<L: Lane>(
+///
+/// # Errors
+/// What the connection or the service says.
+pub fn serve<S: Service>(
     channel: &Channel,
-    session: &mut Session<'_, L>,
-    options: &Options,
-    mut ending: Ending<'_, '_>,
-) -> Result<(), ExportError> {
-    let mut free: Vec<u16> = (0..session.exporter.slots()).rev().map(|slot| slot as u16).collect();
+    session: &mut S,
+    idle_looks: u32,
+    mut ending: Ending<'_>,
+) -> Result<(), S::Error> {
+    let (slots, _) = session.shape();
+    let mut free: Vec<u16> = (0..slots).rev().map(|slot| slot as u16).collect();
     let mut message = Message::EMPTY;
-    let mut batch = Batch { size: 1, most: session.exporter.slots(), singles: 0 };
+    let mut batch = Batch { size: 1, most: slots, singles: 0 };
     let (mut rounds, mut idle) = (0u32, 0);
     loop {
         let mut taken = 0;
         while taken < batch.size
             && let Some(&slot) = free.last()
         {
-            match channel.receive(&mut message, session.exporter.payload(slot))? {
+            match channel.receive(&mut message, session.payload(slot))? {
                 Received::End => return Ok(()),
                 Received::Nothing => break,
                 Received::Message => taken += 1,
@@ -68,16 +70,16 @@ pub(crate) fn serve<L: Lane>(
             }
         }
         batch.took(taken);
-        session.exporter.work(taken > 0)?;
+        session.work(taken > 0)?;
         while let Some(reply) = session.next_reply() {
             send(channel, session, &reply)?;
             free.push(reply.slot);
         }
         rounds = rounds.wrapping_add(1);
-        let busy = session.exporter.is_busy();
+        let busy = session.is_busy();
         idle = if busy || taken > 0 { 0 } else { idle + 1 };
         // One message that was answered at once is likely to be followed by the next only after its sender has run.
-        let sleeps = !busy && (idle > options.idle_looks || (taken == 1 && options.idle_looks == 0));
+        let sleeps = !busy && (idle > idle_looks || (taken == 1 && idle_looks == 0));
         let mut look = rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS);
         if sleeps {
             look |= ending.sleep(channel)?;
@@ -89,8 +91,8 @@ pub(crate) fn serve<L: Lane>(
     }
 }
 
-fn send<L: Lane>(channel: &Channel, session: &mut Session<'_, L>, reply: &Reply) -> Result<(), ExportError> {
-    channel.reply(reply.unique, reply.error, &session.exporter.payload(reply.slot)[..reply.body_bytes])
+fn send<S: Service>(channel: &Channel, session: &mut S, reply: &Reply) -> Result<(), FuseError> {
+    channel.reply(reply.unique, reply.error, &session.payload(reply.slot)[..reply.body_bytes])
 }
 
 #[cfg(test)]

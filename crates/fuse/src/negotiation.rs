@@ -7,22 +7,26 @@ use crate::abi::{Body, MAJOR, MINOR, init_flag, u32_at};
 
 /// What was agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Agreement {
+pub struct Agreement {
     /// The transport that carries the requests from now on; never `Auto`.
-    pub(crate) transport: Transport,
+    pub transport: Transport,
     /// The minor version the kernel speaks.
-    pub(crate) minor: u32,
+    pub minor: u32,
+    /// What is in effect, of [`init_flag`].
+    pub features: u64,
 }
 
 /// What the server brings to the table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Offer {
+pub struct Offer {
     /// The largest payload, whole pages.
-    pub(crate) payload_bytes: usize,
+    pub payload_bytes: usize,
     /// What the user wants.
-    pub(crate) transport: Transport,
+    pub transport: Transport,
     /// Most requests that the kernel may have waiting in the background.
-    pub(crate) background: u16,
+    pub background: u16,
+    /// What it can do beside transfers, of [`init_flag`].
+    pub features: u64,
 }
 
 /// Why no agreement was possible.
@@ -56,12 +60,11 @@ pub(crate) fn answer(args: &[u8], offer: Offer, body: &mut [u8]) -> Result<(Agre
     };
     let mut wanted = init_flag::ASYNC_READ
         | init_flag::BIG_WRITES
-        | init_flag::DO_READDIRPLUS
         | init_flag::ASYNC_DIO
         | init_flag::PARALLEL_DIROPS
         | init_flag::MAX_PAGES
         | init_flag::INIT_EXT
-        | init_flag::DIRECT_IO_ALLOW_MMAP;
+        | offer.features;
     if transport == Transport::Uring {
         wanted |= init_flag::OVER_IO_URING;
     }
@@ -81,7 +84,7 @@ pub(crate) fn answer(args: &[u8], offer: Offer, body: &mut [u8]) -> Result<(Agre
         .zeroes(7 * 4)
         .length();
     let length = length.ok_or(Disagreement::NotInit)?;
-    Ok((Agreement { transport, minor: minor.min(MINOR) }, length))
+    Ok((Agreement { transport, minor: minor.min(MINOR), features: flags }, length))
 }
 
 #[cfg(test)]
@@ -95,7 +98,12 @@ mod tests {
     }
 
     fn offer(transport: Transport) -> Offer {
-        Offer { payload_bytes: 128 << 10, transport, background: 64 }
+        Offer {
+            payload_bytes: 128 << 10,
+            transport,
+            background: 64,
+            features: init_flag::DO_READDIRPLUS | init_flag::DIRECT_IO_ALLOW_MMAP,
+        }
     }
 
     #[test]
@@ -103,7 +111,7 @@ mod tests {
         let mut body = [0xee; 80];
         let args = init_in(45, u64::MAX >> 16);
         let (agreement, length) = answer(&args, offer(Transport::Auto), &mut body).unwrap();
-        assert_eq!(agreement, Agreement { transport: Transport::Uring, minor: 42 });
+        assert_eq!((agreement.transport, agreement.minor), (Transport::Uring, 42));
         assert_eq!(length, 64, "struct fuse_init_out");
         let expected = [
             7, 0, 0, 0, 42, 0, 0, 0, // major, minor

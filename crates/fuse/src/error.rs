@@ -1,0 +1,49 @@
+//! Why a connection did not come to be, or ended early.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a connection failed.
+#[derive(Debug)]
+pub enum FuseError {
+    /// `/dev/fuse` cannot be opened.
+    NoFuse(io::Error),
+    /// The mount point cannot be used.
+    Unusable {
+        /// The mount point.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// Mounting failed.
+    Mount {
+        /// The mount point.
+        path: PathBuf,
+        /// What the kernel or the helper said.
+        reason: String,
+    },
+    /// The kernel and the server do not understand each other.
+    Protocol(String),
+    /// FUSE over io_uring was insisted on, and cannot be had.
+    NoUring(String),
+    /// A call on the connection failed in a way that does not end it.
+    Connection(&'static str, io::Error),
+}
+
+impl fmt::Display for FuseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FuseError::NoFuse(error) => {
+                write!(f, "cannot open /dev/fuse: {error}; it takes a kernel with FUSE and access to it")
+            }
+            FuseError::Unusable { path, reason } => write!(f, "{}: {reason}", path.display()),
+            FuseError::Mount { path, reason } => write!(f, "cannot mount on {}: {reason}", path.display()),
+            FuseError::Protocol(what) => write!(f, "the kernel's FUSE speaks differently: {what}"),
+            FuseError::NoUring(what) => write!(f, "FUSE over io_uring cannot be used: {what}"),
+            FuseError::Connection(call, error) => write!(f, "{call} failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for FuseError {}

@@ -1,0 +1,178 @@
+//! `iolab fs mount`: a server of the file system, in the background unless told otherwise.
+//!
+//! In the background it is this program once more, in a session of its own: it says by its standard output that the file system can be used,
+//! or why not, and the one in the foreground passes that on.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use iolab_block::{Opening, open_disk};
+use iolab_clock::Clock;
+use iolab_executor::{Executor, Order};
+use iolab_image::{Access, ImageError, Lock, Overlay};
+use iolab_logfs::{Disk, OpenOptions, Policy, open};
+use iolab_logfs_fuse::{Moment, Mountable, Options, Stop, serve};
+
+use crate::exit::Failure;
+use crate::output;
+
+/// What to mount, where and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Regular file or block device
+    image: PathBuf,
+    /// Folder to mount on
+    folder: PathBuf,
+    /// Options, separated by commas: ro, suid, dev, noexec, sync, writeback, commit=SECONDS, max_write=BYTES, depth=N, transport=…
+    #[arg(short = 'o', value_name = "OPTIONS")]
+    options: Vec<String>,
+    /// Most bytes of small writes that are kept in memory (`64m`)
+    #[arg(long, value_parser = super::size)]
+    inline: Option<u64>,
+    /// Serve in this process until it is unmounted or interrupted
+    #[arg(long, short)]
+    foreground: bool,
+    /// In the background, write what there is to say to this file
+    #[arg(long)]
+    log: Option<PathBuf>,
+    /// Started by another process that waits for one line
+    #[arg(long, hide = true)]
+    behind: bool,
+}
+
+/// The line that says that the file system can be used.
+const SERVING: &str = "serving";
+
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+    let options = options(arguments)?;
+    if !arguments.foreground && !arguments.behind {
+        return start_behind(arguments, &options);
+    }
+    if arguments.behind {
+        // Already the first of a session: as good.
+        let _leads = rustix::process::setsid();
+        if let Err(failure) = foreground(arguments, &options) {
+            output::print(&failure.message)?;
+            return Ok(failure.code);
+        }
+        return Ok(0);
+    }
+    foreground(arguments, &options).map(|()| 0)
+}
+
+fn options(arguments: &Arguments) -> Result<Options, Failure> {
+    let image = &arguments.image;
+    let source = image.canonicalize().unwrap_or_else(|_| image.clone());
+    let mut options = Options::new(&arguments.folder, source.to_string_lossy());
+    for words in &arguments.options {
+        options.apply(words).map_err(|error| Failure::mistake(format!("iolab: {error}")))?;
+    }
+    Ok(options)
+}
+
+/// Opens the image, mounts, and serves to the end.
+fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
+    let path = arguments.image.as_path();
+    let failed = |error: &dyn std::fmt::Display| Failure::failed(format!("iolab: {error}"));
+    let stop = Stop::by_signals().map_err(|error| failed(&error))?;
+    let access = if options.is_read_only() { Access::Read } else { Access::Write };
+    let _lock = Lock::take(path, access)?;
+    let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
+    let opened = open_disk(path, &opening);
+    let (device, notes) = opened.map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+    for note in notes {
+        tell(&note);
+    }
+    let disk = if access == Access::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
+    let mut mount = OpenOptions::default();
+    mount.inline_bytes = arguments.inline.unwrap_or(mount.inline_bytes);
+    if access == Access::Read {
+        // Nothing is a candidate for cleaning: it would move content into memory.
+        mount.policy = Policy::Greedy { k: 0.0 };
+    }
+    let (clock, mut executor) = (Clock::monotonic(), Executor::new(Order::Fair));
+    let context = (clock.clone(), executor.spawner());
+    let opened = executor.run(&mut disk.clone(), open(&disk, mount, context));
+    let opened = opened.map_err(|_stalled| ImageError::Stalled(path.to_owned()))?;
+    let (fs, _) = opened.map_err(|source| ImageError::FileSystem { path: path.to_owned(), source })?;
+    let behind = arguments.behind;
+    let (image, log) = (path.to_owned(), arguments.log.clone());
+    let observer = Arc::new(move |moment: &Moment| observe(moment, &image, behind, log.as_deref()));
+    let served = serve(Mountable { fs, disk, executor, clock }, options, &stop, observer);
+    served.map_err(|error| failed(&format!("{}: {error}", path.display())))
+}
+
+fn observe(moment: &Moment, image: &Path, behind: bool, log: Option<&Path>) {
+    match moment {
+        Moment::Serving { transport, .. } if behind => {
+            let _unheard = output::print(&format!("{SERVING} {transport}\n"));
+        }
+        Moment::Serving { path, transport } => {
+            let _unheard = output::print(&format!(
+                "{} is on {} by {transport}; end with Ctrl-C or `iolab fs umount`\n",
+                image.display(),
+                path.display()
+            ));
+        }
+        Moment::Busy => say("in use: served until it is unmounted, or interrupted once more", log),
+        Moment::CannotUnmount(reason) => {
+            say(&format!("cannot unmount: {reason}; interrupt once more to end anyway"), log);
+        }
+    }
+}
+
+fn say(text: &str, log: Option<&Path>) {
+    use std::io::Write;
+    match log.and_then(|path| std::fs::OpenOptions::new().append(true).create(true).open(path).ok()) {
+        // Where it cannot be written there is nobody to tell.
+        Some(mut file) => drop(writeln!(file, "iolab: {text}")),
+        None => tell(text),
+    }
+}
+
+fn tell(text: &str) {
+    use std::io::Write;
+    let _unheard = writeln!(std::io::stderr(), "iolab: {text}");
+}
+
+/// Starts the server as a process of its own, and waits until it serves or says why not.
+fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, Failure> {
+    let failed = |error: std::io::Error| Failure::failed(format!("iolab: starting the server: {error}"));
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args([OsStr::new("fs"), OsStr::new("mount"), OsStr::new("--behind")]);
+    for words in &arguments.options {
+        command.args(["-o", words]);
+    }
+    if let Some(bytes) = arguments.inline {
+        command.arg(format!("--inline={bytes}"));
+    }
+    if let Some(log) = &arguments.log {
+        command.arg("--log").arg(absolute(log));
+    }
+    command.arg("--").arg(absolute(&arguments.image)).arg(absolute(&arguments.folder));
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = command.spawn().map_err(failed)?;
+    let Some(output) = server.stdout.take() else { return Err(failed(std::io::ErrorKind::BrokenPipe.into())) };
+    let mut output = BufReader::new(output);
+    let mut said = String::new();
+    output.read_line(&mut said).map_err(failed)?;
+    if let Some(transport) = said.strip_prefix(SERVING) {
+        let (image, folder) = (arguments.image.display(), options.mount_point.display());
+        output::print(&format!(
+            "{image} is on {folder} by{}; end with `iolab fs umount {folder}`\n",
+            transport.trim_end()
+        ))?;
+        return Ok(0);
+    }
+    output.read_to_string(&mut said).map_err(failed)?;
+    let code = server.wait().map_err(failed)?.code();
+    let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);
+    if said.is_empty() {
+        "iolab: the server ended without a word; try --foreground".clone_into(&mut said);
+    }
+    Err(Failure { code: code.unwrap_or(crate::exit::FAILED), message: said })
+}

@@ -1,0 +1,94 @@
+//! Bodies of records, read from their bytes; what is none is `None`.
+
+use super::{
+    Attributes, Kind, Record, Relocate, Rename, take_entry, take_inode, take_kind, take_name, take_node, take_spot,
+    take_stretch,
+};
+use crate::bytes::Take;
+
+pub(super) fn body(code: u8, take: &mut Take<'_>) -> Option<Record> {
+    Some(match code {
+        0x01 => Record::CheckpointBegin { serial: take.u64()? },
+        0x02 => Record::CheckpointEnd { inodes: take.u64()? },
+        0x03 => Record::Node(take_node(take)?),
+        0x04 => {
+            let directory = take_inode(take)?;
+            let mut entries = Vec::new();
+            while !take.0.is_empty() {
+                let (name, inode, kind) = take_entry(take)?;
+                entries.push((inode, kind, name.to_vec()));
+            }
+            Record::Entries { directory, entries }
+        }
+        0x05 => {
+            let inode = take_inode(take)?;
+            let mut stretches = Vec::new();
+            while !take.0.is_empty() {
+                stretches.push(take_stretch(take)?);
+            }
+            Record::Extents { inode, stretches }
+        }
+        0x06 => Record::Inline { inode: take_inode(take)?, offset: take.u64()?, content: take.rest().to_vec() },
+        0x07 => Record::Extended { inode: take_inode(take)?, name: take_name(take)?, value: take.rest().to_vec() },
+        0x10 => Record::Create { spot: take_spot(take)?, node: take_node(take)? },
+        0x11 => {
+            let (spot, inode) = (take_spot(take)?, take_inode(take)?);
+            Record::Link { spot, inode, kind: take_kind(take)?, time: take.u64()? }
+        }
+        0x12 => Record::Unlink {
+            spot: take_spot(take)?,
+            inode: take_inode(take)?,
+            kind: take_kind(take)?,
+            time: take.u64()?,
+        },
+        0x13 => Record::Rename(Box::new(Rename {
+            from: take_spot(take)?,
+            to: take_spot(take)?,
+            inode: take_inode(take)?,
+            kind: take_kind(take)?,
+            replaced: take_inode(take)?,
+            time: take.u64()?,
+        })),
+        0x14 => Record::Delete { inode: take_inode(take)? },
+        _ => return content(code, take),
+    })
+}
+
+fn content(code: u8, take: &mut Take<'_>) -> Option<Record> {
+    let inode = take_inode(take)?;
+    Some(match code {
+        0x20 => Record::WriteInline { inode, offset: take.u64()?, time: take.u64()?, content: take.rest().to_vec() },
+        0x21 => Record::WriteExtent { inode, stretch: take_stretch(take)?, checksum: take.u32()?, time: take.u64()? },
+        0x22 => Record::Truncate { inode, size: take.u64()?, time: take.u64()? },
+        0x23 => Record::Punch { inode, offset: take.u64()?, length: take.u64()?, time: take.u64()? },
+        0x24 => Record::Attributes {
+            inode,
+            attributes: Attributes {
+                kind: Kind::File,
+                mode: take.u16()?,
+                uid: take.u32()?,
+                gid: take.u32()?,
+                links: 0,
+                size: 0,
+                accessed_ns: take.u64()?,
+                modified_ns: take.u64()?,
+                changed_ns: take.u64()?,
+                born_ns: 0,
+            },
+        },
+        0x25 => Record::Relocate(Relocate {
+            inode,
+            offset: take.u64()?,
+            length: take.u64()?,
+            from: take.u64()?,
+            to: take.u64()?,
+            checksum: take.u32()?,
+        }),
+        0x30 => {
+            let (name, time) = (take_name(take)?, take.u64()?);
+            Record::SetExtended { inode, name, time, value: take.rest().to_vec() }
+        }
+        0x31 => Record::RemoveExtended { inode, name: take_name(take)?, time: take.u64()? },
+        _ => return None,
+    })
+}

@@ -1,0 +1,26 @@
+//! Why a file system could not be mounted, or its server ended early.
+
+use iolab_fuse::FuseError;
+
+/// Why it failed.
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    /// The connection to the kernel.
+    #[error("{0}")]
+    Fuse(FuseError),
+    /// The file system itself.
+    #[error("{0}")]
+    FileSystem(#[from] iolab_logfs::Error),
+    /// Something that a server needs of the system.
+    #[error("{0}: {1}")]
+    System(&'static str, std::io::Error),
+    /// Every operation waits for another one.
+    #[error("the file system waits for itself; what was synced is safe")]
+    Stalled,
+}
+
+impl From<FuseError> for MountError {
+    fn from(error: FuseError) -> MountError {
+        MountError::Fuse(error)
+    }
+}

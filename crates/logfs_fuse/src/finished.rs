@@ -1,0 +1,29 @@
+//! Answers of tasks, on their way to the transport.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use crate::world::Answer;
+
+/// An answer and where it belongs.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) slot: u16,
+    pub(crate) unique: u64,
+    pub(crate) answer: Answer,
+}
+
+/// Answers in the order in which they came about.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outbox(Rc<RefCell<VecDeque<Finished>>>);
+
+impl Outbox {
+    pub(crate) fn put(&self, finished: Finished) {
+        self.0.borrow_mut().push_back(finished);
+    }
+
+    pub(crate) fn take(&self) -> Option<Finished> {
+        self.0.borrow_mut().pop_front()
+    }
+}

@@ -1,0 +1,79 @@
+//! Requests that may have to wait: each becomes a task.
+
+use std::future::Future;
+
+use iolab_executor::Spawner;
+use iolab_fuse::abi::{TransferArgs, opcode, u32_at};
+use iolab_fuse::channel::Message;
+use iolab_logfs::InodeId;
+
+use crate::changes::{Change, SetAttribute, remove_attribute};
+use crate::finished::{Finished, Outbox};
+use crate::names::{Move, New, link, one_name, parse_link, remove};
+use crate::syncing::{sync_all, sync_file};
+use crate::transfers::{Allocate, Copy, Write, read};
+use crate::world::{Answer, World};
+
+/// Bit of `fsync_flags` for fdatasync(2) (`FUSE_FSYNC_FDATASYNC`).
+const DATA_ONLY: u32 = 1;
+
+/// Starts tasks whose answers go to one slot.
+pub(crate) struct Starter<'a> {
+    pub(crate) spawner: &'a Spawner,
+    pub(crate) outbox: &'a Outbox,
+    pub(crate) slot: u16,
+    pub(crate) unique: u64,
+}
+
+impl Starter<'_> {
+    fn start(&self, task: impl Future<Output = Answer> + 'static) {
+        let (outbox, slot, unique) = (self.outbox.clone(), self.slot, self.unique);
+        self.spawner.spawn(async move {
+            let answer = task.await;
+            outbox.put(Finished { slot, unique, answer });
+        });
+    }
+}
+
+/// Starts what a message asks for, or says why not.
+pub(crate) fn start(starter: &Starter<'_>, world: &World, message: &Message, payload: &[u8]) -> Result<(), i32> {
+    let (inode, args, world) = (InodeId(message.header.node), message.args(), world.clone());
+    match message.header.opcode {
+        opcode::READ => {
+            let args = TransferArgs::parse(args).filter(|args| args.size as usize <= payload.len());
+            starter.start(read(world, inode, args.ok_or(libc::EINVAL)?));
+        }
+        opcode::WRITE => starter.start(Write::parse(message, payload)?.perform(world)),
+        opcode::FSYNC | opcode::FSYNCDIR => {
+            let flags = u32_at(args, 8).ok_or(libc::EINVAL)?;
+            starter.start(sync_file(world, inode, flags & DATA_ONLY != 0));
+        }
+        opcode::SYNCFS => starter.start(sync_all(world)),
+        opcode::SETATTR => {
+            let now_ns = world.clock.unix_ns();
+            starter.start(Change::parse(message, now_ns)?.perform(world));
+        }
+        opcode::CREATE | opcode::MKNOD | opcode::MKDIR | opcode::SYMLINK => {
+            starter.start(New::parse(&world, message)?.make(world));
+        }
+        opcode::LINK => {
+            let (linked, name) = parse_link(message)?;
+            starter.start(link(world, inode, linked, name));
+        }
+        code @ (opcode::UNLINK | opcode::RMDIR) => {
+            let name = one_name(message.tail())?.to_vec();
+            starter.start(remove(world, inode, name, code == opcode::RMDIR));
+        }
+        opcode::RENAME | opcode::RENAME2 => starter.start(Move::parse(message)?.perform(world)),
+        opcode::SETXATTR => starter.start(SetAttribute::parse(message)?.perform(world)),
+        opcode::REMOVEXATTR => {
+            let name = one_name(message.tail())?.to_vec();
+            starter.start(remove_attribute(world, inode, name));
+        }
+        opcode::FALLOCATE => starter.start(Allocate::parse(message)?.perform(world)),
+        opcode::COPY_FILE_RANGE => starter.start(Copy::parse(message)?.perform(world)),
+        // The kernel remembers this answer and asks no more.
+        _ => return Err(libc::ENOSYS),
+    }
+    Ok(())
+}

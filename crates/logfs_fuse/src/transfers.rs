@@ -1,0 +1,154 @@
+//! Requests that move data: READ, WRITE, FALLOCATE, COPY_FILE_RANGE.
+
+use iolab_fuse::abi::{TransferArgs, u32_at, u64_at};
+use iolab_fuse::channel::Message;
+use iolab_logfs::{Error, InodeId, LogFs};
+
+use crate::changes::strip_privileges;
+use crate::world::{Answer, World, built};
+
+/// `FUSE_WRITE_KILL_SUIDGID`.
+const STRIP: u32 = 1 << 2;
+/// Most bytes that are copied between two looks at the destination.
+const COPIED_AT_ONCE: usize = 1 << 20;
+/// Most bytes of one COPY_FILE_RANGE: the caller goes on with the next.
+const MOST_COPIED: u64 = 64 << 20;
+
+/// READ.
+pub(crate) async fn read(world: World, inode: InodeId, args: TransferArgs) -> Answer {
+    let bytes = world.fs.read(inode, args.offset, args.size as usize).await;
+    bytes.map_err(|error| error.errno())
+}
+
+/// WRITE: where, what, and whether it takes privileges from the file.
+#[derive(Debug)]
+pub(crate) struct Write {
+    inode: InodeId,
+    offset: u64,
+    content: Vec<u8>,
+    strip: bool,
+}
+
+impl Write {
+    pub(crate) fn parse(message: &Message, payload: &[u8]) -> Result<Write, i32> {
+        let TransferArgs { offset, size } = TransferArgs::parse(message.args()).ok_or(libc::EINVAL)?;
+        let flags = u32_at(message.args(), 20).ok_or(libc::EINVAL)?;
+        let content = payload.get(..size as usize).filter(|content| content.len() <= message.data_bytes);
+        let content = content.ok_or(libc::EINVAL)?.to_vec();
+        Ok(Write { inode: InodeId(message.header.node), offset, content, strip: flags & STRIP != 0 })
+    }
+
+    pub(crate) async fn perform(self, world: World) -> Answer {
+        let written = self.apply(&world.fs).await.map_err(|error| error.errno());
+        written.map(|()| write_out(self.content.len() as u64))
+    }
+
+    async fn apply(&self, fs: &LogFs) -> Result<(), Error> {
+        if self.strip {
+            strip_privileges(fs, self.inode).await?;
+        }
+        fs.write(self.inode, self.offset, &self.content).await
+    }
+}
+
+/// `struct fuse_write_out`.
+fn write_out(bytes: u64) -> Vec<u8> {
+    built(|body| body.u32(bytes as u32).u32(0))
+}
+
+/// FALLOCATE.
+#[derive(Debug)]
+pub(crate) struct Allocate {
+    inode: InodeId,
+    offset: u64,
+    length: u64,
+    mode: i32,
+    /// Others than root lose privileges of the file by changing it.
+    strip: bool,
+}
+
+impl Allocate {
+    pub(crate) fn parse(message: &Message) -> Result<Allocate, i32> {
+        let args = message.args();
+        let (Some(offset), Some(length), Some(mode)) = (u64_at(args, 8), u64_at(args, 16), u32_at(args, 24)) else {
+            return Err(libc::EINVAL);
+        };
+        let inode = InodeId(message.header.node);
+        Ok(Allocate { inode, offset, length, mode: mode as i32, strip: message.header.uid != 0 })
+    }
+
+    pub(crate) async fn perform(self, world: World) -> Answer {
+        let fs = &world.fs;
+        let Allocate { inode, offset, length, mode, strip } = self;
+        let keeps_size = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
+        let result = match mode & !libc::FALLOC_FL_KEEP_SIZE {
+            0 | libc::FALLOC_FL_ZERO_RANGE if length > fs.space().free_bytes => Err(Error::NoSpace),
+            0 if keeps_size => fs.stat(inode).map(drop),
+            0 => fs.allocate(inode, offset, length).await,
+            libc::FALLOC_FL_PUNCH_HOLE if keeps_size => fs.punch(inode, offset, length).await,
+            libc::FALLOC_FL_ZERO_RANGE => zero(fs, inode, (offset, length), keeps_size).await,
+            _ => return Err(libc::EOPNOTSUPP),
+        };
+        let result = match result {
+            Ok(()) if strip => strip_privileges(fs, inode).await,
+            other => other,
+        };
+        result.map(|()| Vec::new()).map_err(|error| error.errno())
+    }
+}
+
+/// Zeroes are holes here.
+async fn zero(fs: &LogFs, inode: InodeId, (offset, length): (u64, u64), keeps_size: bool) -> Result<(), Error> {
+    if !keeps_size {
+        fs.allocate(inode, offset, length).await?;
+    }
+    fs.punch(inode, offset, length).await
+}
+
+/// COPY_FILE_RANGE: without the way through the kernel, piece by piece.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    from: (InodeId, u64),
+    to: (InodeId, u64),
+    length: u64,
+    strip: bool,
+}
+
+impl Copy {
+    pub(crate) fn parse(message: &Message) -> Result<Copy, i32> {
+        let args = message.args();
+        let long = |at| u64_at(args, at).ok_or(libc::EINVAL);
+        Ok(Copy {
+            from: (InodeId(message.header.node), long(8)?),
+            to: (InodeId(long(16)?), long(32)?),
+            length: long(40)?.min(MOST_COPIED),
+            strip: message.header.uid != 0,
+        })
+    }
+
+    pub(crate) async fn perform(self, world: World) -> Answer {
+        let fs = &world.fs;
+        if self.strip {
+            strip_privileges(fs, self.to.0).await.map_err(|error| error.errno())?;
+        }
+        let mut done = 0;
+        while done < self.length {
+            let piece = (self.length - done).min(COPIED_AT_ONCE as u64) as usize;
+            match self.piece(fs, done, piece).await {
+                Ok(0) => break,
+                Ok(bytes) => done += bytes,
+                Err(error) if done == 0 => return Err(error.errno()),
+                Err(_) => break,
+            }
+        }
+        Ok(write_out(done))
+    }
+
+    async fn piece(&self, fs: &LogFs, done: u64, length: usize) -> Result<u64, Error> {
+        let content = fs.read(self.from.0, self.from.1.saturating_add(done), length).await?;
+        if !content.is_empty() {
+            fs.write(self.to.0, self.to.1.saturating_add(done), &content).await?;
+        }
+        Ok(content.len() as u64)
+    }
+}
