@@ -3,6 +3,7 @@
 mod change;
 mod cluster_reading;
 mod cp;
+mod defrag;
 mod dump_log;
 mod facts;
 mod fsck;
@@ -58,6 +59,8 @@ pub(crate) enum FsAction {
     ClusterReading(cluster_reading::Arguments),
     /// Change the number of domains, the parts for one processor core each; no content moves
     ResizeCores(resize_cores::Arguments),
+    /// Put the content of files together that lies in pieces
+    Defrag(defrag::Arguments),
     /// Show every frame and record of the metadata log
     DumpLog(dump_log::Arguments),
 }
@@ -80,6 +83,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Perf(arguments) => perf::main(arguments),
         FsAction::ClusterReading(arguments) => cluster_reading::main(arguments),
         FsAction::ResizeCores(arguments) => resize_cores::main(arguments),
+        FsAction::Defrag(arguments) => defrag::main(arguments),
         FsAction::DumpLog(arguments) => dump_log::main(arguments),
     }
 }
