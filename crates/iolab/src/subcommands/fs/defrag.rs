@@ -72,7 +72,8 @@ fn below(fs: &LogFs, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, InodeId
                     entries.into_iter().rev().map(|entry| ([&prefix[..], b"/", &entry.name].concat(), entry.inode)),
                 );
             }
-            Kind::Symlink => {}
+            // Links and special files have no content of their own.
+            _ => {}
         }
     }
     files
