@@ -16,6 +16,7 @@
 
 #[cfg(test)]
 mod agreement;
+mod aio_disk;
 mod buffer;
 mod counting;
 mod delayed;

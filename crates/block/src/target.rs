@@ -3,14 +3,15 @@
 //! It never makes, extends or locks a file, and does not judge whether writing to it is safe.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, IoSliceMut, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, OFlags, StatxFlags, ioctl_blksszget, statx};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-use crate::{BlockDevice, FileDisk, Geometry, UringDisk};
+use crate::aio_disk::AioDisk;
+use crate::{BlockDevice, Buffer, FileDisk, Geometry, UringDisk};
 
 /// Whether the kernel's page cache lies between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +97,7 @@ fn unit_of(file: &File, is_block_device: bool) -> io::Result<u32> {
     }))
 }
 
-/// A disk by its path: by io_uring, or by plain system calls where that is not permitted. With it come the sentences that say what was
+/// A disk by its path: by io_uring, by native AIO where io_uring would need threads, or by plain system calls where neither is permitted. With it come the sentences that say what was
 /// given up, and why.
 ///
 /// # Errors
@@ -107,9 +108,26 @@ pub fn open_disk(path: &Path, opening: &Opening) -> io::Result<(Box<dyn BlockDev
     if opening.caching == Caching::Direct && target.caching != opening.caching {
         notes.push(format!("{}: its file system has no O_DIRECT; the page cache is used", path.display()));
     }
+    // io_uring would hand every transfer to a worker thread.
+    let waits = target.is_block_device && target.caching == Caching::Direct && !knows_nowait(&target);
+    let target = if waits {
+        match AioDisk::on(target, opening.depth) {
+            Ok(disk) => return Ok((Box::new(disk), notes)),
+            Err((target, _)) => target,
+        }
+    } else {
+        target
+    };
     let (device, note) = best_of(target, |target| UringDisk::on(target, opening.depth));
     notes.extend(note.map(|note| format!("{}: {note}", path.display())));
     Ok((device, notes))
+}
+
+/// Whether the file can say that a transfer would have to wait (`RWF_NOWAIT`, preadv2(2)).
+fn knows_nowait(target: &Target) -> bool {
+    let mut block = Buffer::zeroed(target.geometry.block_bytes as usize);
+    let answer = preadv2(&target.file, &mut [IoSliceMut::new(&mut block)], 0, ReadWriteFlags::NOWAIT);
+    answer != Err(Errno::OPNOTSUPP)
 }
 
 fn best_of(
@@ -140,6 +158,43 @@ mod tests {
         assert_eq!(device.geometry(), Geometry { size_bytes: SIZE, block_bytes: 512 });
         exercise(&mut device);
         assert!(note.unwrap().contains("io_uring cannot be used: Operation not permitted"));
+    }
+
+    #[test]
+    fn native_aio_agrees_with_the_others() {
+        let expected = exercise(&mut crate::RamDisk::new(SIZE, 512));
+        for depth in [1, 3, 64] {
+            let file = scratch();
+            let opening = Opening { caching: Caching::PageCache, block_bytes: Some(512), ..Opening::default() };
+            let target = Target::open(file.path(), &opening).unwrap();
+            // Discards by `ioctl` mean nothing to a file; the test of agreement looks at what they leave.
+            let Ok(disk) = AioDisk::on(target, depth) else { panic!("no native AIO here") };
+            assert!(exercise(&mut Punching { disk, file: file.reopen().unwrap() }) == expected, "depth {depth}");
+        }
+    }
+
+    /// Discards by punching the file; hands on everything else.
+    struct Punching {
+        disk: AioDisk,
+        file: File,
+    }
+
+    impl BlockDevice for Punching {
+        fn geometry(&self) -> Geometry {
+            self.disk.geometry()
+        }
+
+        fn submit(&mut self, request: crate::Request) -> Result<(), crate::Request> {
+            if let crate::Action::Discard { at, length } = request.action {
+                let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+                rustix::fs::fallocate(&self.file, flags, at, length).unwrap();
+            }
+            self.disk.submit(request)
+        }
+
+        fn reap(&mut self, wait: bool, done: &mut Vec<crate::Completion>) {
+            self.disk.reap(wait, done);
+        }
     }
 
     #[test]

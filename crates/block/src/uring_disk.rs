@@ -37,9 +37,9 @@ const MOST_ENTRIES: u32 = 4096;
 
 /// A request that the kernel has, and how many bytes of it are done.
 #[derive(Debug)]
-struct Flying {
-    request: Request,
-    moved: u64,
+pub(crate) struct Flying {
+    pub(crate) request: Request,
+    pub(crate) moved: u64,
 }
 
 /// The disk.
@@ -182,18 +182,19 @@ impl UringDisk {
             self.finished.push(Completion { tag, buffer: None, result: Err(DeviceError::Gone) });
         }
     }
+}
 
-    fn discard(&self, at: u64, length: u64) -> Result<(), DeviceError> {
-        let range = [at, length];
-        // SAFETY: the call reads two numbers of 64 bits (linux/fs.h), which live through it.
-        let answer = unsafe { libc::ioctl(self.file.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            _ if answer == 0 => Ok(()),
-            // A discard is advice: what cannot be discarded stays as it is.
-            Some(libc::EOPNOTSUPP | libc::ENOTTY) => Ok(()),
-            errno => Err(DeviceError::Failed(errno.unwrap_or(libc::EIO))),
-        }
+/// Tells a block device that a range is not needed any more.
+pub(crate) fn discard(device: &File, at: u64, length: u64) -> Result<(), DeviceError> {
+    let range = [at, length];
+    // SAFETY: the call reads two numbers of 64 bits (linux/fs.h), which live through it.
+    let answer = unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        _ if answer == 0 => Ok(()),
+        // A discard is advice: what cannot be discarded stays as it is.
+        Some(libc::EOPNOTSUPP | libc::ENOTTY) => Ok(()),
+        errno => Err(DeviceError::Failed(errno.unwrap_or(libc::EIO))),
     }
 }
 
@@ -235,7 +236,7 @@ fn rest(length: usize, moved: u64) -> u32 {
 }
 
 /// What a completion means for its request; nothing when the rest is to be sent again.
-fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> {
+pub(crate) fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> {
     let (is_discard, total) = match &flying.request.action {
         Action::Read { buffer, .. } | Action::Write { buffer, .. } => (false, buffer.len() as u64),
         Action::Flush => (false, 0),
@@ -303,7 +304,7 @@ impl BlockDevice for UringDisk {
         }
         while let Some(request) = self.discards.pop() {
             let (at, length) = request.action.range();
-            let result = self.discard(at, length);
+            let result = discard(&self.file, at, length);
             self.finished.push(request.complete(result));
         }
         loop {

@@ -37,9 +37,10 @@ impl Engine for Logfs {
         summary: "Files inside a log-structured file system in user space, without a mount",
         details: "filename and directory name files inside of the file system, which are made as long as the job needs them before it \
                   begins. The file system is on logfs_device, or in memory. An operation is a task of the file system; the device is \
-                  reached by io_uring with O_DIRECT. Writes beyond the end make a file longer, trims punch holes, fsync and fdatasync write \
-                  the metadata log and flush the device; sync_file_range does nothing, because content is with the device when a write \
-                  ends. Each worker has a domain of its own (iolab fs mkfs --domains).",
+                  reached with O_DIRECT by io_uring, or by native AIO where io_uring would need threads. Writes beyond the end make \
+                  a file longer, trims punch holes, fsync and fdatasync write the metadata log and flush the device; \
+                  sync_file_range does nothing, because content is with the device when a write ends. Each worker has a domain of \
+                  its own (iolab fs mkfs --domains).",
         options: &options::OPTIONS,
         capabilities: Capabilities {
             synchronous: false,

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p iolab-logfs --example domains_throughput -- FILE [BYTES] [WRITES] [ROUNDS]`: FILE is made anew and removed, best in
 //! memory (`/dev/shm`); every core writes WRITES times BYTES to files of its own, with a sync now and then. The cases take turns, and each is
-//! compared with the first one of the same round.
+//! compared with the first one of the same round: by the clock, and by the time that its threads had a processor, which says what idle processors
+//! would give where others are at work meanwhile.
 
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
@@ -31,15 +32,29 @@ fn disk(path: &Path) -> Disk {
     Disk::new(device)
 }
 
-/// Writes everything and answers MB/s; the first core closes the file system when all are done.
-async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<f64, Error> {
+/// MB/s by the clock, and while this thread had a processor.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rates {
+    wall: f64,
+    processor: f64,
+}
+
+/// Time that this thread has had a processor (proc_pid_schedstat of proc(5)), ns; the clock's where the kernel does not count it.
+fn processor_ns(clock: &Clock) -> u64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let first = told.as_ref().and_then(|text| text.split_whitespace().next()?.parse().ok());
+    first.unwrap_or_else(|| clock.now_ns())
+}
+
+/// Writes everything and answers how fast; the first core closes the file system when all are done.
+async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<Rates, Error> {
     let mut files = Vec::new();
     for file in 0..FILES {
         files.push(fs.create(InodeId::ROOT, format!("f{number}.{file}").as_bytes(), Owner::default()).await?);
     }
     let content = vec![number as u8 + 1; load.bytes];
     let clock = Clock::best().0;
-    let began = clock.now_ns();
+    let (began, had) = (clock.now_ns(), processor_ns(&clock));
     for write in 0..load.writes {
         let offset = (write / FILES * load.bytes) as u64 % FILE_BYTES;
         fs.write(files[write % FILES], offset, &content).await?;
@@ -47,7 +62,7 @@ async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<f6
             fs.fsync(files[write % FILES]).await?;
         }
     }
-    let taken_ns = clock.now_ns() - began;
+    let (taken_ns, used_ns) = (clock.now_ns() - began, processor_ns(&clock) - had);
     if number > 0 {
         fs.create(InodeId::ROOT, format!("done{number}").as_bytes(), Owner::default()).await?;
         fs.closed().await;
@@ -60,10 +75,11 @@ async fn work(fs: Volume, number: usize, cores: usize, load: &Load) -> Result<f6
         }
         fs.close().await?;
     }
-    Ok((load.writes * load.bytes) as f64 * 1e3 / taken_ns as f64)
+    let rate = |ns: u64| (load.writes * load.bytes) as f64 * 1e3 / ns.max(1) as f64;
+    Ok(Rates { wall: rate(taken_ns), processor: rate(used_ns) })
 }
 
-fn core(seat: Seat, number: usize, cores: usize, load: &Load) -> f64 {
+fn core(seat: Seat, number: usize, cores: usize, load: &Load) -> Rates {
     let disk = disk(&load.path);
     let (mut executor, mut driver) = (Executor::new(Order::Fair), seat.driver(&disk));
     let context = (Clock::best().0, executor.spawner());
@@ -71,8 +87,8 @@ fn core(seat: Seat, number: usize, cores: usize, load: &Load) -> f64 {
     executor.run(&mut driver, all).expect("it goes on").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// MB/s of all cores together.
-fn run(domains: u32, cores: usize, load: &Load) -> f64 {
+/// All cores together.
+fn run(domains: u32, cores: usize, load: &Load) -> Rates {
     let made = disk(&load.path);
     // An id of its own: the file still holds logs of the case before.
     let id = u128::from(Clock::monotonic().unix_ns()).to_le_bytes();
@@ -83,7 +99,9 @@ fn run(domains: u32, cores: usize, load: &Load) -> f64 {
     std::thread::scope(|scope| {
         let core = |(number, seat)| scope.spawn(move || core(seat, number, cores, load));
         let threads: Vec<_> = seats(cores).into_iter().enumerate().map(core).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no core panics")).sum()
+        threads.into_iter().map(|thread| thread.join().expect("no core panics")).fold(Rates::default(), |sum, own| {
+            Rates { wall: sum.wall + own.wall, processor: sum.processor + own.processor }
+        })
     })
 }
 
@@ -106,9 +124,19 @@ fn main() {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
-    for ((_, _, name), own) in cases.iter().zip(&rates) {
-        let ratios: Vec<f64> = own.iter().zip(&rates[0]).map(|(own, first)| own / first).collect();
-        println!("{name:32} {:8.0} MB/s   {:.2} of the first", median(own.clone()), median(ratios));
+    for ((domains, cores, name), own) in cases.iter().zip(&rates) {
+        let pick = |rates: &[Rates], which: fn(&Rates) -> f64| rates.iter().map(which).collect::<Vec<f64>>();
+        for (what, which) in
+            [("by the clock", (|rates| rates.wall) as fn(&Rates) -> f64), ("by processor", |rates| rates.processor)]
+        {
+            if what == "by processor" && (*domains as usize) < *cores {
+                // Who forwards lets another thread do its work.
+                continue;
+            }
+            let (own, first) = (pick(own, which), pick(&rates[0], which));
+            let ratios = own.iter().zip(&first).map(|(own, first)| own / first).collect();
+            println!("{name:32} {what}: {:6.0} MB/s, {:.2} of the first", median(own), median(ratios));
+        }
     }
     std::fs::remove_file(&path).expect("it was made here");
 }

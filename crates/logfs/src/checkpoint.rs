@@ -15,7 +15,7 @@ use crate::log::Mark;
 use crate::record::{InodeId, Record};
 use describing::Cursor;
 
-/// Bytes described in one step, while everything else stands still: two such groups and their frame's head fill a frame.
+/// Bytes described in one step, while everything else stands still: four such groups and their frame's head fill a frame.
 const GROUP_BYTES: usize = (32 << 10) - 64;
 /// Fewer bytes of changes than this are read in no time.
 const WORTH_BYTES: u64 = 256 << 10;

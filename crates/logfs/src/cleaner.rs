@@ -13,8 +13,6 @@ use crate::extents::Place;
 use crate::instance::{FOR_CLEANING, Instance, Need, Phase, State, step_aside};
 use crate::record::{INLINE, Record, Relocate};
 
-/// What a request costs beside its bytes, as bytes.
-const REQUEST_BYTES: u32 = 32 << 10;
 /// Clusters that are looked at in one step.
 const LOOKED_AT: u32 = 4_096;
 /// Extents of a deleted file that are released before others get a turn.
@@ -181,7 +179,7 @@ async fn read_live(
         pieces
     };
     let wanted: Vec<(u32, u32)> = pieces.iter().map(|(at, piece)| (*at, *at + piece.length as u32)).collect();
-    let plan = reading_plan(&wanted, instance.layout.block_bytes, REQUEST_BYTES);
+    let plan = reading_plan(&wanted, instance.layout.block_bytes, instance.options.reading.request_bytes());
     let reads: Vec<_> = plan
         .iter()
         .map(|(from, to)| (*from, instance.disk.read(start + u64::from(*from), (to - from) as usize)))

@@ -18,6 +18,8 @@ use crate::tree::Inode;
 const PASS_BYTES: u64 = 256 << 10;
 /// Most pieces in one pass: each is a record.
 const PASS_PIECES: usize = 1_024;
+/// Most stretches of a file, in memory or not, that one pass looks at.
+const LOOKED_AT: u32 = 4_096;
 /// Pieces that change their place in one step.
 const AT_ONCE: usize = 64;
 
@@ -117,16 +119,23 @@ fn gather(state: &mut State) -> (Vec<u8>, Vec<Moving>) {
     (content, moving)
 }
 
-fn copy_out(inode: InodeId, node: &Inode, content: &mut Vec<u8>, moving: &mut Vec<Moving>) {
-    for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
-        let Place::Inline(bytes) = &extent.place else { continue };
-        if content.len() as u64 >= PASS_BYTES || moving.len() >= PASS_PIECES {
+/// Goes through a file from where it was left the last time, and from the start again after its end.
+fn copy_out(inode: InodeId, node: &mut Inode, content: &mut Vec<u8>, moving: &mut Vec<Moving>) {
+    let from = std::mem::take(&mut node.queue_from);
+    let (mut looked_at, mut next) = (0, 0);
+    for (offset, extent) in node.file().into_iter().flat_map(|file| file.touching(from, u64::MAX)) {
+        looked_at += 1;
+        let is_enough = content.len() as u64 >= PASS_BYTES || moving.len() >= PASS_PIECES;
+        if is_enough || looked_at > LOOKED_AT {
+            next = offset;
             break;
         }
+        let Place::Inline(bytes) = &extent.place else { continue };
         let piece = Piece { inode, offset, length: extent.length };
         moving.push(Moving { piece, from: INLINE, at: content.len() });
         content.extend_from_slice(bytes);
     }
+    node.queue_from = next;
 }
 
 /// Whether a piece lies in memory as it was copied.

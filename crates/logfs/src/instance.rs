@@ -239,7 +239,7 @@ impl Instance {
 
     /// The log is written without being asked when so much waits.
     pub(crate) fn eager_bytes(&self) -> usize {
-        (self.layout.cluster_bytes as usize / 4).min(64 << 10)
+        (self.layout.cluster_bytes as usize / 4).min(128 << 10)
     }
 
     /// Waits until there is room for an operation, cleaning if need be.

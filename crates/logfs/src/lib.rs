@@ -4,6 +4,7 @@
 //!  LogFs ── operations: locks, space, content to the device ── commit ─▶ Tree (all metadata, in memory)
 //!                                                                 └──▶ Log ─ flusher ─▶ frames on the device
 //!  background: flusher · checkpoint (compacts the log) · cleaner (wins clusters back) · graveyard (frees what was deleted)
+//!              · demoter (moves small content out of memory) · discarder (tells the device what is free)
 //! ```
 //!
 //! Every change is a group of records that is applied to memory and appended to the log in one step; what a crash leaves is a prefix
@@ -15,9 +16,8 @@
 //! Several domains share a disk, each with an instance on a core of its own: [`seats`] opens them all, as many cores as there are, and answers a
 //! [`Volume`] for each core; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
-//! What does not exist yet: discards to the device, exchanging
-//! renames, defragmentation, moving small content out of memory before its limit is reached, space set aside by `allocate`, checksums looked at by
-//! every read. One inode is written to a checkpoint in one step, so that a directory of millions of entries makes others wait.
+//! What does not exist yet: exchanging renames, space set aside by `allocate`, checksums looked at by every read. Cutting off very many extents
+//! at once, by one `truncate`, is one step and makes others wait.
 
 mod allocation;
 mod anchor;
@@ -29,6 +29,7 @@ mod cleaner;
 mod cleaning;
 mod clusters;
 mod content;
+mod defragment;
 mod demoter;
 mod discarder;
 mod disk;
@@ -57,8 +58,9 @@ mod tree;
 
 pub use attributes::{Attributes, InodeId, Kind};
 pub use census::Census;
-pub use cleaning::{Budget, Policy, reading_plan};
+pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
 pub use clusters::ClusterUse;
+pub use defragment::{Defragmentation, Progress};
 pub use disk::Disk;
 pub use domains::{CoreDriver, Placement, Resized, Seat, Volume, resize_cores, seats};
 pub use dump::{DumpLine, DumpValue, dump_log};

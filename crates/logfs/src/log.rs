@@ -14,7 +14,7 @@ use crate::frame::{HEADER_BYTES, Header, seal};
 use crate::record::Record;
 
 /// Frames are cut at this length, so that the first ones are on their way while others are made.
-const FRAME_BYTES: usize = 64 << 10;
+const FRAME_BYTES: usize = 128 << 10;
 
 /// Groups that matter to the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use iolab_executor::{Event, Spawner};
 
 use crate::allocation::Heads;
 use crate::anchor::Anchor;
-use crate::cleaning::Policy;
+use crate::cleaning::{Policy, ReadingCost};
 use crate::clusters::ClusterTable;
 use crate::extents::Place;
 use crate::instance::{Activity, Instance, Phase, State};
@@ -28,6 +28,8 @@ pub struct OpenOptions {
     pub policy: Policy,
     /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
     pub cleaning_bytes: u64,
+    /// What reading takes on the device, for choosing what to read of a cluster that is cleaned.
+    pub reading: ReadingCost,
     /// Whether the device is told which clusters are free, before they are used again.
     pub discard: bool,
     /// Whether closing writes a checkpoint when much has changed since the last one, so that the next opening is quick.
@@ -43,6 +45,7 @@ impl Default for OpenOptions {
             inline_bytes: 64 << 20,
             policy: Policy::CostBenefit,
             cleaning_bytes: 8 << 20,
+            reading: ReadingCost::default(),
             discard: false,
             closing_checkpoint: true,
             checkpoint_interval_ns: 300_000_000_000,

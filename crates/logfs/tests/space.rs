@@ -170,3 +170,51 @@ fn a_failed_data_write_is_one_call_and_a_failed_log_write_is_the_end() {
     let content = bench.run(fs.read(inode, 4, 9_000)).unwrap();
     assert!(content == bytes(1, 9_000)[4..]);
 }
+
+#[test]
+fn cleaning_ends_on_a_disk_that_is_all_but_full_whatever_was_written_where() {
+    for policy in [Policy::Greedy { k: 0.8 }, Policy::Dynamic { most: 0.9 }, Policy::CostBenefit] {
+        let disk = RamDisk::with_contents(empty_image(6 * CLUSTERS), BLOCK);
+        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let fs = bench.try_open(OpenOptions { policy, ..small_memory() }).unwrap().0;
+        let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
+        let block = BLOCK as usize;
+        // With holes between them, so that every block is an extent from the beginning, and overwriting makes no more of them.
+        let offset = |at: usize| (2 * at * block) as u64;
+        // Whole blocks until nothing fits any more, then 99 % of that.
+        let mut blocks = 0;
+        while bench.run(fs.write(inode, offset(blocks), &bytes(1, block))).is_ok() {
+            blocks += 1;
+        }
+        let keep = blocks * 99 / 100;
+        bench.run(fs.truncate(inode, offset(keep))).unwrap();
+        // One block of every cluster is overwritten, then the next one of every cluster: all clusters are as full as each other, and each
+        // that is cleaned gains as little as can be.
+        let per_cluster = (CLUSTER / BLOCK) as usize;
+        let (mut marks, mut written, mut refused) = (vec![1_u8; keep], 0, 0);
+        for round in 0..3 {
+            for at in (round..keep).step_by(per_cluster) {
+                let mark = (round + 2) as u8;
+                match bench.run(fs.write(inode, offset(at), &bytes(mark, block))) {
+                    Ok(()) => {
+                        marks[at] = mark;
+                        written += 1;
+                    }
+                    Err(error) => {
+                        assert_eq!(error, Error::NoSpace, "{policy:?}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        let found = bench.run(fs.read(inode, 0, offset(keep) as usize)).unwrap();
+        for (at, mark) in marks.iter().enumerate() {
+            assert!(found[2 * at * block..(2 * at + 1) * block] == bytes(*mark, block), "{policy:?}, block {at}");
+        }
+        assert!(written > 2 * keep / per_cluster, "{policy:?}: {written} written, {refused} refused: no way to go on");
+        bench.run(fs.truncate(inode, 0)).unwrap();
+        bench.run(fs.write(inode, 0, &bytes(9, 10 * CLUSTER as usize))).unwrap();
+        bench.run(fs.close()).unwrap();
+        assert!(bench.fsck(Repair::No).unwrap().is_sound());
+    }
+}

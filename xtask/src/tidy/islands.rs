@@ -15,6 +15,7 @@ const ISLANDS: &[(&str, &str)] = &[
     ("fuse/src/clone.rs", "clones the descriptor of a FUSE connection"),
     ("fuse/src/uring.rs", "tells the kernel where headers and payloads are"),
     ("file_calls", "makes system calls on descriptors it does not own"),
+    ("block/src/aio_disk.rs", "speaks the kernel's AIO interface"),
     ("block/src/buffer.rs", "allocates aligned memory that a device works on"),
     ("block/src/uring_disk.rs", "hands addresses of buffers to io_uring"),
     ("vfio", "makes the ioctl calls that VFIO consists of"),

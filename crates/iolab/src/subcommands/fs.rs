@@ -2,6 +2,7 @@
 
 mod change;
 mod cp;
+mod defrag;
 mod dump_log;
 mod facts;
 mod fsck;
@@ -51,6 +52,8 @@ pub(crate) enum FsAction {
     Mv(change::MvArguments),
     /// Change the number of domains, the parts for one processor core each; no content moves
     ResizeCores(resize_cores::Arguments),
+    /// Put the content of files together that lies in pieces
+    Defrag(defrag::Arguments),
     /// Show every frame and record of the metadata log
     DumpLog(dump_log::Arguments),
 }
@@ -71,6 +74,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Rm(arguments) => change::rm(arguments),
         FsAction::Mv(arguments) => change::mv(arguments),
         FsAction::ResizeCores(arguments) => resize_cores::main(arguments),
+        FsAction::Defrag(arguments) => defrag::main(arguments),
         FsAction::DumpLog(arguments) => dump_log::main(arguments),
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Inode {
     pub(crate) holders: u32,
     /// Whether it waits in the queue of files whose small content may be moved out of memory.
     pub(crate) in_queue: bool,
+    /// From which offset on that goes on next.
+    pub(crate) queue_from: u64,
     /// Ticket of the last change that `fsync` waits for.
     pub(crate) changed_at: u64,
     /// Ticket of the last change that `fdatasync` waits for.
@@ -128,6 +130,7 @@ impl Inode {
             extended: Extended::default(),
             holders: 0,
             in_queue: false,
+            queue_from: 0,
             changed_at: 0,
             content_at: 0,
         }

@@ -13,7 +13,8 @@ use iolab_block::{BlockDevice, RamDisk};
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order};
 use iolab_logfs::{
-    Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, Recovery, Repair, Seat, Volume, fsck, mkfs, open, seats,
+    Disk, Error, FsckReport, LogFs, MkfsOptions, OpenOptions, ReadingCost, Recovery, Repair, Seat, Volume, fsck, mkfs,
+    open, seats,
 };
 
 /// Blocks of all tests' disks, bytes.
@@ -89,7 +90,13 @@ pub(crate) fn options() -> MkfsOptions {
 
 /// So little memory for small content that its limit is met; free clusters are discarded, so that using one too long is seen.
 pub(crate) fn small_memory() -> OpenOptions {
-    OpenOptions { inline_bytes: 20_000, cleaning_bytes: 64 << 10, discard: true, ..OpenOptions::default() }
+    OpenOptions {
+        inline_bytes: 20_000,
+        cleaning_bytes: 64 << 10,
+        discard: true,
+        reading: ReadingCost { request_ns: 1_000, kib_ns: 1_000 },
+        ..OpenOptions::default()
+    }
 }
 
 /// The image of an empty file system of so many clusters.
