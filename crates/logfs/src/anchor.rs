@@ -2,6 +2,7 @@
 
 use crate::Layout;
 use crate::bytes::{Put, Take};
+use crate::checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABANC";
 const VERSION: u32 = 1;
@@ -58,7 +59,7 @@ impl Anchor {
         bytes.put_u32(self.start.previous);
         bytes.put_all(&[self.start.sequence, self.checkpoint_end, self.flushed, self.serial]);
         bytes.resize(ENCODED_BYTES, 0);
-        let checksum = crc32c::crc32c(&bytes);
+        let checksum = crc32c(&bytes);
         bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
@@ -70,7 +71,7 @@ impl Anchor {
         covered[12..16].fill(0);
         let (id, domain, flags) = (take.array::<16>()?, take.u32()?, take.u32()?);
         let known = magic == *MAGIC && version == VERSION && id == layout.id && domain == layout.domain;
-        if !known || crc32c::crc32c(&covered) != checksum {
+        if !known || crc32c(&covered) != checksum {
             return None;
         }
         let (number, epoch, cluster) = (take.u64()?, take.u64()?, u32::try_from(take.u64()?).ok()?);

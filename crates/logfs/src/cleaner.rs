@@ -7,6 +7,7 @@ use iolab_block::{Buffer, DeviceError};
 
 use crate::Error;
 use crate::allocation::{Slot, Stream};
+use crate::checksum::crc32c;
 use crate::cleaning::{Budget, reading_plan};
 use crate::clusters::{ClusterUse, Piece};
 use crate::extents::Place;
@@ -232,7 +233,7 @@ pub(crate) fn relocate(instance: &Instance, slots: &[Slot], moving: &[Moving], c
                 length: (to - from) as u64,
                 from: if part.from == INLINE { INLINE } else { part.from + skipped },
                 to: place + (from - slot.0) as u64,
-                checksum: crc32c::crc32c(&content[from..to]),
+                checksum: crc32c(&content[from..to]),
             }));
             if records.len() == 128 {
                 instance.commit(&std::mem::take(&mut records))?;

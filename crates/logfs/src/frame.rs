@@ -5,6 +5,7 @@ use iolab_block::Buffer;
 use crate::Layout;
 use crate::anchor::FramePlace;
 use crate::bytes::Take;
+use crate::checksum::{crc32c, crc32c_of_parts};
 
 const MAGIC: &[u8; 4] = b"LFFR";
 /// Bytes before the payload.
@@ -48,7 +49,7 @@ pub(crate) fn seal(buffer: &mut Buffer, payload_bytes: usize, header: &Header, l
     head[48..56].copy_from_slice(&u64::from(header.next_cluster).to_le_bytes());
     head[56..60].copy_from_slice(&layout.domain.to_le_bytes());
     buffer[..HEADER_BYTES].copy_from_slice(&head);
-    let checksum = crc32c::crc32c(&buffer[..HEADER_BYTES + payload_bytes]);
+    let checksum = crc32c(&buffer[..HEADER_BYTES + payload_bytes]);
     buffer[4..8].copy_from_slice(&checksum.to_le_bytes());
     checksum
 }
@@ -65,7 +66,7 @@ pub(crate) fn parse<'a>(bytes: &'a [u8], layout: &Layout) -> Option<Frame<'a>> {
     let (next_cluster, domain) = (u32::try_from(take.u64()?).ok()?, take.u32()?);
     let whole = bytes.get(..HEADER_BYTES.checked_add(payload_bytes)?)?;
     // The checksum was made over a header whose checksum was zero.
-    let computed = crc32c::crc32c_append(crc32c::crc32c_append(crc32c::crc32c(&whole[..4]), &[0; 4]), &whole[8..]);
+    let computed = crc32c_of_parts(&[&whole[..4], &[0; 4], &whole[8..]]);
     if id != layout.id[..8] || domain != layout.domain || computed != checksum {
         return None;
     }

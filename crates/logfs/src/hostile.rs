@@ -7,6 +7,7 @@ use iolab_block::RamDisk;
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order, Stalled};
 
+use crate::checksum::crc32c;
 use crate::frame::{HEADER_BYTES, parse};
 use crate::{
     Disk, Error, InodeId, Layout, LogFs, MkfsOptions, Occupied, OpenOptions, Owner, Repair, Seat, fsck, mkfs,
@@ -160,7 +161,7 @@ fn mend_checksum(bytes: &mut [u8], at: usize, (frame, domains): (Option<(usize, 
         _ => return,
     };
     bytes[start + field..start + field + 4].fill(0);
-    let checksum = crc32c::crc32c(&bytes[start..start + length]);
+    let checksum = crc32c(&bytes[start..start + length]);
     bytes[start + field..start + field + 4].copy_from_slice(&checksum.to_le_bytes());
 }
 

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::bytes::{Put, Take};
+use crate::checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABLFS";
 /// The version written, and the only one read.
@@ -181,7 +182,7 @@ impl Layout {
             record.put_u64(u64::from(self.clusters) - 2);
         }
         record.resize(Layout::bootstrap_bytes(self.block_bytes), 0);
-        let checksum = crc32c::crc32c(&record);
+        let checksum = crc32c(&record);
         record[12..16].copy_from_slice(&checksum.to_le_bytes());
         record
     }
@@ -205,7 +206,7 @@ impl Layout {
         let (layout, incompatible) = decode_fields(take).ok_or_else(short)?;
         let mut covered = bytes.get(..Layout::bootstrap_bytes(layout.block_bytes)).ok_or_else(short)?.to_vec();
         covered.get_mut(12..16).ok_or_else(short)?.fill(0);
-        if crc32c::crc32c(&covered) != checksum {
+        if crc32c(&covered) != checksum {
             return Err(refuse("the bootstrap record does not match its checksum"));
         }
         if incompatible & !MAPPED != 0 {

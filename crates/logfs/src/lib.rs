@@ -25,6 +25,7 @@ mod attributes;
 mod bytes;
 mod census;
 mod checkpoint;
+mod checksum;
 mod cleaner;
 mod cleaning;
 mod clusters;

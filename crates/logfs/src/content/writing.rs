@@ -4,6 +4,7 @@ use iolab_block::{Buffer, DeviceError, Divided};
 
 use super::MOST_BYTES;
 use crate::allocation::{Slot, Stream};
+use crate::checksum::crc32c;
 use crate::cleaner::write_slots;
 use crate::instance::{Instance, Need, State};
 use crate::locks::{Key, Mode};
@@ -170,7 +171,7 @@ fn checksums(slots: &[Slot], content: &[u8]) -> Vec<u32> {
     let of_slot = |(_, length): &Slot| {
         let (part, more) = rest.split_at(*length as usize);
         rest = more;
-        crc32c::crc32c(part)
+        crc32c(part)
     };
     slots.iter().map(of_slot).collect()
 }

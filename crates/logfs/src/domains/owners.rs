@@ -6,6 +6,7 @@
 use iolab_block::Buffer;
 
 use crate::bytes::{Put, Take};
+use crate::checksum::crc32c;
 use crate::{Disk, Error, Layout};
 
 /// Bytes of a run.
@@ -65,12 +66,12 @@ impl Owners {
     }
 
     pub(crate) fn checksum(&self) -> u32 {
-        crc32c::crc32c(&self.encode())
+        crc32c(&self.encode())
     }
 
     fn decode(bytes: &[u8], layout: &Layout) -> Option<Owners> {
         let bytes = bytes.get(..layout.map_runs as usize * RUN_BYTES)?;
-        if crc32c::crc32c(bytes) != layout.map_checksum {
+        if crc32c(bytes) != layout.map_checksum {
             return None;
         }
         let (mut take, mut runs) = (Take(bytes), Vec::new());

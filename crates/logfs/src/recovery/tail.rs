@@ -3,6 +3,7 @@
 use super::{Doubtful, Walk};
 use crate::Error;
 use crate::bytes::Take;
+use crate::checksum::crc32c;
 use crate::frame::{self, HEADER_BYTES};
 use crate::record::{Record, Relocate};
 use crate::tree::Delta;
@@ -95,7 +96,7 @@ impl Walk<'_> {
         let end = self.layout.blocks(place + length);
         let bytes = self.disk.read(start, (end - start) as usize).await?;
         let skipped = (place - start) as usize;
-        Ok(crc32c::crc32c(&bytes[skipped..skipped + length as usize]))
+        Ok(crc32c(&bytes[skipped..skipped + length as usize]))
     }
 
     /// Evidence that frames which had been durable are missing: the anchor's word, or a later frame.
