@@ -143,7 +143,7 @@ fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
         ("io-tester none.yaml folder", 2, "none.yaml: No such file"),
         ("io-tester letter folder", 2, "letter:1: a list of jobs is needed"),
         ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares has no meaning here: one thread"),
-        ("io-tester conf.yaml folder --shards 1", 2, "conf.yaml:5: burn names shard 1, but there are 1"),
+        ("io-tester conf.yaml folder --shards 1", 2, "conf.yaml:6: burn names shard 1, but there are 1"),
         ("io-tester conf.yaml folder --duration 0", 2, "some time is needed"),
         ("io-tester conf.yaml a.img", 2, "--image-size=SIZE makes an image"),
         ("io-tester conf.yaml letter", 3, "no job is known to have made"),
@@ -153,4 +153,21 @@ fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
     }
     assert_eq!(fs::read_to_string(lab.path("letter")).unwrap(), "dear reader");
     assert_eq!(fs::read_dir(lab.path("folder")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_example_of_io_tester_jobs_runs() {
+    let lab = Lab::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../jobs/io-tester-logfs.yaml");
+    let small = [("256MB", "2MB"), ("64MB", "1MB"), ("limit: 4096", "limit: 8")];
+    let yaml = small.iter().fold(fs::read_to_string(path).unwrap(), |yaml, (large, small)| {
+        assert!(yaml.contains(large), "{large}");
+        yaml.replace(large, small)
+    });
+    lab.file("conf.yaml", &yaml);
+    let line = "io-tester conf.yaml a.img --image-size 64m --duration 100ms --json";
+    let document = lab.run(words(line)).ended(0, "").json();
+    let names: Vec<&str> =
+        document[0]["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["seqwrite_128k", "seqwrite_4k", "append_128k", "seqread_256k", "randread_256k"]);
 }

@@ -105,8 +105,7 @@ fn as_text(conf: &TesterConf, results: &[JobResult]) -> String {
         let [p50, p95, p99, p999] =
             [50.0, 95.0, 99.0, 99.9].map(|percent| iolab_units::rounded_ns(latency.percentile(percent) as f64));
         let (mean, max) = (iolab_units::rounded_ns(latency.mean()), iolab_units::rounded_ns(latency.max as f64));
-        let _ =
-            writeln!(text, "    latency avg {mean}  p50 {p50}  p95 {p95}  p99 {p99}  p99.9 {p999}  max {max}");
+        let _ = writeln!(text, "    latency avg {mean}  p50 {p50}  p95 {p95}  p99 {p99}  p99.9 {p999}  max {max}");
     }
     text
 }
