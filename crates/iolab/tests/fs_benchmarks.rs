@@ -144,6 +144,7 @@ fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
         ("io-tester letter folder", 2, "letter:1: a list of jobs is needed"),
         ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares has no meaning here: one thread"),
         ("io-tester conf.yaml folder --shards 1", 2, "conf.yaml:6: burn names shard 1, but there are 1"),
+        ("io-tester conf.yaml folder --only over,none", 2, "--only=none: conf.yaml has no such job"),
         ("io-tester conf.yaml folder --duration 0", 2, "some time is needed"),
         ("io-tester conf.yaml a.img", 2, "--image-size=SIZE makes an image"),
         ("io-tester conf.yaml letter", 3, "no job is known to have made"),
@@ -170,4 +171,6 @@ fn the_example_of_io_tester_jobs_runs() {
     let names: Vec<&str> =
         document[0]["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["seqwrite_128k", "seqwrite_4k", "append_128k", "seqread_256k", "randread_256k"]);
+    let text = lab.run(words("io-tester conf.yaml a.img --force --only append_128k")).ended(0, "").printed();
+    assert_eq!((text.lines().count(), text.contains("    8 requests, ")), (4, true), "{text}");
 }

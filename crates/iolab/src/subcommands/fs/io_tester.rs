@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
     /// Shards; as many as the jobs name unless told
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     shards: Option<u32>,
+    /// Only these of the jobs
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
     /// Everything random follows from it
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -43,7 +46,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let unreadable = |error| Failure::mistake(format!("iolab: {place}: {error}"));
     let yaml = std::fs::read_to_string(&arguments.conf).map_err(unreadable)?;
     let wrong = |error: ConfError| Failure::mistake(format!("iolab: {place}:{}: {}", error.line, error.message));
-    let conf = TesterConf::parse(&yaml).map_err(wrong)?;
+    let mut conf = TesterConf::parse(&yaml).map_err(wrong)?;
+    if let Some(name) = arguments.only.iter().find(|name| conf.jobs.iter().all(|job| job.name != **name)) {
+        return Err(Failure::mistake(format!("iolab: --only={name}: {place} has no such job")));
+    }
+    conf.jobs.retain(|job| arguments.only.is_empty() || arguments.only.contains(&job.name));
     let shards = conf.shards(arguments.shards).map_err(wrong)?;
     let options = TesterOptions { duration_ns: arguments.duration, shards, seed: arguments.seed };
     for target in targets(std::slice::from_ref(&arguments.target), &arguments.logfs)? {
