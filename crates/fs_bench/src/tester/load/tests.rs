@@ -98,3 +98,15 @@ fn a_full_image_ends_the_run() {
     let error = run_tester(&target, &TesterConf::parse(yaml).unwrap(), &options).unwrap_err();
     assert!(matches!(error, BenchError::LogFs { doing: "writing", .. }), "{error}");
 }
+
+#[test]
+fn at_a_rate_latencies_count_from_when_requests_were_due() {
+    let folder = tempfile::tempdir().unwrap();
+    let info = "{ execution_time: 1ms, rps: 1000000, limit: 5 }";
+    let conf = TesterConf::parse(&format!("- {{ name: a, shards: all, type: cpu, shard_info: {info} }}")).unwrap();
+    let options = TesterOptions { duration_ns: HOUR_NS, shards: 1, seed: 1 };
+    let results = run_tester(&Target::Folder(folder.path().to_owned()), &conf, &options).unwrap();
+    let latency = results[0].class.latency.to_sparse();
+    // All were due within some microseconds, and each had to wait for those before it.
+    assert!(latency.max >= 4_990_000 && latency.mean() >= 2_900_000.0, "{latency:?}");
+}
