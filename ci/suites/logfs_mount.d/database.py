@@ -4,6 +4,7 @@ Each transaction moves money between accounts and counts itself; the count is no
 database is whole, no money was made or lost, and no acknowledged transaction is missing.
 """
 
+import os
 import random
 import sqlite3
 import sys
@@ -41,6 +42,9 @@ def write(mode, said_path):
                     database.execute("update account set money = money + ?, note = ? where id = ?", values)
                 database.execute("update count set n = ?", (transaction,))
                 database.execute("commit")
+                # SQLite takes a directory that it cannot open for one that is synced (unixDelete in its os_unix.c), so that a commit may
+                # return although the server died before the sync. An answer of the server shows that it lived through that.
+                os.statvfs(".")
                 said.write(f"{transaction}\n".encode())
     except (sqlite3.Error, OSError):
         return 0
