@@ -13,6 +13,7 @@
 //! The promises are in `docs/logfs/durability.md`, "Several domains"; what is on the disk in `docs/logfs/format.md`. All cores can as well
 //! share one thread and one executor, which then decides the order of everything: so that a simulation covers the forwarding too.
 
+mod local;
 mod mail;
 mod master;
 mod owners;
@@ -27,6 +28,7 @@ mod volume_content;
 mod volume_names;
 mod worker;
 
+pub use local::LocalVolume;
 pub use mail::CoreDriver;
 pub use master::Placement;
 pub(crate) use owners::{Owners, read_owners, write_owners};

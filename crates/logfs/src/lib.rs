@@ -63,7 +63,7 @@ pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
 pub use clusters::ClusterUse;
 pub use defragment::{Defragmentation, Progress};
 pub use disk::Disk;
-pub use domains::{CoreDriver, Placement, Resized, Seat, Volume, open_volume, resize_cores, seats};
+pub use domains::{CoreDriver, LocalVolume, Placement, Resized, Seat, Volume, open_volume, resize_cores, seats};
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
 pub use extended::Setting;
