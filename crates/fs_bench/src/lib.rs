@@ -14,10 +14,12 @@ mod measured;
 mod random;
 mod reading;
 mod store;
+mod tester;
 mod volume_load;
 
 pub use error::BenchError;
 pub use measured::{Class, Measured};
 pub use reading::{ReadingCase, ReadingOptions, ReadingResult, read_clusters};
 pub use store::{ImageStore, Target};
+pub use tester::{ConfError, Job, JobResult, Kind, Pace, Shards, TesterConf, TesterOptions, run_tester};
 pub use volume_load::{VolumeLoad, VolumeResult, run_volume_load};

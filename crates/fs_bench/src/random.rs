@@ -27,6 +27,12 @@ impl Random {
         (from + self.below(to - from + 1)) * unit
     }
 
+    /// From the exponential distribution of mean 1, by inversion.
+    pub(crate) fn exponential(&mut self) -> f64 {
+        let share = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        -(1.0 - share).ln()
+    }
+
     pub(crate) fn percent(&mut self, share: u32) -> bool {
         self.below(100) < u64::from(share)
     }
@@ -52,6 +58,8 @@ mod tests {
         assert_eq!(Random::new(1).within((5000, 5000), 4096), 8192);
         let hits = (0..10_000).filter(|_| random.percent(30)).count();
         assert!((2500..3500).contains(&hits), "{hits}");
+        let mean = (0..10_000).map(|_| random.exponential()).sum::<f64>() / 10_000.0;
+        assert!((0.95..1.05).contains(&mean), "{mean}");
         assert!(!random.percent(0) && random.percent(100));
     }
 }

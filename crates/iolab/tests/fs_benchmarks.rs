@@ -1,4 +1,4 @@
-//! `iolab fs perf` and `cluster-reading`: small loads, and what is refused.
+//! `iolab fs perf`, `io-tester` and `cluster-reading`: small loads, and what is refused.
 
 mod support;
 
@@ -90,4 +90,87 @@ fn clusters_are_read_in_every_way_that_fits() {
     assert_eq!(text.lines().count(), 5, "{text}");
     let document = lab.run(words(&format!("{line} --json"))).ended(0, "").json();
     assert_eq!(document["cases"].as_array().unwrap().len(), 3, "8 x 256 KiB do not fit: {document}");
+}
+
+const JOBS: &str = "\
+- name: over
+  type: seqwrite
+  shards: all
+  data_size: 2MB
+  shard_info: { parallelism: 3, reqsize: 128kB, limit: 20 }
+- name: burn
+  type: cpu
+  shards: [1]
+  shard_info: { execution_time: 10us, rps: 1000, limit: 3 }
+";
+
+#[test]
+fn jobs_of_io_tester_run_on_an_image_and_in_a_folder() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("folder")).unwrap();
+    lab.file("conf.yaml", JOBS);
+    for target in ["a.img --image-size 32m", "folder"] {
+        let line = format!("io-tester conf.yaml {target} --duration 1h --json");
+        let document = lab.run(words(&line)).ended(0, "").json();
+        let facts = |shard: usize, job: usize| {
+            let job = &document[shard]["jobs"][job];
+            (job["name"].clone(), job["requests"].clone(), job["bytes"].clone())
+        };
+        assert_eq!(document.as_array().unwrap().len(), 2, "{document}");
+        for shard in [0, 1] {
+            assert_eq!(facts(shard, 0), ("over".into(), 20.into(), (20 << 17).into()));
+            assert!(document[shard]["jobs"][0]["latency_ns"]["p99.9"].as_u64().unwrap() > 0);
+        }
+        assert_eq!((facts(1, 1), &document[0]["jobs"][1]), (("burn".into(), 3.into(), 0.into()), &().into()));
+    }
+    assert_eq!(fs::read_dir(lab.path("folder")).unwrap().count(), 0, "what was made is removed");
+    lab.run(words("fsck a.img")).ended(0, "");
+    let text = lab.run(words("io-tester conf.yaml folder --duration 1h")).ended(0, "").printed();
+    for wanted in ["shard 1\n  over (seqwrite of 128", ", 3 at once)\n    20 requests, ", "    3 times, ", "p99.9 "] {
+        assert!(text.contains(wanted), "{wanted} is missing in {text}");
+    }
+}
+
+#[test]
+fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("folder")).unwrap();
+    lab.file("letter", "dear reader");
+    lab.file("conf.yaml", JOBS);
+    lab.file("shares.yaml", "- name: a\n  type: cpu\n  shards: all\n  shard_info:\n    shares: 10\n");
+    lab.file("huge.yaml", "- { name: a, type: append, shards: all, data_size: 1024TB }\n");
+    for (line, code, said) in [
+        ("io-tester none.yaml folder", 2, "none.yaml: No such file"),
+        ("io-tester letter folder", 2, "letter:1: a list of jobs is needed"),
+        ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares has no meaning here: one thread"),
+        ("io-tester conf.yaml folder --shards 1", 2, "conf.yaml:6: burn names shard 1, but there are 1"),
+        ("io-tester conf.yaml folder --only over,none", 2, "--only=none: conf.yaml has no such job"),
+        ("io-tester conf.yaml folder --duration 0", 2, "some time is needed"),
+        ("io-tester conf.yaml a.img", 2, "--image-size=SIZE makes an image"),
+        ("io-tester conf.yaml letter", 3, "no job is known to have made"),
+        ("io-tester huge.yaml folder", 2, "the files of all jobs take"),
+    ] {
+        lab.run(words(line)).ended(code, said);
+    }
+    assert_eq!(fs::read_to_string(lab.path("letter")).unwrap(), "dear reader");
+    assert_eq!(fs::read_dir(lab.path("folder")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_example_of_io_tester_jobs_runs() {
+    let lab = Lab::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../jobs/io-tester-logfs.yaml");
+    let small = [("256MB", "2MB"), ("64MB", "1MB"), ("limit: 4096", "limit: 8")];
+    let yaml = small.iter().fold(fs::read_to_string(path).unwrap(), |yaml, (large, small)| {
+        assert!(yaml.contains(large), "{large}");
+        yaml.replace(large, small)
+    });
+    lab.file("conf.yaml", &yaml);
+    let line = "io-tester conf.yaml a.img --image-size 64m --duration 100ms --json";
+    let document = lab.run(words(line)).ended(0, "").json();
+    let names: Vec<&str> =
+        document[0]["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["seqwrite_128k", "seqwrite_4k", "append_128k", "seqread_256k", "randread_256k"]);
+    let text = lab.run(words("io-tester conf.yaml a.img --force --only append_128k")).ended(0, "").printed();
+    assert_eq!((text.lines().count(), text.contains("    8 requests, ")), (4, true), "{text}");
 }

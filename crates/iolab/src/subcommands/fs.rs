@@ -8,6 +8,7 @@ mod dump_log;
 mod facts;
 mod fsck;
 mod info;
+mod io_tester;
 mod ls;
 mod mkfs;
 mod mount;
@@ -55,6 +56,8 @@ pub(crate) enum FsAction {
     Mv(change::MvArguments),
     /// Measure appends, reads and truncations on images and on folders of other file systems
     Perf(Box<perf::Arguments>),
+    /// Run the jobs of Seastar's io_tester on an image or a folder of another file system
+    IoTester(io_tester::Arguments),
     /// Measure from how much live content on a cluster is better read whole
     ClusterReading(cluster_reading::Arguments),
     /// Change the number of domains, the parts for one processor core each; no content moves
@@ -81,6 +84,7 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
         FsAction::Rm(arguments) => change::rm(arguments),
         FsAction::Mv(arguments) => change::mv(arguments),
         FsAction::Perf(arguments) => perf::main(arguments),
+        FsAction::IoTester(arguments) => io_tester::main(arguments),
         FsAction::ClusterReading(arguments) => cluster_reading::main(arguments),
         FsAction::ResizeCores(arguments) => resize_cores::main(arguments),
         FsAction::Defrag(arguments) => defrag::main(arguments),

@@ -1,0 +1,386 @@
+//! Lays the files of all jobs out, then runs the jobs side by side until the time is over.
+//!
+//! A pause is spent asking the devices again and again, so that it ends when it has to: no timer of the kernel is in between. At a given rate, latencies
+//! count from when a request was due, not from when it was sent, so that a store that cannot keep up does not look fast. Nothing is synced in the measured
+//! part, as in Seastar.
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+use iolab_clock::Clock;
+use iolab_executor::Spawner;
+
+use super::{Job, Kind, Pace, TesterConf};
+use crate::random::Random;
+use crate::store::{Load, Shape, Span, Stage, Store, Target, run_on};
+use crate::{BenchError, Class};
+
+/// How long, and on how many shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TesterOptions {
+    /// No request is sent after this, ns.
+    pub duration_ns: u64,
+    /// Shards.
+    pub shards: u32,
+    /// Everything random follows from it.
+    pub seed: u64,
+}
+
+/// What came of a job on a shard.
+#[derive(Debug)]
+pub struct JobResult {
+    /// The shard.
+    pub shard: u32,
+    /// Place of the job in its file.
+    pub job: usize,
+    /// From the common begin to the end of the job's last worker, ns.
+    pub elapsed_ns: u64,
+    /// What it did.
+    pub class: Class,
+}
+
+/// How files are written before the run.
+const PIECE_BYTES: u64 = 256 << 10;
+/// Shares of the data of a job are rounded up to this, as Seastar does.
+const FILE_UNIT_BYTES: u64 = 1 << 20;
+const MOST_WORKERS: usize = 4096;
+const MOST_BUFFER_BYTES: u64 = 1 << 30;
+
+/// Runs all jobs of a file on a target that is made anew for it. Results are by shard, then by job.
+///
+/// # Errors
+/// What the target answers; [`BenchError::Unfit`] for jobs that do not fit it.
+pub fn run_tester(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Result<Vec<JobResult>, BenchError> {
+    let posts = posts(conf, options)?;
+    let files = posts.iter().filter(|post| post.file.is_some()).count();
+    let workers: usize = posts.iter().map(Post::workers).sum();
+    let longest = posts.iter().map(|post| post.job.request_bytes).fold(PIECE_BYTES, u64::max);
+    let most_bytes = longest.next_multiple_of(4096);
+    if workers > MOST_WORKERS || workers as u64 * most_bytes > MOST_BUFFER_BYTES {
+        return Err(BenchError::Unfit(format!(
+            "{workers} requests under way at once with buffers of {most_bytes} bytes: at most {MOST_WORKERS} and {MOST_BUFFER_BYTES} bytes altogether are possible"
+        )));
+    }
+    let needed = posts.iter().fold(0, |sum: u64, post| sum.saturating_add(post.size));
+    let capacity = target.capacity_bytes()?;
+    if needed > capacity {
+        let place = target.path().display();
+        let text =
+            format!("{place}: the files of all jobs take {needed} bytes, but there are {capacity}: set data_size");
+        return Err(BenchError::Unfit(text));
+    }
+    // A ring wants a file to register, even where no job has one.
+    let shape = Shape { files: files.max(1), workers, most_bytes, seed: options.seed };
+    run_on(target, shape, TesterLoad { posts, duration_ns: options.duration_ns })
+}
+
+/// Every job on every shard of it.
+fn posts(conf: &TesterConf, options: &TesterOptions) -> Result<Vec<Post>, BenchError> {
+    let (mut posts, mut files, mut first_worker) = (Vec::new(), 0, 0);
+    let mut seeds = Random::new(options.seed);
+    for shard in 0..options.shards {
+        for (place, job) in conf.jobs.iter().enumerate().filter(|(_, job)| job.shards.has(shard)) {
+            let has_file = job.kind != Kind::Cpu;
+            let share = job.data_bytes.map_or(1 << 30, |bytes| bytes.div_ceil(u64::from(options.shards.max(1))));
+            let size = if has_file { share.next_multiple_of(FILE_UNIT_BYTES) } else { 0 };
+            if has_file && job.request_bytes > size {
+                let (name, line, request) = (&job.name, job.line, job.request_bytes);
+                let text = format!("line {line}: {name}: a request has {request} bytes, but the file only {size}");
+                return Err(BenchError::Unfit(text));
+            }
+            let course = Course { random: Random::new(seeds.next()), next: 0, sent: 0, class: Class::new(&job.name) };
+            let post = Post {
+                place,
+                shard,
+                job: job.clone(),
+                file: has_file.then_some(files),
+                size,
+                first_worker,
+                course: RefCell::new(course),
+                ended_ns: Cell::new(0),
+            };
+            files += usize::from(has_file);
+            first_worker += post.workers();
+            posts.push(post);
+        }
+    }
+    Ok(posts)
+}
+
+/// A job on one shard.
+struct Post {
+    place: usize,
+    shard: u32,
+    job: Job,
+    file: Option<usize>,
+    size: u64,
+    first_worker: usize,
+    course: RefCell<Course>,
+    ended_ns: Cell<u64>,
+}
+
+/// Where a job is.
+struct Course {
+    random: Random,
+    /// Offset of the next request, of jobs that go through their files.
+    next: u64,
+    sent: u64,
+    class: Class,
+}
+
+impl Post {
+    fn workers(&self) -> usize {
+        self.job.parallel * self.batch()
+    }
+
+    fn batch(&self) -> usize {
+        match self.job.pace {
+            Pace::Open { batch, .. } => batch,
+            Pace::Closed { .. } => 1,
+        }
+    }
+
+    /// Takes one request of those that may be sent.
+    fn claim(&self) -> bool {
+        let mut course = self.course.borrow_mut();
+        let allowed = self.job.limit.is_none_or(|limit| course.sent < limit);
+        course.sent += u64::from(allowed);
+        allowed
+    }
+
+    /// Offset of the next request.
+    fn position(&self) -> u64 {
+        let (course, length) = (&mut *self.course.borrow_mut(), self.job.request_bytes);
+        let at = match self.job.kind {
+            Kind::RandRead | Kind::RandWrite => return course.random.below(self.size / length) * length,
+            Kind::SeqRead | Kind::SeqWrite if course.next + length > self.size => 0,
+            _ => course.next,
+        };
+        course.next = at + length;
+        at
+    }
+}
+
+struct TesterLoad {
+    posts: Vec<Post>,
+    duration_ns: u64,
+}
+
+impl Load for TesterLoad {
+    type Output = Vec<JobResult>;
+
+    async fn run<S: Store + 'static>(self, store: Rc<S>, stage: Stage) -> Result<Vec<JobResult>, BenchError> {
+        let Stage { clock, spawner } = stage;
+        let common = Rc::new(Common {
+            posts: self.posts,
+            clock: clock.clone(),
+            begun_ns: Cell::new(0),
+            stop_ns: Cell::new(u64::MAX),
+            failed: RefCell::new(None),
+        });
+        let worker = |post: usize, number: usize| {
+            let (common, store) = (Rc::clone(&common), Rc::clone(&store));
+            Worker { common, store, spawner: spawner.clone(), post, number }
+        };
+        let with_files = (0..common.posts.len()).filter(|post| common.posts[*post].file.is_some());
+        let layers = with_files.flat_map(|post| (0..common.posts[post].workers()).map(move |number| (post, number)));
+        let laying: Vec<_> = layers.map(|(post, number)| spawner.spawn(worker(post, number).lay_out())).collect();
+        for layer in laying {
+            layer.await;
+        }
+        common.failed.take().map_or(Ok(()), Err)?;
+        store.sync().await?;
+        for post in &common.posts {
+            post.course.borrow_mut().next = if post.job.kind == Kind::Append { post.size } else { 0 };
+        }
+        let begun = clock.now_ns();
+        common.begun_ns.set(begun);
+        common.stop_ns.set(begun.saturating_add(self.duration_ns));
+        let senders = (0..common.posts.len())
+            .flat_map(|post| (0..common.posts[post].job.parallel).map(move |number| (post, number)));
+        let sending: Vec<_> = senders.map(|(post, number)| spawner.spawn(worker(post, number).work())).collect();
+        for sender in sending {
+            sender.await;
+        }
+        common.failed.take().map_or(Ok(()), Err)?;
+        Ok(common.posts.iter().map(|post| result(post, begun)).collect())
+    }
+}
+
+fn result(post: &Post, begun_ns: u64) -> JobResult {
+    JobResult {
+        shard: post.shard,
+        job: post.place,
+        elapsed_ns: post.ended_ns.get().saturating_sub(begun_ns),
+        class: std::mem::take(&mut post.course.borrow_mut().class),
+    }
+}
+
+/// What all workers share.
+struct Common {
+    posts: Vec<Post>,
+    clock: Clock,
+    begun_ns: Cell<u64>,
+    stop_ns: Cell<u64>,
+    /// The first error ends all workers.
+    failed: RefCell<Option<BenchError>>,
+}
+
+/// One of a job's senders.
+struct Worker<S> {
+    common: Rc<Common>,
+    store: Rc<S>,
+    spawner: Spawner,
+    post: usize,
+    number: usize,
+}
+
+impl<S> Clone for Worker<S> {
+    fn clone(&self) -> Worker<S> {
+        let (common, store, spawner) = (Rc::clone(&self.common), Rc::clone(&self.store), self.spawner.clone());
+        Worker { common, store, spawner, ..*self }
+    }
+}
+
+impl<S: Store + 'static> Worker<S> {
+    fn post(&self) -> &Post {
+        &self.common.posts[self.post]
+    }
+
+    fn has_ended(&self) -> bool {
+        self.common.clock.now_ns() >= self.common.stop_ns.get() || self.common.failed.borrow().is_some()
+    }
+
+    fn fail(&self, error: BenchError) {
+        self.common.failed.borrow_mut().get_or_insert(error);
+    }
+
+    /// Writes pieces of the file until there are none left.
+    async fn lay_out(self) {
+        let post = self.post();
+        let Some(file) = post.file else { return };
+        while !self.has_ended() {
+            let offset = post.course.borrow().next;
+            if offset >= post.size {
+                return;
+            }
+            let length = PIECE_BYTES.min(post.size - offset);
+            post.course.borrow_mut().next += length;
+            let span = Span { file, offset, length, worker: post.first_worker + self.number };
+            if let Err(error) = self.store.write(span).await {
+                self.fail(error);
+            }
+        }
+    }
+
+    async fn work(self) {
+        match self.post().job.pace {
+            Pace::Closed { think_ns, think_after_ns } => self.work_closed(think_ns, think_after_ns).await,
+            Pace::Open { rate, poisson, batch } => self.work_open(1e9 / rate as f64, poisson, batch).await,
+        }
+        let ended = &self.post().ended_ns;
+        ended.set(ended.get().max(self.common.clock.now_ns()));
+    }
+
+    async fn work_closed(&self, think_ns: u64, think_after_ns: u64) {
+        let clock = &self.common.clock;
+        while !self.has_ended() && self.post().claim() {
+            self.request(self.number, clock.now_ns()).await;
+            let now = clock.now_ns();
+            let phase = (now - self.common.begun_ns.get()) % think_after_ns.saturating_add(think_ns).max(1);
+            if think_ns > 0 && phase >= think_after_ns {
+                self.wait_until(now.saturating_add(think_ns)).await;
+            }
+        }
+    }
+
+    async fn work_open(&self, period_ns: f64, poisson: bool, batch: usize) {
+        let post = self.post();
+        // The workers of a job take turns.
+        let mut due = self.common.begun_ns.get() as f64 + period_ns * self.number as f64 / post.job.parallel as f64;
+        loop {
+            self.wait_until(due as u64).await;
+            if self.has_ended() {
+                return;
+            }
+            let claimed = (0..batch).take_while(|_| post.claim()).count();
+            if claimed == 0 {
+                return;
+            }
+            let others: Vec<_> = (1..claimed)
+                .map(|other| {
+                    let worker = self.clone();
+                    let number = self.number * batch + other;
+                    self.spawner.spawn(async move { worker.request(number, due as u64).await })
+                })
+                .collect();
+            self.request(self.number * batch, due as u64).await;
+            for other in others {
+                other.await;
+            }
+            let times = if poisson { post.course.borrow_mut().random.exponential() } else { 1.0 };
+            due += period_ns * times;
+        }
+    }
+
+    /// One request to its end; its latency counts from `from_ns`.
+    async fn request(&self, number: usize, from_ns: u64) {
+        let (common, post) = (&*self.common, self.post());
+        let Some(file) = post.file else {
+            // Spinning all of it: this is the load.
+            common.clock.sleep_until(common.clock.now_ns().saturating_add(post.job.execution_ns), u64::MAX);
+            post.course.borrow_mut().class.add(0, common.clock.now_ns().saturating_sub(from_ns));
+            return pass().await;
+        };
+        let length = post.job.request_bytes;
+        let span = Span { file, offset: post.position(), length, worker: post.first_worker + number };
+        let mut has_waited = false;
+        let result = {
+            let mut moving = pin!(async {
+                match post.job.kind {
+                    Kind::SeqRead | Kind::RandRead => self.store.read(span).await,
+                    _ => self.store.write(span).await,
+                }
+            });
+            std::future::poll_fn(|context| {
+                let polled = moving.as_mut().poll(context);
+                has_waited |= polled.is_pending();
+                polled
+            })
+            .await
+        };
+        match result {
+            Ok(()) => post.course.borrow_mut().class.add(length, common.clock.now_ns().saturating_sub(from_ns)),
+            Err(error) => self.fail(error),
+        }
+        // What memory answered at once must not keep the others from their turn.
+        if !has_waited {
+            pass().await;
+        }
+    }
+
+    /// Lets others go on until the time has come, or the run has ended.
+    async fn wait_until(&self, ns: u64) {
+        while self.common.clock.now_ns() < ns && !self.has_ended() {
+            pass().await;
+        }
+    }
+}
+
+/// Lets every other ready task and the devices have a turn.
+async fn pass() {
+    let mut has_passed = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_passed, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests;
