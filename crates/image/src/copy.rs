@@ -15,7 +15,7 @@ pub use from_host::{Source, from_host};
 pub use to_host::to_host;
 
 /// Bytes that are moved at once.
-const PIECE_BYTES: u64 = 4 << 20;
+pub(crate) const PIECE_BYTES: u64 = 4 << 20;
 
 /// What a copy has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

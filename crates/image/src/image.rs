@@ -5,7 +5,7 @@ use std::path::Path;
 use iolab_block::{Opening, open_disk};
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order, Spawner};
-use iolab_logfs::{Disk, LogFs, OpenOptions, Policy, Recovery, open};
+use iolab_logfs::{Disk, OpenOptions, Placement, Policy, Recovery, Volume, open_volume};
 
 use crate::{ImageError, Lock, Overlay};
 
@@ -73,12 +73,12 @@ impl Image {
         running.map_err(|_stalled| ImageError::Stalled(self.lock.path().to_owned()))
     }
 
-    /// Opens the file system, lets something work with it, and closes it, whatever the work answers. An image that is only read is left as it is.
+    /// Opens all domains of the file system on this thread, lets something work with it, and closes it, whatever the work answers. An image that is only read is left as it is.
     ///
     /// # Errors
     /// [`ImageError::FileSystem`] when the file system cannot be opened or closed, or the work answers an error of it; other errors of the work.
-    pub fn with_fs<T, E: From<ImageError>>(&mut self, work: impl AsyncFnOnce(&LogFs) -> Result<T, E>) -> Result<T, E> {
-        self.with_recovery(async |fs: &LogFs, _| work(fs).await)
+    pub fn with_fs<T, E: From<ImageError>>(&mut self, work: impl AsyncFnOnce(&Volume) -> Result<T, E>) -> Result<T, E> {
+        self.with_recovery(async |fs: &Volume, _| work(fs).await)
     }
 
     /// The same, for who wants to know what opening found.
@@ -87,7 +87,7 @@ impl Image {
     /// As [`Image::with_fs`].
     pub fn with_recovery<T, E: From<ImageError>>(
         &mut self,
-        work: impl AsyncFnOnce(&LogFs, Recovery) -> Result<T, E>,
+        work: impl AsyncFnOnce(&Volume, Recovery) -> Result<T, E>,
     ) -> Result<T, E> {
         let (access, path) = (self.access, self.lock.path().to_owned());
         let wrong = |source| ImageError::FileSystem { path: path.clone(), source };
@@ -97,7 +97,10 @@ impl Image {
             Access::Read => OpenOptions { policy: Policy::Greedy { k: 0.0 }, ..OpenOptions::default() },
         };
         let ended = self.run(async |disk, context| {
-            let (fs, recovery) = open(&disk, options, context).await.map_err(|error| E::from(wrong(error)))?;
+            let opened = open_volume(&disk, options, context).await;
+            let (fs, recovery) = opened.map_err(|error| E::from(wrong(error)))?;
+            // Each command opens anew: one domain after the other would always begin with the first.
+            let fs = fs.with_placement(Placement::LeastFull);
             let answer = work(&fs, recovery).await;
             if access == Access::Write {
                 let closed = fs.close().await.map_err(|error| E::from(wrong(error)));

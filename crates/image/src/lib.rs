@@ -1,7 +1,7 @@
 //! Images of logfs on this machine: a regular file or a block device, opened so that nobody else writes to it meanwhile.
 //!
 //! ```text
-//!  path ─▶ lock ─▶ block device ─(reading only: overlay)─▶ Disk ─▶ executor ─▶ LogFs
+//!  path ─▶ lock ─▶ block device ─(reading only: overlay)─▶ Disk ─▶ executor ─▶ Volume
 //! ```
 //!
 //! Who only reads never changes the image: opening a file system writes, and those writes stay in memory ([`Overlay`]). Who writes is alone:
@@ -14,6 +14,7 @@ mod image;
 mod lock;
 mod overlay;
 mod target;
+mod within;
 
 pub use copy::{Copied, CopyError, Source, from_host, to_host};
 pub use error::ImageError;
@@ -21,3 +22,4 @@ pub use image::{Access, Image};
 pub use lock::Lock;
 pub use overlay::Overlay;
 pub use target::{Objection, make_file, objections, user};
+pub use within::{move_within, remove_tree};

@@ -8,10 +8,19 @@ use support::Lab;
 
 /// A lab with `a.img`, empty.
 fn lab() -> Lab {
+    lab_of(1)
+}
+
+/// The same with so many domains.
+fn lab_of(domains: u32) -> Lab {
     let lab = Lab::new();
-    lab.run(["fs", "mkfs", "a.img", "--size", "32m", "--block-size", "512", "--cluster-size", "64k"]).ended(0, "");
+    let words = format!("mkfs a.img --size 32m --block-size 512 --cluster-size 64k --domains {domains}");
+    lab.run(self::words(&words)).ended(0, "");
     lab
 }
+
+/// How many domains images have that a test is made with: all commands take any number.
+const DOMAINS: [u32; 2] = [1, 3];
 
 /// `iolab fs …`
 fn words(line: &str) -> Vec<&str> {
@@ -20,7 +29,12 @@ fn words(line: &str) -> Vec<&str> {
 
 #[test]
 fn files_go_in_and_come_out() {
-    let lab = lab();
+    for domains in DOMAINS {
+        files_go_in_and_come_out_with(&lab_of(domains));
+    }
+}
+
+fn files_go_in_and_come_out_with(lab: &Lab) {
     fs::create_dir_all(lab.path("project/deep")).unwrap();
     lab.file("project/notes", "one two three");
     lab.file("project/deep/long", vec![b'z'; 300_000]);
@@ -70,7 +84,12 @@ fn files_go_in_and_come_out() {
 
 #[test]
 fn names_change() {
-    let lab = lab();
+    for domains in DOMAINS {
+        names_change_with(&lab_of(domains));
+    }
+}
+
+fn names_change_with(lab: &Lab) {
     lab.file("x", "content");
     lab.run(words("mkdir a.img /one")).ended(0, "");
     lab.run(words("mkdir -p a.img /two/three/four /one")).ended(0, "");
@@ -94,7 +113,12 @@ fn names_change() {
 
 #[test]
 fn copies_that_make_no_sense_are_refused() {
-    let lab = lab();
+    for domains in DOMAINS {
+        copies_that_make_no_sense_are_refused_with(&lab_of(domains));
+    }
+}
+
+fn copies_that_make_no_sense_are_refused_with(lab: &Lab) {
     lab.file("x", "x");
     for (line, code, said) in [
         ("cp a.img x y", 2, "paths there begin with a colon"),
@@ -117,7 +141,12 @@ fn copies_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_check_changes_nothing_until_it_is_told() {
-    let lab = lab();
+    for domains in DOMAINS {
+        a_check_changes_nothing_until_it_is_told_with(&lab_of(domains));
+    }
+}
+
+fn a_check_changes_nothing_until_it_is_told_with(lab: &Lab) {
     lab.file("x", vec![b'x'; 100_000]);
     lab.run(words("cp a.img x :/")).ended(0, "");
     let done = lab.run(words("fsck a.img")).ended(0, "").printed();

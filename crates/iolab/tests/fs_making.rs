@@ -6,8 +6,15 @@ use support::Lab;
 
 #[test]
 fn a_new_file_system_is_what_was_asked_for() {
+    for domains in [1, 3] {
+        a_new_file_system_has_so_many_domains(domains);
+    }
+}
+
+fn a_new_file_system_has_so_many_domains(domains: u32) {
     let lab = Lab::new();
-    let words = "fs mkfs a.img --size 32m --cluster-size 64k --block-size 512 --small 100 --id";
+    let words =
+        format!("fs mkfs a.img --size 32m --cluster-size 64k --block-size 512 --small 100 --domains {domains} --id");
     let id = "00112233-4455-6677-8899-aabbccddeeff";
     let text = lab.run(words.split(' ').chain([id])).ended(0, "").printed();
     assert!(text.contains("00112233445566778899aabbccddeeff") && text.contains("512 of 64 KiB"), "{text}");
@@ -18,10 +25,15 @@ fn a_new_file_system_is_what_was_asked_for() {
     assert_eq!(info["layout"]["block_bytes"], 512);
     assert_eq!(info["layout"]["small_max_bytes"], 100);
     assert_eq!(info["recovery"]["closed"], true);
-    let clusters = &info["clusters"];
-    assert_eq!((&clusters["fixed"], &clusters["log"], &clusters["free"]), (&2.into(), &2.into(), &508.into()));
+    assert_eq!(info["domains"].as_array().unwrap().len(), domains as usize);
+    let (clusters, free) = (&info["clusters"], 510 - 2 * domains);
+    assert_eq!(
+        (&clusters["fixed"], &clusters["log"], &clusters["free"]),
+        (&2.into(), &(2 * domains).into(), &free.into())
+    );
     let text = lab.run(["fs", "info", "a.img"]).ended(0, "").printed();
-    assert!(text.contains("free clusters     508 (31.8 MiB)") && text.contains("state             closed"), "{text}");
+    let said = format!("free clusters     {free} ({:.1} MiB)", f64::from(free) / 16.0);
+    assert!(text.contains(&said) && text.contains("state             closed"), "{text}");
     assert_eq!(lab.run(["fs", "ls", "-lR", "a.img"]).ended(0, "").printed(), "/:\n");
     assert!(before == std::fs::read(lab.path("a.img")).unwrap(), "looking changes nothing");
 }

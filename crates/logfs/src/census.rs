@@ -6,7 +6,7 @@ use crate::clusters::Role;
 /// Clusters by use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Census {
-    /// The first and the last, which are never given away.
+    /// The first and the last, which are never given away, and those of other domains.
     pub fixed: u32,
     /// Nothing in them.
     pub free: u32,
@@ -20,6 +20,23 @@ pub struct Census {
     pub doomed: u32,
     /// The full ones by the share of them that is live: up to a tenth, up to two tenths, and so on.
     pub full_by_live: [u32; 10],
+}
+
+impl Census {
+    /// The clusters of several domains, counted together; for each domain, those of others are fixed.
+    pub fn sum<'a>(parts: impl IntoIterator<Item = &'a Census>, clusters: u32) -> Census {
+        let mut sum = Census::default();
+        for part in parts {
+            sum.free += part.free;
+            sum.log += part.log;
+            sum.open += part.open;
+            sum.full += part.full;
+            sum.doomed += part.doomed;
+            sum.full_by_live.iter_mut().zip(part.full_by_live).for_each(|(sum, count)| *sum += count);
+        }
+        sum.fixed = clusters.saturating_sub(sum.free + sum.log + sum.open + sum.full + sum.doomed);
+        sum
+    }
 }
 
 impl LogFs {

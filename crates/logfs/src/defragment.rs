@@ -75,6 +75,12 @@ impl LogFs {
 }
 
 impl Defragmentation {
+    /// The same, where others have already come so far.
+    #[must_use]
+    pub(crate) fn behind(self, progress: Progress) -> Defragmentation {
+        Defragmentation { progress, ..self }
+    }
+
     /// Puts the next part of the file together, at most a cluster.
     ///
     /// # Errors

@@ -13,6 +13,7 @@
 //! The promises are in `docs/logfs/durability.md`, "Several domains"; what is on the disk in `docs/logfs/format.md`. All cores can as well
 //! share one thread and one executor, which then decides the order of everything: so that a simulation covers the forwarding too.
 
+mod local;
 mod mail;
 mod master;
 mod owners;
@@ -22,10 +23,12 @@ mod resize;
 mod root;
 mod seat;
 mod volume;
+mod volume_attributes;
 mod volume_content;
 mod volume_names;
 mod worker;
 
+pub use local::LocalVolume;
 pub use mail::CoreDriver;
 pub use master::Placement;
 pub(crate) use owners::{Owners, read_owners, write_owners};
@@ -34,5 +37,5 @@ pub(crate) use reconcile::{Double, unite};
 pub(crate) use resize::finish as finish_resize;
 pub use resize::{Resized, resize_cores};
 pub(crate) use root::HIDDEN;
-pub use seat::{Seat, seats};
+pub use seat::{Seat, open_volume, seats};
 pub use volume::Volume;

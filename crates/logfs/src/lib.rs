@@ -14,7 +14,8 @@
 //! the same load on a simulated device is the same to the byte.
 //!
 //! Several domains share a disk, each with an instance on a core of its own: [`seats`] opens them all, as many cores as there are, and answers a
-//! [`Volume`] for each core; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
+//! [`Volume`] for each core; [`open_volume`] opens them on one core, where a [`LocalVolume`] answers from memory
+//! without waiting; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
 //! What does not exist yet: exchanging renames, space set aside by `allocate`, checksums looked at by every read. Cutting off very many extents
 //! at once, by one `truncate`, is one step and makes others wait.
@@ -63,7 +64,7 @@ pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
 pub use clusters::ClusterUse;
 pub use defragment::{Defragmentation, Progress};
 pub use disk::Disk;
-pub use domains::{CoreDriver, Placement, Resized, Seat, Volume, resize_cores, seats};
+pub use domains::{CoreDriver, LocalVolume, Placement, Resized, Seat, Volume, open_volume, resize_cores, seats};
 pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
 pub use extended::Setting;

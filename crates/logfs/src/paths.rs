@@ -5,6 +5,14 @@ use crate::names::Entry;
 use crate::record::{InodeId, Kind};
 use crate::{Error, LogFs};
 
+/// A path without its last name, and that name.
+pub(crate) fn split_last(path: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    let trimmed = path.iter().rposition(|byte| *byte != b'/').map_or(&path[..0], |last| &path[..=last]);
+    let cut = trimmed.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let (parent, name) = trimmed.split_at(cut);
+    if name.is_empty() { Err(Error::Invalid("the root has no name")) } else { Ok((parent, name)) }
+}
+
 impl LogFs {
     /// The inode at a path; `""` and `/` are the root.
     ///
@@ -23,12 +31,7 @@ impl LogFs {
     /// # Errors
     /// As [`LogFs::resolve`]; [`Error::Invalid`] for the root, which is in no directory.
     pub fn resolve_parent<'a>(&self, path: &'a [u8]) -> Result<(InodeId, &'a [u8]), Error> {
-        let trimmed = path.iter().rposition(|byte| *byte != b'/').map_or(&path[..0], |last| &path[..=last]);
-        let cut = trimmed.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let (parent, name) = trimmed.split_at(cut);
-        if name.is_empty() {
-            return Err(Error::Invalid("the root has no name"));
-        }
+        let (parent, name) = split_last(path)?;
         Ok((self.resolve(parent)?, name))
     }
 

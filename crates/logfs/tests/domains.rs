@@ -4,7 +4,9 @@ mod rig;
 
 use iolab_block::{RamDisk, Shuffled};
 use iolab_executor::Order;
-use iolab_logfs::{Error, InodeId, MkfsOptions, Owner, Placement, Repair, mkfs, open_domain};
+use iolab_logfs::{
+    Error, InodeId, LocalVolume, MkfsOptions, Owner, Placement, Progress, Repair, Volume, mkfs, open_domain,
+};
 
 use rig::load::{perform_on_all, step};
 use rig::model::{Model, difference, snapshot_all};
@@ -111,4 +113,79 @@ fn a_number_of_domains_that_cannot_be_is_refused() {
         let answer = bench.run(mkfs(&device, &MkfsOptions { domains, ..options() }));
         assert!(matches!(&answer, Err(Error::Unusable(why)) if why.contains("from 1 to 7")), "{answer:?}");
     }
+}
+
+/// What is answered without waiting is what the volume answers.
+async fn compare(volume: &Volume) {
+    let local = LocalVolume::try_from(volume.clone()).unwrap();
+    assert_eq!(volume.space().await, Ok(local.space()));
+    let root = (Vec::new(), InodeId::ROOT);
+    let all = volume.tree().await.into_iter().map(|(path, entry)| (path, entry.inode));
+    for (path, inode) in [root].into_iter().chain(all) {
+        let what = String::from_utf8_lossy(&path).into_owned();
+        assert_eq!(local.stat(inode), volume.stat(inode).await, "{what}");
+        assert_eq!(local.stored_bytes(inode), volume.stored_bytes(inode).await, "{what}");
+        assert_eq!(local.read_link(inode), volume.read_link(inode).await, "{what}");
+        assert_eq!(local.next_hole(inode, 0), volume.next_hole(inode, 0).await, "{what}");
+        assert_eq!(local.extended_names(inode), volume.extended_names(inode).await, "{what}");
+        assert_eq!(local.lookup(inode, b".."), volume.lookup(inode, b"..").await, "{what}");
+        let listed = local.read_directory(inode, b"", 100);
+        assert_eq!(listed, volume.read_directory(inode, b"", 100).await, "{what}");
+        for entry in listed.unwrap_or_default() {
+            assert_eq!(local.lookup(inode, &entry.name), Ok(entry), "{what}");
+        }
+    }
+}
+
+#[test]
+fn one_core_for_all_domains_answers_at_once_what_the_volume_answers() {
+    for seed in 0..4 {
+        let mut random = Random(seed);
+        let mut bench = Bench::new(made(3, 210), Order::Fair);
+        let handles = bench.open_all(1);
+        let mut model = Model::new();
+        for _ in 0..600 {
+            let step = step(&mut random, &model, 60_000);
+            let handle = handles[0].clone().with_placement(Placement::RoundRobin);
+            let _refused = bench.run(perform_on_all(&handle, &mut model, &step));
+        }
+        assert!(!bench.run(handles[0].tree()).is_empty());
+        bench.run(compare(&handles[0]));
+        bench.run(handles[0].clone().close()).unwrap();
+        drop(handles);
+        let handles = bench.open_all(2);
+        assert!(matches!(LocalVolume::try_from(handles[0].clone()), Err(Error::Invalid(_))));
+        bench.run(handles[1].clone().close()).unwrap();
+    }
+}
+
+#[test]
+fn files_of_any_domain_are_put_together_from_any_core() {
+    let mut bench = Bench::new(made(3, 210), Order::Fair);
+    let handles = bench.open_all(2);
+    let volume = handles[1].clone().with_placement(Placement::RoundRobin);
+    let length = 3 * BLOCK as usize;
+    bench.run(async {
+        for name in ["one", "two", "three"] {
+            let owner = Owner { mode: 0o755, ..Owner::default() };
+            let directory = volume.make_directory(InodeId::ROOT, name.as_bytes(), owner).await.unwrap();
+            let file = volume.create(directory, b"file", owner).await.unwrap();
+            let other = volume.create(directory, b"other", owner).await.unwrap();
+            for piece in 0..20_u8 {
+                volume.append(file, &vec![piece; length]).await.unwrap();
+                volume.append(other, &vec![99; length]).await.unwrap();
+            }
+            let before = volume.fragments(file).await.unwrap();
+            let mut progress = Progress::default();
+            while !progress.is_done {
+                progress = volume.defragment_step(file, progress).await.unwrap();
+            }
+            let after = volume.fragments(file).await.unwrap();
+            assert!(before >= 20 && after < before / 2, "{name}: {before} pieces before, {after} after");
+            assert_eq!(progress.moved_bytes, 20 * length as u64);
+            let expected: Vec<u8> = (0..20).flat_map(|piece| vec![piece; length]).collect();
+            assert!(volume.read(file, 0, 30 * length).await.unwrap() == expected, "{name}");
+        }
+    });
+    bench.run(volume.close()).unwrap();
 }

@@ -1,7 +1,7 @@
 //! Attributes as the kernel reads them (`include/uapi/linux/fuse.h`).
 
 use iolab_fuse::abi::Body;
-use iolab_logfs::{Attributes, Error, InodeId, Kind, LogFs};
+use iolab_logfs::{Attributes, Error, InodeId, Kind, LocalVolume};
 
 /// Nobody but the kernel changes anything: what it was told stays true until it changes it.
 const VALID_SECONDS: u64 = 86_400;
@@ -56,7 +56,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn of(fs: &LogFs, inode: InodeId) -> Result<Told, Error> {
+    pub(crate) fn of(fs: &LocalVolume, inode: InodeId) -> Result<Told, Error> {
         let attributes = fs.stat(inode)?;
         let device = if attributes.kind.is_special() { fs.device_number(inode)? } else { 0 };
         Ok(Told { inode, attributes, stored_bytes: fs.stored_bytes(inode)?, device })

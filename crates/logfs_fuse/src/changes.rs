@@ -2,7 +2,7 @@
 
 use iolab_fuse::abi::{set, u32_at, u64_at};
 use iolab_fuse::channel::Message;
-use iolab_logfs::{AttributeChange, Attributes, Error, InodeId, Kind, LogFs, Setting};
+use iolab_logfs::{AttributeChange, Attributes, Error, InodeId, Kind, LocalVolume, Setting};
 
 use crate::attributes::{Told, joined};
 use crate::names::one_name;
@@ -55,7 +55,7 @@ impl Change {
         Ok(built(|body| told.attr_out(body)))
     }
 
-    async fn apply(&self, fs: &LogFs) -> Result<(), Error> {
+    async fn apply(&self, fs: &LocalVolume) -> Result<(), Error> {
         if self.strip {
             strip_privileges(fs, self.inode).await?;
         }
@@ -81,7 +81,7 @@ fn stripped(attributes: &Attributes) -> Option<u16> {
 }
 
 /// Takes set-user-id, set-group-id and capabilities from a file that is changed by who may not keep them.
-pub(crate) async fn strip_privileges(fs: &LogFs, inode: InodeId) -> Result<(), Error> {
+pub(crate) async fn strip_privileges(fs: &LocalVolume, inode: InodeId) -> Result<(), Error> {
     if let Some(mode) = stripped(&fs.stat(inode)?) {
         fs.set_attributes(inode, AttributeChange { mode: Some(mode), ..AttributeChange::default() }).await?;
     }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use iolab_fuse::abi::Body;
-use iolab_logfs::{Entry, Error, InodeId, Kind, LogFs};
+use iolab_logfs::{Entry, Error, InodeId, Kind, LocalVolume};
 
 use crate::attributes::{Told, entry_type};
 use crate::nodes::Nodes;
@@ -50,7 +50,7 @@ impl Directories {
     /// Fills `room` with entries; how many bytes were used.
     pub(crate) fn list(
         &mut self,
-        (fs, nodes): (&LogFs, &mut Nodes),
+        (fs, nodes): (&LocalVolume, &mut Nodes),
         listing: Listing,
         room: &mut [u8],
     ) -> Result<usize, Error> {
@@ -75,7 +75,7 @@ impl Directories {
 
 impl Handle {
     /// The entry with this number, where `.` and `..` come first.
-    fn entry(&mut self, fs: &LogFs, directory: InodeId, number: u64) -> Result<Option<Entry>, Error> {
+    fn entry(&mut self, fs: &LocalVolume, directory: InodeId, number: u64) -> Result<Option<Entry>, Error> {
         if number < 2 {
             let inode = if number == 0 { directory } else { fs.lookup(directory, b"..")?.inode };
             let name = if number == 0 { b".".to_vec() } else { b"..".to_vec() };

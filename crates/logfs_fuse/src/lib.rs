@@ -1,4 +1,4 @@
-//! logfs as a mounted file system: requests of the kernel become operations of an open [`LogFs`](iolab_logfs::LogFs).
+//! logfs as a mounted file system: requests of the kernel become operations of an open [`LocalVolume`](iolab_logfs::LocalVolume).
 //!
 //! ```text
 //!  kernel ─ iolab_fuse ─▶ Session ─┬─ quick: answered from memory, at once ─▶ reply

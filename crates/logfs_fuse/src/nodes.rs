@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use iolab_logfs::{InodeId, LogFs};
+use iolab_logfs::{InodeId, LocalVolume};
 
 /// The counts of LOOKUP, less those of FORGET.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub(crate) struct Nodes(HashMap<InodeId, u64>);
 
 impl Nodes {
     /// The kernel is told of an inode once more.
-    pub(crate) fn remember(&mut self, fs: &LogFs, inode: InodeId) -> Result<(), iolab_logfs::Error> {
+    pub(crate) fn remember(&mut self, fs: &LocalVolume, inode: InodeId) -> Result<(), iolab_logfs::Error> {
         let count = self.0.entry(inode).or_default();
         if *count == 0
             && let Err(error) = fs.hold(inode)
@@ -23,7 +23,7 @@ impl Nodes {
     }
 
     /// The kernel forgets so many times.
-    pub(crate) fn forget(&mut self, fs: &LogFs, inode: InodeId, times: u64) {
+    pub(crate) fn forget(&mut self, fs: &LocalVolume, inode: InodeId, times: u64) {
         let Some(count) = self.0.get_mut(&inode) else { return };
         *count = count.saturating_sub(times);
         if *count == 0 {

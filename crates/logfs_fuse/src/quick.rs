@@ -2,7 +2,7 @@
 
 use iolab_fuse::abi::{Body, TransferArgs, opcode, open_flag, u32_at, u64_at};
 use iolab_fuse::channel::Message;
-use iolab_logfs::{Error, InodeId, Kind, LogFs};
+use iolab_logfs::{Error, InodeId, Kind, LocalVolume};
 
 use crate::attributes::{Told, negative_entry};
 use crate::directories::Listing;
@@ -75,7 +75,7 @@ fn copied(bytes: &[u8], payload: &mut [u8]) -> Quick {
     Ok(bytes.len())
 }
 
-fn told(fs: &LogFs, inode: InodeId) -> Result<Told, i32> {
+fn told(fs: &LocalVolume, inode: InodeId) -> Result<Told, i32> {
     Told::of(fs, inode).map_err(errno)
 }
 
@@ -97,7 +97,7 @@ fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) ->
 }
 
 /// What is cached stays true from one opening to the next, and closing has nothing to say.
-fn open(fs: &LogFs, inode: InodeId, payload: &mut [u8]) -> Quick {
+fn open(fs: &LocalVolume, inode: InodeId, payload: &mut [u8]) -> Quick {
     match fs.stat(inode).map_err(errno)?.kind {
         Kind::Directory => Err(libc::EISDIR),
         _ => fitted(open_out(Body::new(payload))),
@@ -128,7 +128,7 @@ fn list(world: &World, directory: InodeId, (code, args): (u32, &[u8]), payload: 
 }
 
 /// `struct fuse_kstatfs`.
-fn statistics(fs: &LogFs, payload: &mut [u8]) -> Quick {
+fn statistics(fs: &LocalVolume, payload: &mut [u8]) -> Quick {
     /// What an inode takes of the log at least, bytes: there can be no more than fit.
     const INODE_BYTES: u64 = 256;
     let space = fs.space();
@@ -139,7 +139,7 @@ fn statistics(fs: &LogFs, payload: &mut [u8]) -> Quick {
     fitted(body.u32(space.block_bytes).u32(NAME_BYTES as u32).u32(space.block_bytes).zeroes(7 * 4))
 }
 
-fn seek(fs: &LogFs, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
+fn seek(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
     let (Some(offset), Some(whence)) = (u64_at(args, 8), u32_at(args, 16)) else { return Err(libc::EINVAL) };
     let found = match whence as i32 {
         libc::SEEK_DATA => fs.next_data(inode, offset),
@@ -150,7 +150,7 @@ fn seek(fs: &LogFs, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
     fitted(Body::new(payload).u64(at))
 }
 
-fn attribute(fs: &LogFs, inode: InodeId, message: &Message, payload: &mut [u8]) -> Quick {
+fn attribute(fs: &LocalVolume, inode: InodeId, message: &Message, payload: &mut [u8]) -> Quick {
     let name = one_name(message.tail())?;
     // POSIX ACLs are kept by nobody here; the kernel is told so once and asks no more.
     if name.starts_with(b"system.") {
@@ -160,7 +160,7 @@ fn attribute(fs: &LogFs, inode: InodeId, message: &Message, payload: &mut [u8]) 
     sized(&value, message.args(), payload)
 }
 
-fn attribute_names(fs: &LogFs, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
+fn attribute_names(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
     let mut list = Vec::new();
     for name in fs.extended_names(inode).map_err(errno)? {
         list.extend_from_slice(&name);

@@ -16,7 +16,7 @@ use iolab_fuse::mount::{MountOptions, Mounted, mount};
 use iolab_fuse::negotiation::Offer;
 use iolab_fuse::uring::Share;
 use iolab_fuse::{Ending, Moment, Observer, Service, Transport, Unmounter, UringSwitch, classic, possible_cpus, uring};
-use iolab_logfs::{Disk, LogFs};
+use iolab_logfs::{Disk, LocalVolume};
 use iolab_memory::{Backing, SlotPool};
 
 use crate::session::Session;
@@ -28,7 +28,7 @@ use crate::{MountError, Options};
 #[derive(Debug)]
 pub struct Mountable {
     /// The file system.
-    pub fs: LogFs,
+    pub fs: LocalVolume,
     /// Its device.
     pub disk: Disk,
     /// The executor with its background tasks.

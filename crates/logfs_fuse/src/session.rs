@@ -35,7 +35,7 @@ impl Session {
 
     /// Finishes what is under way, and closes the file system.
     pub(crate) fn close(mut self) -> Result<(), MountError> {
-        let closed = self.executor.run(&mut self.disk, self.world.fs.close());
+        let closed = self.executor.run(&mut self.disk, self.world.fs.into_volume().close());
         closed.map_err(|_stalled| MountError::Stalled)?.map_err(MountError::FileSystem)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use iolab_logfs::{InodeId, LogFs};
+use iolab_logfs::{InodeId, LocalVolume};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
@@ -38,7 +38,7 @@ impl Commit {
     }
 
     /// Sets the timer when there is something to make durable; true when it went off and that is to be done now.
-    pub(crate) fn look(&mut self, fs: &LogFs) -> bool {
+    pub(crate) fn look(&mut self, fs: &LocalVolume) -> bool {
         let has_gone_off = self.is_set && rustix::io::read(&self.timer, &mut [0; 8]).is_ok();
         self.is_set &= !has_gone_off;
         if !self.is_set && self.seconds > 0 && fs.has_unsynced() {

@@ -2,7 +2,7 @@
 
 use iolab_fuse::abi::{TransferArgs, u32_at, u64_at};
 use iolab_fuse::channel::Message;
-use iolab_logfs::{Error, InodeId, LogFs};
+use iolab_logfs::{Error, InodeId, LocalVolume};
 
 use crate::changes::strip_privileges;
 use crate::world::{Answer, World, built};
@@ -43,7 +43,7 @@ impl Write {
         written.map(|()| write_out(self.content.len() as u64))
     }
 
-    async fn apply(&self, fs: &LogFs) -> Result<(), Error> {
+    async fn apply(&self, fs: &LocalVolume) -> Result<(), Error> {
         if self.strip {
             strip_privileges(fs, self.inode).await?;
         }
@@ -98,7 +98,7 @@ impl Allocate {
 }
 
 /// Zeroes are holes here.
-async fn zero(fs: &LogFs, inode: InodeId, (offset, length): (u64, u64), keeps_size: bool) -> Result<(), Error> {
+async fn zero(fs: &LocalVolume, inode: InodeId, (offset, length): (u64, u64), keeps_size: bool) -> Result<(), Error> {
     if !keeps_size {
         fs.allocate(inode, offset, length).await?;
     }
@@ -144,7 +144,7 @@ impl Copy {
         Ok(write_out(done))
     }
 
-    async fn piece(&self, fs: &LogFs, done: u64, length: usize) -> Result<u64, Error> {
+    async fn piece(&self, fs: &LocalVolume, done: u64, length: usize) -> Result<u64, Error> {
         let content = fs.read(self.from.0, self.from.1.saturating_add(done), length).await?;
         if !content.is_empty() {
             fs.write(self.to.0, self.to.1.saturating_add(done), &content).await?;

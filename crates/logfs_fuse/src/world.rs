@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use iolab_clock::Clock;
 use iolab_fuse::abi::Body;
-use iolab_logfs::{Error, InodeId, LogFs};
+use iolab_logfs::{Error, InodeId, LocalVolume};
 
 use crate::attributes::Told;
 use crate::directories::Directories;
@@ -17,14 +17,14 @@ pub(crate) type Answer = Result<Vec<u8>, i32>;
 /// The file system and what the kernel has been told of it.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
-    pub(crate) fs: LogFs,
+    pub(crate) fs: LocalVolume,
     pub(crate) clock: Clock,
     pub(crate) nodes: Rc<RefCell<Nodes>>,
     pub(crate) directories: Rc<RefCell<Directories>>,
 }
 
 impl World {
-    pub(crate) fn new(fs: LogFs, clock: Clock) -> World {
+    pub(crate) fn new(fs: LocalVolume, clock: Clock) -> World {
         World { fs, clock, nodes: Rc::default(), directories: Rc::default() }
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use iolab_logfs::{AttributeChange, Error, InodeId, Kind, LogFs, Owner};
+use iolab_logfs::{AttributeChange, Error, InodeId, Kind, Owner, Volume};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
@@ -28,7 +28,7 @@ pub struct Source<'a> {
 /// # Errors
 /// The first of [`CopyError`].
 pub async fn from_host(
-    fs: &LogFs,
+    fs: &Volume,
     source: Source<'_>,
     (directory, name): (InodeId, &[u8]),
     path: &[u8],
@@ -76,7 +76,7 @@ fn below(item: &Item, made: InodeId) -> Result<Vec<Item>, CopyError> {
 }
 
 struct Copy<'a> {
-    fs: &'a LogFs,
+    fs: &'a Volume,
     recursive: bool,
     done: Copied,
     /// What has several names: by device and inode number.
@@ -89,7 +89,7 @@ impl Copy<'_> {
             return Err(CopyError::Directory(item.from.display().to_string()));
         }
         self.done.directories += 1;
-        match self.fs.lookup(item.directory, &item.name) {
+        match self.fs.lookup(item.directory, &item.name).await {
             Ok(entry) if entry.kind == Kind::Directory => Ok(entry.inode),
             Ok(_) => Err(inside(&item.path)(Error::NotDirectory)),
             Err(_) => {
@@ -106,7 +106,7 @@ impl Copy<'_> {
             return Ok(());
         }
         let key = (metadata.dev(), metadata.ino());
-        let existing = self.fs.lookup(item.directory, &item.name).ok();
+        let existing = self.fs.lookup(item.directory, &item.name).await.ok();
         if existing.as_ref().is_some_and(|entry| entry.kind == Kind::Directory) {
             return Err(inside(&item.path)(Error::IsDirectory));
         }
@@ -153,7 +153,7 @@ impl Copy<'_> {
             }
             at = end;
         }
-        if self.fs.stat(inode).map_err(inside(&item.path))?.size < size {
+        if self.fs.stat(inode).await.map_err(inside(&item.path))?.size < size {
             self.fs.truncate(inode, size).await.map_err(inside(&item.path))?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use iolab_logfs::{Attributes, InodeId, Kind, LogFs};
+use iolab_logfs::{Attributes, InodeId, Kind, Volume};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, chmod, chownat, utimensat};
 use rustix::io::Errno;
 
@@ -18,14 +18,14 @@ use super::{Copied, CopyError, PIECE_BYTES, host, inside};
 ///
 /// # Errors
 /// The first of [`CopyError`].
-pub async fn to_host(fs: &LogFs, from: &[u8], to: &Path, recursive: bool) -> Result<Copied, CopyError> {
-    let inode = fs.resolve(from).map_err(inside(from))?;
+pub async fn to_host(fs: &Volume, from: &[u8], to: &Path, recursive: bool) -> Result<Copied, CopyError> {
+    let inode = fs.resolve(from).await.map_err(inside(from))?;
     let mut copy = Copy { fs, done: Copied::default(), linked: HashMap::new() };
     let mut open = vec![(inode, from.to_vec(), to.to_owned())];
     // Directories get their mode and times when they are full.
     let mut filled = Vec::new();
     while let Some((inode, from, to)) = open.pop() {
-        let attributes = fs.stat(inode).map_err(inside(&from))?;
+        let attributes = fs.stat(inode).await.map_err(inside(&from))?;
         if attributes.kind != Kind::Directory {
             copy.one((inode, &attributes), &from, &to).await?;
             continue;
@@ -38,7 +38,7 @@ pub async fn to_host(fs: &LogFs, from: &[u8], to: &Path, recursive: bool) -> Res
             other => other.map_err(host(&to, "making the folder"))?,
         }
         copy.done.directories += 1;
-        for entry in fs.read_directory(inode, b"", usize::MAX).map_err(inside(&from))? {
+        for entry in fs.read_directory(inode, b"", usize::MAX).await.map_err(inside(&from))? {
             let path = [&from, &b"/"[..], &entry.name].concat();
             open.push((entry.inode, path, to.join(OsStr::from_bytes(&entry.name))));
         }
@@ -51,7 +51,7 @@ pub async fn to_host(fs: &LogFs, from: &[u8], to: &Path, recursive: bool) -> Res
 }
 
 struct Copy<'a> {
-    fs: &'a LogFs,
+    fs: &'a Volume,
     done: Copied,
     /// What has several names.
     linked: HashMap<InodeId, PathBuf>,
@@ -79,7 +79,7 @@ impl Copy<'_> {
             return std::fs::hard_link(first, to).map_err(host(to, "linking it"));
         }
         if attributes.kind == Kind::Symlink {
-            let target = self.fs.read_link(inode).map_err(inside(from))?;
+            let target = self.fs.read_link(inode).await.map_err(inside(from))?;
             std::os::unix::fs::symlink(OsStr::from_bytes(&target), to).map_err(host(to, "making the link"))?;
         } else {
             self.content(inode, from, to, attributes.size).await?;
@@ -93,8 +93,8 @@ impl Copy<'_> {
         let file = File::create_new(to).map_err(host(to, "making it"))?;
         file.set_len(size).map_err(host(to, "setting its size"))?;
         let mut at = 0;
-        while let Some(start) = self.fs.next_data(inode, at).map_err(inside(from))? {
-            let end = self.fs.next_hole(inode, start).map_err(inside(from))?.unwrap_or(size);
+        while let Some(start) = self.fs.next_data(inode, at).await.map_err(inside(from))? {
+            let end = self.fs.next_hole(inode, start).await.map_err(inside(from))?.unwrap_or(size);
             at = start;
             while at < end {
                 let piece = self.fs.read(inode, at, PIECE_BYTES.min(end - at) as usize).await.map_err(inside(from))?;

@@ -21,7 +21,7 @@ mod umount;
 use std::path::Path;
 
 use iolab_image::{Access, Image, ImageError};
-use iolab_logfs::{LogFs, Owner};
+use iolab_logfs::{InodeId, Kind, Owner, Volume};
 
 use crate::exit::Failure;
 
@@ -112,8 +112,14 @@ impl From<ImageError> for Failure {
 }
 
 /// Opens the file system of an image without changing it, and looks at it.
-fn look<T>(image: &Path, work: impl AsyncFnOnce(&LogFs) -> Result<T, Failure>) -> Result<T, Failure> {
+fn look<T>(image: &Path, work: impl AsyncFnOnce(&Volume) -> Result<T, Failure>) -> Result<T, Failure> {
     Image::open(image, Access::Read)?.with_fs(work)
+}
+
+/// The directory at a path, if that is one.
+async fn folder(fs: &Volume, path: &[u8]) -> Option<InodeId> {
+    let inode = fs.resolve(path).await.ok()?;
+    fs.stat(inode).await.is_ok_and(|found| found.kind == Kind::Directory).then_some(inode)
 }
 
 /// An error about a path inside of an image.

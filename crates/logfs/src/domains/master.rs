@@ -12,7 +12,7 @@ use super::worker::Worker;
 use crate::locks::{Held, Key, Locks, Mode};
 use crate::names::{Occupied, Owner};
 use crate::record::{InodeId, Kind};
-use crate::{Error, LogFs};
+use crate::{Error, LogFs, Space};
 
 /// So many names that were given up are remembered before all domains are synced, so that they can be forgotten.
 const MOST_DEPARTED: usize = 4096;
@@ -25,7 +25,7 @@ pub enum Placement {
     CreatingCore,
     /// One domain after the other.
     RoundRobin,
-    /// The domain with the most free space.
+    /// The domain with the most free space, by its size; of those that are about equally free, the one with the fewest inodes.
     LeastFull,
 }
 
@@ -35,6 +35,13 @@ pub(super) struct Master {
     /// Names that a domain has given up, perhaps not durably yet.
     departed: RefCell<BTreeMap<Vec<u8>, u32>>,
     turn: Cell<u32>,
+}
+
+/// What stands first is emptier. Directories that are still empty must not all go to the domain that has one cluster more than the others.
+fn emptiness(space: Space) -> (std::cmp::Reverse<u64>, u64) {
+    const STEPS: u64 = 16;
+    let free = space.free_bytes.saturating_mul(STEPS) / space.total_bytes.max(1);
+    (std::cmp::Reverse(free), space.inodes)
 }
 
 /// Something new at top level.
@@ -116,9 +123,11 @@ impl Worker {
             Placement::RoundRobin => {}
             Placement::CreatingCore => order.sort_by_key(|domain| !own.contains(domain)),
             Placement::LeastFull => {
-                let spaces = self.in_every_domain(async |fs: LogFs| Ok(fs.space().free_bytes)).await;
-                let free = |domain: &u32| spaces.get(*domain as usize).and_then(|space| space.clone().ok());
-                order.sort_by_key(|domain| std::cmp::Reverse(free(domain)));
+                let spaces = self.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
+                let space = |domain: u32| spaces.get(domain as usize).and_then(|space| space.clone().ok());
+                // One that does not answer comes last.
+                order
+                    .sort_by_key(|domain| space(*domain).map_or((true, None), |space| (false, Some(emptiness(space)))));
             }
         }
         order

@@ -30,6 +30,19 @@ pub fn seats(cores: usize) -> Vec<Seat> {
     mailboxes.into_iter().enumerate().map(seat).collect()
 }
 
+/// Opens a file system of any number of domains on this thread alone. The executor is driven by the disk.
+///
+/// # Errors
+/// As [`open()`](crate::open()), but for the number of domains.
+pub async fn open_volume(
+    disk: &Disk,
+    options: OpenOptions,
+    context: (Clock, Spawner),
+) -> Result<(Volume, Recovery), Error> {
+    let (slit, mailbox) = Mailbox::new();
+    Seat { number: 0, slits: vec![slit], mailbox }.open(disk, options, context).await
+}
+
 /// Who has come, on the first core; the others wait for what becomes of it.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {

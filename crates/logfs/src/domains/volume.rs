@@ -18,6 +18,35 @@ pub struct Volume {
     pub(super) placement: Placement,
 }
 
+/// The root directory's attributes, of those of its parts, the first domain's first.
+pub(super) fn root_of(parts: impl IntoIterator<Item = Result<Attributes, Error>>) -> Result<Attributes, Error> {
+    let mut parts = parts.into_iter();
+    let mut root = parts.next().unwrap_or(Err(Error::NotFound))?;
+    for part in parts {
+        let part = part?;
+        root.links += part.links.saturating_sub(2);
+        root.size += part.size;
+        root.accessed_ns = root.accessed_ns.max(part.accessed_ns);
+        root.modified_ns = root.modified_ns.max(part.modified_ns);
+        root.changed_ns = root.changed_ns.max(part.changed_ns);
+    }
+    Ok(root)
+}
+
+/// The space of all domains.
+pub(super) fn sum_of(block_bytes: u32, spaces: &[Space]) -> Space {
+    let sum = |field: fn(&Space) -> u64| spaces.iter().map(field).sum::<u64>();
+    Space {
+        block_bytes,
+        total_bytes: sum(|space| space.total_bytes),
+        free_bytes: sum(|space| space.free_bytes),
+        live_bytes: sum(|space| space.live_bytes),
+        inline_bytes: sum(|space| space.inline_bytes),
+        // The root directory is in every domain.
+        inodes: sum(|space| space.inodes) - (spaces.len() as u64).saturating_sub(1),
+    }
+}
+
 impl Volume {
     pub(super) fn new(worker: Rc<Worker>) -> Volume {
         Volume { worker, placement: Placement::default() }
@@ -45,6 +74,14 @@ impl Volume {
         self.worker.in_domain(inode.domain(), work).await
     }
 
+    /// Does the same in every domain at once, on the cores that serve them; the answers in the order of the domains.
+    pub async fn in_every_domain<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(LogFs) -> Result<T, Error> + Clone + Send + 'static,
+    ) -> Vec<Result<T, Error>> {
+        self.worker.in_every_domain(work).await
+    }
+
     /// The domain that an inode belongs to, if this core serves it.
     pub(super) fn here(&self, inode: InodeId) -> Option<&LogFs> {
         self.worker.domains.get(&inode.domain())
@@ -59,17 +96,7 @@ impl Volume {
             return self.with_owner(inode, async move |fs: LogFs| fs.stat(inode)).await;
         }
         let parts = self.worker.in_every_domain(async |fs: LogFs| fs.stat(InodeId::ROOT)).await;
-        let mut parts = parts.into_iter();
-        let mut root = parts.next().unwrap_or(Err(Error::NotFound))?;
-        for part in parts {
-            let part = part?;
-            root.links += part.links.saturating_sub(2);
-            root.size += part.size;
-            root.accessed_ns = root.accessed_ns.max(part.accessed_ns);
-            root.modified_ns = root.modified_ns.max(part.modified_ns);
-            root.changed_ns = root.changed_ns.max(part.changed_ns);
-        }
-        Ok(root)
+        root_of(parts)
     }
 
     /// As [`LogFs::stored_bytes`].
@@ -150,15 +177,7 @@ impl Volume {
     pub async fn space(&self) -> Result<Space, Error> {
         let spaces = self.worker.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
         let spaces: Vec<Space> = spaces.into_iter().collect::<Result<_, Error>>()?;
-        let sum = |field: fn(&Space) -> u64| spaces.iter().map(field).sum();
-        Ok(Space {
-            block_bytes: self.worker.layout.block_bytes,
-            total_bytes: sum(|space| space.total_bytes),
-            free_bytes: sum(|space| space.free_bytes),
-            live_bytes: sum(|space| space.live_bytes),
-            inline_bytes: sum(|space| space.inline_bytes),
-            inodes: sum(|space| space.inodes),
-        })
+        Ok(sum_of(self.worker.layout.block_bytes, &spaces))
     }
 
     /// What went on in the background in all domains since opening.

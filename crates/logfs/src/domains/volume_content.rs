@@ -4,7 +4,7 @@ use iolab_block::Buffer;
 
 use super::volume::Volume;
 use crate::record::InodeId;
-use crate::{Error, LogFs};
+use crate::{Error, LogFs, Progress};
 
 /// What a call with a buffer answers, and the buffer, unless the device or the other core lost it.
 type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
@@ -93,5 +93,37 @@ impl Volume {
     /// As [`LogFs::append_buffer`].
     pub async fn append_buffer(&self, inode: InodeId, buffer: Buffer) -> WithBuffer<u64> {
         flatten(self.with_owner(inode, async move |fs: LogFs| Ok(fs.append_buffer(inode, buffer).await)).await)
+    }
+
+    /// As [`LogFs::next_data`].
+    ///
+    /// # Errors
+    /// As [`LogFs::next_data`].
+    pub async fn next_data(&self, inode: InodeId, offset: u64) -> Result<Option<u64>, Error> {
+        self.with_owner(inode, async move |fs: LogFs| fs.next_data(inode, offset)).await
+    }
+
+    /// As [`LogFs::next_hole`].
+    ///
+    /// # Errors
+    /// As [`LogFs::next_hole`].
+    pub async fn next_hole(&self, inode: InodeId, offset: u64) -> Result<Option<u64>, Error> {
+        self.with_owner(inode, async move |fs: LogFs| fs.next_hole(inode, offset)).await
+    }
+
+    /// As [`LogFs::fragments`].
+    ///
+    /// # Errors
+    /// As [`LogFs::fragments`].
+    pub async fn fragments(&self, inode: InodeId) -> Result<u64, Error> {
+        self.with_owner(inode, async move |fs: LogFs| fs.fragments(inode)).await
+    }
+
+    /// One step of putting a file together, behind those that have led to `progress`: see [`Defragmentation::step`](crate::Defragmentation::step).
+    ///
+    /// # Errors
+    /// As [`Defragmentation::step`](crate::Defragmentation::step).
+    pub async fn defragment_step(&self, inode: InodeId, progress: Progress) -> Result<Progress, Error> {
+        self.with_owner(inode, async move |fs: LogFs| fs.defragment(inode).behind(progress).step().await).await
     }
 }

@@ -73,6 +73,32 @@ impl Volume {
         self.make(directory, fresh).await
     }
 
+    /// As [`LogFs::make_special`].
+    ///
+    /// # Errors
+    /// As [`LogFs::make_special`].
+    pub async fn make_special(
+        &self,
+        directory: InodeId,
+        name: &[u8],
+        (kind, number): (Kind, u32),
+        owner: Owner,
+    ) -> Result<InodeId, Error> {
+        if !kind.is_special() {
+            return Err(Error::Invalid("not a kind of special file"));
+        }
+        let fresh = Fresh { name: name.to_vec(), kind, owner, target: number.to_le_bytes().to_vec() };
+        self.make(directory, fresh).await
+    }
+
+    /// As [`LogFs::device_number`].
+    ///
+    /// # Errors
+    /// As [`LogFs::device_number`].
+    pub async fn device_number(&self, inode: InodeId) -> Result<u32, Error> {
+        self.with_owner(inode, async move |fs: LogFs| fs.device_number(inode)).await
+    }
+
     async fn make(&self, directory: InodeId, fresh: Fresh) -> Result<InodeId, Error> {
         if directory == InodeId::ROOT {
             let asker = self.asker();
@@ -173,6 +199,15 @@ impl Volume {
             inode = self.lookup(inode, name).await?.inode;
         }
         Ok(inode)
+    }
+
+    /// As [`LogFs::resolve_parent`].
+    ///
+    /// # Errors
+    /// As [`LogFs::resolve_parent`].
+    pub async fn resolve_parent<'a>(&self, path: &'a [u8]) -> Result<(InodeId, &'a [u8]), Error> {
+        let (parent, name) = crate::paths::split_last(path)?;
+        Ok((self.resolve(parent).await?, name))
     }
 
     /// As [`LogFs::tree`].

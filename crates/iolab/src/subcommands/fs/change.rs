@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use iolab_image::{Access, Image};
-use iolab_logfs::{Error, InodeId, Kind, LogFs, Occupied, Owner};
+use iolab_image::{Access, Image, move_within, remove_tree};
+use iolab_logfs::{Error, InodeId, Kind, Occupied, Owner, Volume};
 
 use super::inside;
 use crate::exit::Failure;
@@ -25,7 +25,7 @@ pub(crate) struct MkdirArguments {
 
 pub(crate) fn mkdir(arguments: &MkdirArguments) -> Result<u8, Failure> {
     let owner = super::owner_of_new(0o755);
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &LogFs| {
+    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
         for path in &arguments.paths {
             let path = path.as_bytes();
             let made = make(fs, path, owner, arguments.parents).await;
@@ -35,14 +35,14 @@ pub(crate) fn mkdir(arguments: &MkdirArguments) -> Result<u8, Failure> {
     })
 }
 
-async fn make(fs: &LogFs, path: &[u8], owner: Owner, parents: bool) -> Result<(), Error> {
+async fn make(fs: &Volume, path: &[u8], owner: Owner, parents: bool) -> Result<(), Error> {
     if !parents {
-        let (parent, name) = fs.resolve_parent(path)?;
+        let (parent, name) = fs.resolve_parent(path).await?;
         return fs.make_directory(parent, name, owner).await.map(drop);
     }
     let mut directory = InodeId::ROOT;
     for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
-        directory = match fs.lookup(directory, name) {
+        directory = match fs.lookup(directory, name).await {
             Ok(entry) if entry.kind == Kind::Directory => entry.inode,
             Ok(_) => return Err(Error::NotDirectory),
             Err(Error::NotFound) => fs.make_directory(directory, name, owner).await?,
@@ -69,7 +69,7 @@ pub(crate) struct RmArguments {
 }
 
 pub(crate) fn rm(arguments: &RmArguments) -> Result<u8, Failure> {
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &LogFs| {
+    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
         for path in &arguments.paths {
             let path = path.as_bytes();
             match remove(fs, path, arguments.recursive).await {
@@ -88,31 +88,16 @@ pub(crate) fn rm(arguments: &RmArguments) -> Result<u8, Failure> {
     })
 }
 
-async fn remove(fs: &LogFs, path: &[u8], recursive: bool) -> Result<(), Error> {
-    let (parent, name) = fs.resolve_parent(path)?;
-    let entry = fs.lookup(parent, name)?;
+async fn remove(fs: &Volume, path: &[u8], recursive: bool) -> Result<(), Error> {
+    let (parent, name) = fs.resolve_parent(path).await?;
+    let entry = fs.lookup(parent, name).await?;
     if entry.kind != Kind::Directory {
         return fs.unlink(parent, name).await;
     }
     if !recursive {
         return Err(Error::IsDirectory);
     }
-    // What is in a directory goes before it.
-    let mut open = vec![(parent, name.to_vec(), entry.inode)];
-    while let Some((parent, name, directory)) = open.pop() {
-        let entries = fs.read_directory(directory, b"", usize::MAX)?;
-        let (below, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.kind == Kind::Directory);
-        for other in others {
-            fs.unlink(directory, &other.name).await?;
-        }
-        if below.is_empty() {
-            fs.remove_directory(parent, &name).await?;
-            continue;
-        }
-        open.push((parent, name, directory));
-        open.extend(below.into_iter().map(|entry| (directory, entry.name, entry.inode)));
-    }
-    Ok(())
+    remove_tree(fs, (parent, name)).await
 }
 
 /// What to rename.
@@ -132,15 +117,14 @@ pub(crate) struct MvArguments {
 pub(crate) fn mv(arguments: &MvArguments) -> Result<u8, Failure> {
     let (from, to) = (arguments.from.as_bytes(), arguments.to.as_bytes());
     let occupied = if arguments.no_clobber { Occupied::Refuse } else { Occupied::Replace };
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &LogFs| {
-        let source = fs.resolve_parent(from).map_err(inside(&arguments.image, from))?;
-        fs.lookup(source.0, source.1).map_err(inside(&arguments.image, from))?;
-        let into = fs.resolve(to).ok().filter(|inode| fs.stat(*inode).is_ok_and(|found| found.kind == Kind::Directory));
-        let target = match into {
+    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
+        let source = fs.resolve_parent(from).await.map_err(inside(&arguments.image, from))?;
+        fs.lookup(source.0, source.1).await.map_err(inside(&arguments.image, from))?;
+        let target = match super::folder(fs, to).await {
             Some(directory) => (directory, source.1),
-            None => fs.resolve_parent(to).map_err(inside(&arguments.image, to))?,
+            None => fs.resolve_parent(to).await.map_err(inside(&arguments.image, to))?,
         };
-        fs.rename(source, target, occupied).await.map_err(inside(&arguments.image, to))?;
+        move_within(fs, source, target, occupied).await.map_err(inside(&arguments.image, to))?;
         Ok(0)
     })
 }

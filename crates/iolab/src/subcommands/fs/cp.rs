@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use iolab_image::{Access, Copied, CopyError, Image, Source, from_host, to_host};
-use iolab_logfs::{InodeId, Kind, LogFs};
+use iolab_logfs::{InodeId, Volume};
 
 use super::facts::size_text;
 use crate::exit::Failure;
@@ -78,11 +78,11 @@ fn add(sum: &mut Copied, copied: Copied) {
 }
 
 fn into_image(arguments: &Arguments, sources: &[OsString], destination: &[u8]) -> Result<Copied, Failure> {
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &LogFs| {
+    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
         let end = destination.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         let destination = &destination[..end];
         let wrong = super::inside(&arguments.image, destination);
-        let folder = fs.resolve(destination).ok().filter(|inode| is_directory(fs, *inode));
+        let folder = super::folder(fs, destination).await;
         if folder.is_none() && sources.len() > 1 {
             return Err(wrong(iolab_logfs::Error::NotDirectory));
         }
@@ -99,7 +99,7 @@ fn into_image(arguments: &Arguments, sources: &[OsString], destination: &[u8]) -
                     }
                 },
                 None => {
-                    let (parent, name) = fs.resolve_parent(destination).map_err(&wrong)?;
+                    let (parent, name) = fs.resolve_parent(destination).await.map_err(&wrong)?;
                     (parent, name.to_vec())
                 }
             };
@@ -113,7 +113,7 @@ fn into_image(arguments: &Arguments, sources: &[OsString], destination: &[u8]) -
 
 /// What is in a folder, without the folder.
 async fn copy_contents(
-    fs: &LogFs,
+    fs: &Volume,
     from: &Path,
     folder: InodeId,
     (arguments, destination): (&Arguments, &[u8]),
@@ -138,7 +138,7 @@ fn out_of_image(arguments: &Arguments, sources: &[Vec<u8>], destination: &Path) 
         let text = format!("iolab: {}: not a folder, and there are several sources", destination.display());
         return Err(Failure::mistake(text));
     }
-    super::look(&arguments.image, async |fs: &LogFs| {
+    super::look(&arguments.image, async |fs: &Volume| {
         let mut sum = Copied::default();
         for source in sources {
             let name = source.rsplit(|byte| *byte == b'/').find(|name| !name.is_empty() && *name != b".");
@@ -151,8 +151,4 @@ fn out_of_image(arguments: &Arguments, sources: &[Vec<u8>], destination: &Path) 
         }
         Ok(sum)
     })
-}
-
-fn is_directory(fs: &LogFs, inode: InodeId) -> bool {
-    fs.stat(inode).is_ok_and(|attributes| attributes.kind == Kind::Directory)
 }

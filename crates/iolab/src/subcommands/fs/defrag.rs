@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use iolab_image::{Access, Image};
-use iolab_logfs::{Error, InodeId, Kind, LogFs};
+use iolab_logfs::{Error, InodeId, Kind, Progress, Volume};
 
 use super::{facts, inside};
 use crate::exit::Failure;
@@ -25,22 +25,22 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &LogFs| {
+    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
         let mut files = Vec::new();
         for path in &arguments.paths {
             let path = path.as_bytes();
-            let inode = fs.resolve(path).map_err(inside(&arguments.image, path))?;
+            let inode = fs.resolve(path).await.map_err(inside(&arguments.image, path))?;
             files.push((path.to_vec(), inode));
         }
         if files.is_empty() {
             files.push((b"/".to_vec(), InodeId::ROOT));
         }
         let (mut before, mut after, mut count) = (0, 0, 0_u64);
-        for (path, inode) in below(fs, files) {
-            let fragments = || fs.fragments(inode).map_err(inside(&arguments.image, &path));
-            let (old, moved) = (fragments()?, put_together(fs, inode, arguments.rate).await);
-            let moved = moved.map_err(inside(&arguments.image, &path))?;
-            let new = fragments()?;
+        for (path, inode) in below(fs, files).await {
+            let wrong = inside(&arguments.image, &path);
+            let old = fs.fragments(inode).await.map_err(&wrong)?;
+            let moved = put_together(fs, inode, arguments.rate).await.map_err(&wrong)?;
+            let new = fs.fragments(inode).await.map_err(&wrong)?;
             (before, after, count) = (before + old, after + new, count + 1);
             if moved > 0 {
                 output::print(&format!(
@@ -56,17 +56,17 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
 }
 
 /// The files at these paths and below them, each once.
-fn below(fs: &LogFs, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, InodeId)> {
+async fn below(fs: &Volume, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, InodeId)> {
     let (mut files, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
     while let Some((path, inode)) = open.pop() {
-        let Ok(attributes) = fs.stat(inode) else { continue };
+        let Ok(attributes) = fs.stat(inode).await else { continue };
         if !seen.insert(inode) {
             continue;
         }
         match attributes.kind {
             Kind::File => files.push((path, inode)),
             Kind::Directory => {
-                let entries = fs.read_directory(inode, b"", usize::MAX).unwrap_or_default();
+                let entries = fs.read_directory(inode, b"", usize::MAX).await.unwrap_or_default();
                 let prefix = path.strip_suffix(b"/").unwrap_or(&path).to_vec();
                 open.extend(
                     entries.into_iter().rev().map(|entry| ([&prefix[..], b"/", &entry.name].concat(), entry.inode)),
@@ -80,10 +80,10 @@ fn below(fs: &LogFs, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, InodeId
 }
 
 /// Moves what has to be moved of one file; answers how many bytes that were.
-async fn put_together(fs: &LogFs, inode: InodeId, rate: Option<u64>) -> Result<u64, Error> {
-    let mut defragmentation = fs.defragment(inode);
+async fn put_together(fs: &Volume, inode: InodeId, rate: Option<u64>) -> Result<u64, Error> {
+    let mut progress = Progress::default();
     loop {
-        let progress = defragmentation.step().await?;
+        progress = fs.defragment_step(inode, progress).await?;
         if progress.is_done {
             return Ok(progress.moved_bytes);
         }

@@ -1,6 +1,6 @@
 //! Attributes and names as text and as JSON.
 
-use iolab_logfs::{Attributes, InodeId, Kind, LogFs};
+use iolab_logfs::{Attributes, InodeId, Kind, Volume};
 use serde_json::{Value, json};
 
 /// A name or path for people: what a terminal would not show as it is, is escaped.
@@ -64,8 +64,11 @@ pub(super) fn kind_text(kind: Kind) -> &'static str {
 }
 
 /// Where a link leads, for what is one.
-pub(super) fn target(fs: &LogFs, inode: InodeId, kind: Kind) -> Option<Vec<u8>> {
-    (kind == Kind::Symlink).then(|| fs.read_link(inode).unwrap_or_default())
+pub(super) async fn target(fs: &Volume, inode: InodeId, kind: Kind) -> Option<Vec<u8>> {
+    match kind {
+        Kind::Symlink => Some(fs.read_link(inode).await.unwrap_or_default()),
+        _ => None,
+    }
 }
 
 /// Everything about an inode; a name that is not UTF-8 is there in hexadecimal, too.

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use iolab_image::{Access, Image};
-use iolab_logfs::{Census, Layout, LogFs, Space};
+use iolab_image::{Access, Image, ImageError};
+use iolab_logfs::{Census, Error, Layout, LogFs, Space, Volume};
 use serde_json::{Value, json};
 
 use super::facts::{hex, size_text, time_text};
@@ -24,22 +24,40 @@ pub(crate) struct Arguments {
 /// All that is shown.
 struct Facts {
     layout: Layout,
+    /// Of all domains together, as what follows.
     space: Space,
     census: Census,
     recovery: iolab_logfs::Recovery,
+    domains: Vec<(Space, Census)>,
+}
+
+impl Facts {
+    async fn of(fs: &Volume, recovery: iolab_logfs::Recovery) -> Result<Facts, Error> {
+        let domains = fs.in_every_domain(async |fs: LogFs| Ok((fs.space(), fs.census()))).await;
+        let mut domains: Vec<(Space, Census)> = domains.into_iter().collect::<Result<_, Error>>()?;
+        for (space, _) in domains.iter_mut().skip(1) {
+            // The root directory counts once, with the first.
+            space.inodes = space.inodes.saturating_sub(1);
+        }
+        let layout = fs.layout();
+        let census = Census::sum(domains.iter().map(|(_, census)| census), layout.clusters);
+        Ok(Facts { layout, space: fs.space().await?, census, recovery, domains })
+    }
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let mut image = Image::open(&arguments.image, Access::Read)?;
-    let facts = image.with_recovery(async |fs: &LogFs, recovery| {
-        Ok::<_, Failure>(Facts { layout: fs.layout(), space: fs.space(), census: fs.census(), recovery })
+    let path = &arguments.image;
+    let facts = image.with_recovery(async |fs: &Volume, recovery| {
+        let facts = Facts::of(fs, recovery).await;
+        facts.map_err(|source| Failure::from(ImageError::FileSystem { path: path.clone(), source }))
     })?;
     output::print(&if arguments.json { format!("{:#}\n", as_json(&facts)) } else { as_text(arguments, &facts) })?;
     Ok(0)
 }
 
 fn as_text(arguments: &Arguments, facts: &Facts) -> String {
-    let Facts { layout, space, census, recovery } = facts;
+    let Facts { layout, space, census, recovery, domains } = facts;
     let cluster = u64::from(layout.cluster_bytes);
     let of_clusters = |count: u32| format!("{count} ({})", size_text(u64::from(count) * cluster));
     let ended = match (recovery.closed, recovery.dropped_frames) {
@@ -74,7 +92,26 @@ fn as_text(arguments: &Arguments, facts: &Facts) -> String {
         "10% 20% 30% 40% 50% 60% 70% 80% 90% 100%".split(' ').map(|tenth| format!("{tenth:>6}")).collect(),
     );
     row("  clusters", census.full_by_live.iter().map(|count| format!("{count:>6}")).collect());
+    if domains.len() > 1 {
+        row("domains", domains.len().to_string());
+        for (number, (space, census)) in domains.iter().enumerate() {
+            row(&format!("  domain {number}"), domain_text(space, census));
+        }
+    }
     text
+}
+
+/// What one of several domains has.
+fn domain_text(space: &Space, census: &Census) -> String {
+    format!(
+        "{} inodes, {} of content, {} can be written; clusters: {} free, {} log, {} data",
+        space.inodes,
+        size_text(space.live_bytes + space.inline_bytes),
+        size_text(space.free_bytes),
+        census.free,
+        census.log,
+        census.open + census.full
+    )
 }
 
 /// The layout, for mkfs, too.
@@ -85,13 +122,14 @@ pub(super) fn layout_json(layout: &Layout) -> Value {
         "block_bytes": layout.block_bytes,
         "cluster_bytes": layout.cluster_bytes,
         "clusters": layout.clusters,
+        "domains": layout.domains,
         "small_max_bytes": layout.small_max_bytes,
         "atomic_write_bytes": layout.atomic_write_bytes(),
     })
 }
 
 fn as_json(facts: &Facts) -> Value {
-    let Facts { layout, space, census, recovery } = facts;
+    let Facts { layout, space, census, recovery, domains } = facts;
     json!({
         "layout": layout_json(layout),
         "recovery": {
@@ -100,21 +138,33 @@ fn as_json(facts: &Facts) -> Value {
             "records": recovery.records,
             "dropped_frames": recovery.dropped_frames,
         },
-        "space": {
-            "total_bytes": space.total_bytes,
-            "free_bytes": space.free_bytes,
-            "live_bytes": space.live_bytes,
-            "inline_bytes": space.inline_bytes,
-            "inodes": space.inodes,
-        },
-        "clusters": {
-            "fixed": census.fixed,
-            "free": census.free,
-            "log": census.log,
-            "open": census.open,
-            "full": census.full,
-            "doomed": census.doomed,
-            "full_by_live": census.full_by_live,
-        },
+        "space": space_json(space),
+        "clusters": census_json(census),
+        "domains": domains
+            .iter()
+            .map(|(space, census)| json!({ "space": space_json(space), "clusters": census_json(census) }))
+            .collect::<Vec<Value>>(),
+    })
+}
+
+fn space_json(space: &Space) -> Value {
+    json!({
+        "total_bytes": space.total_bytes,
+        "free_bytes": space.free_bytes,
+        "live_bytes": space.live_bytes,
+        "inline_bytes": space.inline_bytes,
+        "inodes": space.inodes,
+    })
+}
+
+fn census_json(census: &Census) -> Value {
+    json!({
+        "fixed": census.fixed,
+        "free": census.free,
+        "log": census.log,
+        "open": census.open,
+        "full": census.full,
+        "doomed": census.doomed,
+        "full_by_live": census.full_by_live,
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use iolab_logfs::{Attributes, Entry, Kind, LogFs};
+use iolab_logfs::{Attributes, Entry, Kind, Volume};
 
 use super::facts::{as_json, mode_text, shown, target, time_text};
 use super::{inside, look};
@@ -33,19 +33,20 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let path = arguments.path.as_bytes();
-    let text = look(&arguments.image, async |fs: &LogFs| list(fs, arguments).map_err(inside(&arguments.image, path)))?;
+    let text =
+        look(&arguments.image, async |fs: &Volume| list(fs, arguments).await.map_err(inside(&arguments.image, path)))?;
     output::print(&text)?;
     Ok(0)
 }
 
-fn list(fs: &LogFs, arguments: &Arguments) -> Result<String, iolab_logfs::Error> {
+async fn list(fs: &Volume, arguments: &Arguments) -> Result<String, iolab_logfs::Error> {
     let path = trimmed(arguments.path.as_bytes());
-    let inode = fs.resolve(path)?;
-    let attributes = fs.stat(inode)?;
+    let inode = fs.resolve(path).await?;
+    let attributes = fs.stat(inode).await?;
     let mut text = String::new();
     if attributes.kind != Kind::Directory {
         let entry = Entry { name: path.to_vec(), inode, kind: attributes.kind };
-        row(fs, arguments, (&entry, path), &attributes, &mut text)?;
+        row(fs, arguments, (&entry, path), &attributes, &mut text).await?;
         return Ok(text);
     }
     let mut open = vec![(path.to_vec(), inode)];
@@ -55,9 +56,9 @@ fn list(fs: &LogFs, arguments: &Arguments) -> Result<String, iolab_logfs::Error>
             let _ = writeln!(text, "{gap}{}:", if path.is_empty() { "/".to_owned() } else { shown(&path) });
         }
         let mut below = Vec::new();
-        for entry in fs.read_directory(directory, b"", usize::MAX)? {
+        for entry in fs.read_directory(directory, b"", usize::MAX).await? {
             let full = [&path, &b"/"[..], &entry.name].concat();
-            row(fs, arguments, (&entry, &full), &fs.stat(entry.inode)?, &mut text)?;
+            row(fs, arguments, (&entry, &full), &fs.stat(entry.inode).await?, &mut text).await?;
             if arguments.recursive && entry.kind == Kind::Directory {
                 below.push((full, entry.inode));
             }
@@ -67,16 +68,16 @@ fn list(fs: &LogFs, arguments: &Arguments) -> Result<String, iolab_logfs::Error>
     Ok(text)
 }
 
-fn row(
-    fs: &LogFs,
+async fn row(
+    fs: &Volume,
     arguments: &Arguments,
     (entry, path): (&Entry, &[u8]),
     attributes: &Attributes,
     text: &mut String,
 ) -> Result<(), iolab_logfs::Error> {
-    let target = target(fs, entry.inode, entry.kind);
+    let target = target(fs, entry.inode, entry.kind).await;
     if arguments.json {
-        let mut value = as_json(path, entry.inode, attributes, fs.stored_bytes(entry.inode)?);
+        let mut value = as_json(path, entry.inode, attributes, fs.stored_bytes(entry.inode).await?);
         if let Some(target) = target {
             value["target"] = String::from_utf8_lossy(&target).into();
         }

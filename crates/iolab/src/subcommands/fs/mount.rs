@@ -13,7 +13,7 @@ use iolab_block::{Opening, open_disk};
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order};
 use iolab_image::{Access, ImageError, Lock, Overlay};
-use iolab_logfs::{Disk, OpenOptions, Policy, open};
+use iolab_logfs::{Disk, LocalVolume, OpenOptions, Placement, Policy, open_volume};
 use iolab_logfs_fuse::{Moment, Mountable, Options, Stop, serve};
 
 use crate::exit::Failure;
@@ -95,9 +95,11 @@ fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     }
     let (clock, mut executor) = (Clock::monotonic(), Executor::new(Order::Fair));
     let context = (clock.clone(), executor.spawner());
-    let opened = executor.run(&mut disk.clone(), open(&disk, mount, context));
+    let opened = executor.run(&mut disk.clone(), open_volume(&disk, mount, context));
     let opened = opened.map_err(|_stalled| ImageError::Stalled(path.to_owned()))?;
-    let (fs, _) = opened.map_err(|source| ImageError::FileSystem { path: path.to_owned(), source })?;
+    let wrong = |source| ImageError::FileSystem { path: path.to_owned(), source };
+    let (volume, _) = opened.map_err(wrong)?;
+    let fs = LocalVolume::try_from(volume.with_placement(Placement::LeastFull)).map_err(wrong)?;
     let behind = arguments.behind;
     let (image, log) = (path.to_owned(), arguments.log.clone());
     let observer = Arc::new(move |moment: &Moment| observe(moment, &image, behind, log.as_deref()));

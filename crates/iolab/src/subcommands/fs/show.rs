@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use iolab_logfs::{InodeId, Kind, LogFs};
+use iolab_logfs::{InodeId, Kind, Volume};
 
 use super::facts::{as_json, kind_text, mode_text, shown, size_text, target, time_text};
 use super::{inside, look};
@@ -30,17 +30,17 @@ pub(crate) struct StatArguments {
 
 pub(crate) fn stat(arguments: &StatArguments) -> Result<u8, Failure> {
     let path = arguments.path.as_bytes();
-    let text = look(&arguments.image, async |fs: &LogFs| {
-        stat_text(fs, path, arguments.json).map_err(inside(&arguments.image, path))
+    let text = look(&arguments.image, async |fs: &Volume| {
+        stat_text(fs, path, arguments.json).await.map_err(inside(&arguments.image, path))
     })?;
     output::print(&text)?;
     Ok(0)
 }
 
-fn stat_text(fs: &LogFs, path: &[u8], json: bool) -> Result<String, iolab_logfs::Error> {
-    let inode = fs.resolve(path)?;
-    let (attributes, stored_bytes) = (fs.stat(inode)?, fs.stored_bytes(inode)?);
-    let target = target(fs, inode, attributes.kind);
+async fn stat_text(fs: &Volume, path: &[u8], json: bool) -> Result<String, iolab_logfs::Error> {
+    let inode = fs.resolve(path).await?;
+    let (attributes, stored_bytes) = (fs.stat(inode).await?, fs.stored_bytes(inode).await?);
+    let target = target(fs, inode, attributes.kind).await;
     if json {
         let mut value = as_json(path, inode, &attributes, stored_bytes);
         if let Some(target) = target {
@@ -91,11 +91,11 @@ pub(crate) struct CatArguments {
 }
 
 pub(crate) fn cat(arguments: &CatArguments) -> Result<u8, Failure> {
-    look(&arguments.image, async |fs: &LogFs| {
+    look(&arguments.image, async |fs: &Volume| {
         for path in &arguments.paths {
             let path = path.as_bytes();
             let wrong = inside(&arguments.image, path);
-            let inode = fs.resolve(path).map_err(&wrong)?;
+            let inode = fs.resolve(path).await.map_err(&wrong)?;
             let mut at = arguments.offset;
             let end = at.saturating_add(arguments.length.unwrap_or(u64::MAX));
             loop {
@@ -135,11 +135,11 @@ pub(crate) struct TreeArguments {
 
 pub(crate) fn tree(arguments: &TreeArguments) -> Result<u8, Failure> {
     let path = arguments.path.as_bytes();
-    let text = look(&arguments.image, async |fs: &LogFs| {
+    let text = look(&arguments.image, async |fs: &Volume| {
         let mut drawing =
             Drawing { fs, size: arguments.size, text: format!("{}\n", shown(path)), directories: 0, files: 0 };
-        let root = fs.resolve(path).map_err(inside(&arguments.image, path))?;
-        drawing.below(root).map_err(inside(&arguments.image, path))?;
+        let root = fs.resolve(path).await.map_err(inside(&arguments.image, path))?;
+        drawing.below(root).await.map_err(inside(&arguments.image, path))?;
         let Drawing { text, directories, files, .. } = drawing;
         Ok::<_, Failure>(format!("{text}\n{directories} directories, {files} files\n"))
     })?;
@@ -148,7 +148,7 @@ pub(crate) fn tree(arguments: &TreeArguments) -> Result<u8, Failure> {
 }
 
 struct Drawing<'a> {
-    fs: &'a LogFs,
+    fs: &'a Volume,
     size: bool,
     text: String,
     directories: u64,
@@ -157,19 +157,19 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     /// Draws what is below a directory; deep trees are no recursion here.
-    fn below(&mut self, root: InodeId) -> Result<(), iolab_logfs::Error> {
-        let entries = |directory| self.fs.read_directory(directory, b"", usize::MAX);
-        let mut open = vec![(String::new(), entries(root)?.into_iter().peekable())];
+    async fn below(&mut self, root: InodeId) -> Result<(), iolab_logfs::Error> {
+        let entries = self.fs.read_directory(root, b"", usize::MAX).await?;
+        let mut open = vec![(String::new(), entries.into_iter().peekable())];
         while let Some((indent, rest)) = open.last_mut() {
             let Some(entry) = rest.next() else {
                 open.pop();
                 continue;
             };
             let is_last = rest.peek().is_none();
-            let attributes = self.fs.stat(entry.inode)?;
+            let attributes = self.fs.stat(entry.inode).await?;
             let branch = if is_last { "└── " } else { "├── " };
             let _ = write!(self.text, "{indent}{branch}{}", shown(&entry.name));
-            if let Some(target) = target(self.fs, entry.inode, entry.kind) {
+            if let Some(target) = target(self.fs, entry.inode, entry.kind).await {
                 let _ = write!(self.text, " -> {}", shown(&target));
             } else if self.size && entry.kind == Kind::File {
                 let _ = write!(self.text, "  {}", size_text(attributes.size));
@@ -178,7 +178,7 @@ impl Drawing<'_> {
             if entry.kind == Kind::Directory {
                 self.directories += 1;
                 let deeper = format!("{indent}{}", if is_last { "    " } else { "│   " });
-                let below = self.fs.read_directory(entry.inode, b"", usize::MAX)?.into_iter().peekable();
+                let below = self.fs.read_directory(entry.inode, b"", usize::MAX).await?.into_iter().peekable();
                 open.push((deeper, below));
             } else {
                 self.files += 1;
