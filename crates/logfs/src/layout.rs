@@ -232,7 +232,8 @@ fn decode_fields(mut take: Take<'_>) -> Option<(Layout, u32)> {
     let (domains, incompatible, _compatible) = (take.u32()?, take.u32()?, take.u32()?);
     let (generation, map_runs, map_checksum) = (take.u32()?, take.u32()?, take.u32()?);
     // Without a map these bytes are reserved: whatever they hold means nothing.
-    let (map_runs, map_checksum) = if incompatible & MAPPED == 0 { (0, 0) } else { (map_runs, map_checksum) };
+    let has_map = incompatible & MAPPED != 0;
+    let (generation, map_runs, map_checksum) = if has_map { (generation, map_runs, map_checksum) } else { (0, 0, 0) };
     let owned = clusters.saturating_sub(2) / domains.max(1);
     let layout = Layout {
         block_bytes,
