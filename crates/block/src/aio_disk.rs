@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 
 use crate::target::Target;
 use crate::uring_disk::{Flying, discard, outcome};
-use crate::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
+use crate::{Action, ActionKind, BlockDevice, Completion, Geometry, Request};
 
 /// `IOCB_CMD_*` of linux/aio_abi.h.
 const READ: u16 = 0;
@@ -169,17 +169,11 @@ impl BlockDevice for AioDisk {
 
     fn submit(&mut self, request: Request) -> Result<(), Request> {
         let kind = request.action.kind();
-        let at_once = if !self.geometry.admits(&request.action) {
-            Some(Err(DeviceError::BadRange))
-        } else if kind == ActionKind::Discard {
+        let answer = self.geometry.answer(&request.action).or_else(|| {
             let (at, length) = request.action.range();
-            Some(discard(&self.file, at, length))
-        } else if kind != ActionKind::Flush && request.action.range().1 == 0 {
-            Some(Ok(()))
-        } else {
-            None
-        };
-        if let Some(result) = at_once {
+            (kind == ActionKind::Discard).then(|| discard(&self.file, at, length))
+        });
+        if let Some(result) = answer {
             self.finished.push(request.complete(result));
             return Ok(());
         }

@@ -162,6 +162,15 @@ impl Geometry {
         let whole = at.is_multiple_of(block) && length.is_multiple_of(block);
         whole && at.checked_add(length).is_some_and(|end| end <= self.size_bytes)
     }
+
+    /// What can be answered without the device: a range that it does not have, or no bytes at all. `None` when it has to be asked.
+    pub(crate) fn answer(&self, action: &Action) -> Option<Result<(), DeviceError>> {
+        if !self.admits(action) {
+            return Some(Err(DeviceError::BadRange));
+        }
+        let is_empty = action.range().1 == 0 && action.kind() != ActionKind::Flush;
+        is_empty.then_some(Ok(()))
+    }
 }
 
 impl BlockDevice for Box<dyn BlockDevice> {

@@ -212,13 +212,9 @@ impl<L: Lane> BlockDevice for LaneDisk<L> {
     }
 
     fn submit(&mut self, request: Request) -> Result<(), Request> {
-        if self.gone || !self.geometry.admits(&request.action) {
-            let error = if self.gone { DeviceError::Gone } else { DeviceError::BadRange };
-            self.finished.push(request.complete(Err(error)));
-            return Ok(());
-        }
-        if request.action.range().1 == 0 && request.action.kind() != ActionKind::Flush {
-            self.finished.push(request.complete(Ok(())));
+        let answer = if self.gone { Some(Err(DeviceError::Gone)) } else { self.geometry.answer(&request.action) };
+        if let Some(result) = answer {
+            self.finished.push(request.complete(result));
             return Ok(());
         }
         let number = self.jobs.iter().position(Option::is_none).unwrap_or_else(|| {

@@ -262,22 +262,14 @@ impl BlockDevice for UringDisk {
     }
 
     fn submit(&mut self, request: Request) -> Result<(), Request> {
-        if self.gone || !self.geometry.admits(&request.action) {
-            let error = if self.gone { DeviceError::Gone } else { DeviceError::BadRange };
-            self.finished.push(request.complete(Err(error)));
+        let answer = if self.gone { Some(Err(DeviceError::Gone)) } else { self.geometry.answer(&request.action) };
+        if let Some(result) = answer {
+            self.finished.push(request.complete(result));
             return Ok(());
         }
-        match &request.action {
-            Action::Flush => {}
-            action if action.range().1 == 0 => {
-                self.finished.push(request.complete(Ok(())));
-                return Ok(());
-            }
-            Action::Discard { .. } if self.is_block_device => {
-                self.discards.push(request);
-                return Ok(());
-            }
-            _ => {}
+        if self.is_block_device && matches!(request.action, Action::Discard { .. }) {
+            self.discards.push(request);
+            return Ok(());
         }
         let Some(place) = self.free.pop() else { return Err(request) };
         self.places[place as usize] = Some(Flying { request, moved: 0 });

@@ -1,24 +1,21 @@
-//! Numbers that follow from a seed (SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+//! Numbers that follow from a seed, in the forms that loads ask for.
 
 /// A generator.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random(iolab_statistics::Random);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(iolab_statistics::Random::new(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.bits()
     }
 
     /// Below `bound`, every number as likely as any other to within 2^-64 of it.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound.max(1))) >> 64) as u64
+        self.0.below(bound.max(1) as usize) as u64
     }
 
     /// From `range`, both ends included, in multiples of `unit`.
@@ -29,8 +26,7 @@ impl Random {
 
     /// From the exponential distribution of mean 1, by inversion.
     pub(crate) fn exponential(&mut self) -> f64 {
-        let share = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        -(1.0 - share).ln()
+        -(1.0 - self.0.unit()).ln()
     }
 
     pub(crate) fn percent(&mut self, share: u32) -> bool {
