@@ -35,6 +35,8 @@ fn beginning() -> Vec<u8> {
         elapsed_ns: 0,
         workers: Vec::new(),
         devices: Vec::new(),
+        observations: None,
+        findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,
     })

@@ -5,20 +5,24 @@
 //! Nothing here measures, renders or does I/O.
 
 mod calibration;
+mod finding;
 mod format;
 mod host;
 mod interval;
 mod log;
+mod observations;
 pub mod partial;
 mod schedule;
 mod spooled;
 mod worker;
 
 pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, METHOD, Overhead, TimerLateness};
+pub use finding::{Finding, Severity};
 pub use format::{FORMAT, ReadError};
 pub use host::{DeviceCounters, DeviceUse, HostFacts};
 pub use interval::{DirectionInterval, IntervalLatencies};
 pub use log::{HistogramLogEntry, LogEntry};
+pub use observations::{DeviceSample, DeviceSeries, HostSample, Observations, RequestInterval};
 pub use schedule::ScheduleRecording;
 pub use spooled::{BlockHeader, LoggedOperation, OperationTraits, SpoolBlock, SpooledRecord, SpooledRecords};
 pub use worker::{CpuUse, DepthUse, DirectionRecording, ErrorCount, Interval, Outcome, SyncRecording, WorkerRecording};
@@ -48,6 +52,12 @@ pub struct Recording {
     pub workers: Vec<WorkerRecording>,
     /// Block devices under the files, before and after.
     pub devices: Vec<DeviceUse>,
+    /// What was seen of the machine while the run went on, if it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observations: Option<Observations>,
+    /// What a reader must know about the figures, the gravest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// What the user should know about the figures.
     pub warnings: Vec<String>,
     /// The user or a signal ended the run early.

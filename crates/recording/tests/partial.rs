@@ -23,6 +23,8 @@ fn empty() -> Recording {
         elapsed_ns: 0,
         workers: Vec::new(),
         devices: Vec::new(),
+        observations: None,
+        findings: Vec::new(),
         warnings: Vec::new(),
         interrupted: false,
     }

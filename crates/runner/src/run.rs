@@ -105,6 +105,8 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         elapsed_ns: 0,
         workers: Vec::new(),
         devices: Vec::new(),
+        observations: None,
+        findings: Vec::new(),
         warnings: plan.warnings.clone(),
         interrupted: false,
     };

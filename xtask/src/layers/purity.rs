@@ -7,7 +7,7 @@ use crate::repository::{Repository, TextFile};
 use crate::rust_text::{is_word, line_of, mask, without_test_modules};
 
 /// Folders below `crates/`.
-const PURE: [&str; 12] = [
+const PURE: [&str; 17] = [
     "units",
     "options",
     "ssd_timing",
@@ -20,6 +20,11 @@ const PURE: [&str; 12] = [
     "workload",
     "resolve",
     "report",
+    "page",
+    "comparison",
+    "findings",
+    "block_columns",
+    "figures",
 ];
 
 /// What they must not name, and what to do instead.

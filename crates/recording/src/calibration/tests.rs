@@ -35,6 +35,8 @@ fn recording(calibration: Option<Calibration>, members: Vec<(WorkerPlan, WorkerR
         elapsed_ns: 0,
         workers: recorded,
         devices: vec![],
+        observations: None,
+        findings: Vec::new(),
         warnings: vec![],
         interrupted: false,
     }

@@ -1,0 +1,1 @@
+//! What `iostat -x` says of two looks at a block device, column by column.

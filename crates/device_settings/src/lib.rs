@@ -1,0 +1,1 @@
+//! Settings of block devices: applied, read back, restored whatever happens.

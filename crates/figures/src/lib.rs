@@ -1,0 +1,1 @@
+//! Charts as SVG with their data tables: deterministic, accessible, without a script.

@@ -1,0 +1,1 @@
+//! What the figures of a recording are worth: rules, evidence, consequence, advice.

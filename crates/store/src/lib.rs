@@ -1,0 +1,1 @@
+//! Runs and studies in an SQLite database: kept, searched, tagged, exported.
