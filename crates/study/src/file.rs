@@ -2,13 +2,16 @@
 //!
 //! Every key is known or refused with its place. Values of options are written as text, numbers or truth values and mean what they mean in a job file.
 
+mod procedure;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::axis::expand;
-use crate::{Axis, Figure, Place, Point, Setting, StudyError};
+use crate::{Axis, Figure, Ladder, Place, Point, Precondition, Setting, StudyError, profile};
+use procedure::{Blocks, LadderTable, PreconditionKey};
 
 /// A study, as its author means it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,8 +22,11 @@ pub struct Study {
     pub question: String,
     /// The job that every trial runs.
     pub job: JobSource,
-    /// How often each configuration is tried.
+    /// How often each configuration is tried; with `auto_blocks`, at most.
     pub blocks: u32,
+    /// When fewer blocks are enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_blocks: Option<AutoBlocks>,
     /// From which the order follows.
     pub seed: u64,
     /// Options of every trial.
@@ -37,6 +43,27 @@ pub struct Study {
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
     pub tear_down: Option<String>,
+    /// The profile that it began from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What is done to the storage before trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
+    /// Whether the warm-up of each trial is left out (`steady = "auto"`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trims_warm_up: bool,
+    /// Rates that are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Ladder>,
+}
+
+/// `blocks = "auto"`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AutoBlocks {
+    /// The fewest blocks.
+    pub start: u32,
+    /// Enough when no interval is wider, to either side and as a share of its estimate.
+    pub half_width: f64,
 }
 
 /// Where the job comes from.
@@ -57,7 +84,8 @@ struct File {
     question: String,
     job: Option<String>,
     job_text: Option<String>,
-    blocks: Option<u32>,
+    blocks: Option<Blocks>,
+    half_width: Option<Scalar>,
     seed: Option<u64>,
     #[serde(default)]
     settings: BTreeMap<String, Scalar>,
@@ -69,6 +97,10 @@ struct File {
     figures: Option<Vec<Spanned<String>>>,
     set_up: Option<String>,
     tear_down: Option<String>,
+    profile: Option<Spanned<String>>,
+    precondition: Option<Spanned<PreconditionKey>>,
+    steady: Option<Spanned<String>>,
+    ladder: Option<Spanned<LadderTable>>,
 }
 
 #[derive(Deserialize)]
@@ -133,52 +165,106 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         place: Place::of(text, error.span().map_or(0, |span| span.start)),
         message: error.message().to_owned(),
     })?;
-    let shape = |at: usize, error: StudyError| match error {
-        StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at), message },
-        placed => placed,
-    };
-    let job = match (file.job, file.job_text) {
-        (Some(path), None) => JobSource::File(path),
-        (None, Some(text)) => JobSource::Text(text),
-        _ => return Err(StudyError::meaning("a study has either job = \"FILE\" or job_text = \"\"\"…\"\"\"")),
-    };
-    let axes: Result<Vec<Axis>, StudyError> =
-        file.axis.iter().map(|table| axis(table.get_ref()).map_err(|error| shape(table.span().start, error))).collect();
-    let figures: Result<Vec<Figure>, StudyError> = match &file.figures {
-        None => Ok(Figure::usual()),
-        Some(names) => names
-            .iter()
-            .map(|name| Figure::from_name(name.get_ref()).map_err(|error| shape(name.span().start, error)))
-            .collect(),
-    };
-    let baseline = match file.baseline.iter().flatten().collect::<Vec<_>>()[..] {
-        [] => None,
-        [(axis, point)] => Some((axis.clone(), point.text())),
-        _ => {
-            return Err(StudyError::meaning(
-                "baseline names one point of one axis, as in baseline = { ioengine = \"psync\" }",
-            ));
+    file.study(text)
+}
+
+impl File {
+    fn study(self, text: &str) -> Result<Study, StudyError> {
+        let axes: Result<Vec<Axis>, StudyError> =
+            self.axis.iter().map(|table| placed(text, table, axis(table.get_ref()))).collect();
+        let (blocks, auto_blocks) = Blocks::read(self.blocks.as_ref(), self.half_width.as_ref())?;
+        let excluded =
+            self.exclude.iter().map(|row| row.iter().map(|(axis, point)| (axis.clone(), point.text())).collect());
+        let mut study = Study {
+            job: self.job_source()?,
+            blocks,
+            auto_blocks,
+            seed: self.seed.unwrap_or(1),
+            settings: settings(&self.settings),
+            axes: axes?,
+            excluded: excluded.collect(),
+            baseline: self.baseline()?,
+            figures: self.figures(text)?,
+            profile: None,
+            precondition: None,
+            trims_warm_up: self.trims_warm_up(text)?,
+            ladder: self.ladder.as_ref().map(|table| placed(text, table, table.get_ref().read())).transpose()?,
+            title: self.title,
+            question: self.question,
+            set_up: self.set_up,
+            tear_down: self.tear_down,
+        };
+        if let Some(name) = &self.profile {
+            placed(text, name, study.begin_from(name.get_ref()))?;
         }
-    };
-    let blocks = file.blocks.unwrap_or(7);
-    if blocks == 0 {
-        return Err(StudyError::meaning("blocks = 0: a study has one block at least, and seven unless told"));
+        if let Some(key) = &self.precondition {
+            study.precondition = placed(text, key, key.get_ref().read())?;
+        }
+        Ok(study)
     }
-    let excluded =
-        file.exclude.iter().map(|row| row.iter().map(|(axis, point)| (axis.clone(), point.text())).collect());
-    Ok(Study {
-        title: file.title,
-        question: file.question,
-        job,
-        blocks,
-        seed: file.seed.unwrap_or(1),
-        settings: settings(&file.settings),
-        axes: axes?,
-        excluded: excluded.collect(),
-        baseline,
-        figures: figures?,
-        set_up: file.set_up,
-        tear_down: file.tear_down,
+
+    fn job_source(&self) -> Result<JobSource, StudyError> {
+        match (&self.job, &self.job_text) {
+            (Some(path), None) => Ok(JobSource::File(path.clone())),
+            (None, Some(text)) => Ok(JobSource::Text(text.clone())),
+            _ => Err(StudyError::meaning("a study has either job = \"FILE\" or job_text = \"\"\"…\"\"\"")),
+        }
+    }
+
+    fn figures(&self, text: &str) -> Result<Vec<Figure>, StudyError> {
+        let Some(names) = &self.figures else { return Ok(Figure::usual()) };
+        names.iter().map(|name| placed(text, name, Figure::from_name(name.get_ref()))).collect()
+    }
+
+    fn baseline(&self) -> Result<Option<(String, String)>, StudyError> {
+        match self.baseline.iter().flatten().collect::<Vec<_>>()[..] {
+            [] => Ok(None),
+            [(axis, point)] => Ok(Some((axis.clone(), point.text()))),
+            _ => Err(StudyError::meaning(
+                "baseline names one point of one axis, as in baseline = { ioengine = \"psync\" }",
+            )),
+        }
+    }
+
+    fn trims_warm_up(&self, text: &str) -> Result<bool, StudyError> {
+        let Some(word) = &self.steady else { return Ok(false) };
+        match word.get_ref().as_str() {
+            "auto" => Ok(true),
+            "none" => Ok(false),
+            other => {
+                let message = format!("steady = \"{other}\": \"auto\" leaves out the warm-up of each trial, \"none\" nothing");
+                placed(text, word, Err(StudyError::meaning(message)))
+            }
+        }
+    }
+}
+
+impl Study {
+    /// Takes over what a profile says and the study does not.
+    ///
+    /// # Errors
+    /// No such profile.
+    pub fn begin_from(&mut self, name: &str) -> Result<(), StudyError> {
+        let profile = profile(name)?;
+        let more = profile.settings_beside(|option| self.sets(option));
+        self.settings.extend(more);
+        self.precondition = profile.preconditioning();
+        self.profile = Some(name.to_owned());
+        Ok(())
+    }
+
+    /// Whether the study or one of its axes sets an option.
+    pub fn sets(&self, option: &str) -> bool {
+        let of_axes = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.settings);
+        self.settings.iter().chain(of_axes).any(|setting| setting.option == option)
+    }
+}
+
+/// A mistake with the place of the value that it is about.
+fn placed<T, V>(text: &str, at: &Spanned<V>, result: Result<T, StudyError>) -> Result<T, StudyError> {
+    result.map_err(|error| match error {
+        StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at.span().start), message },
+        placed => placed,
     })
 }
 
