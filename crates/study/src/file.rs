@@ -232,7 +232,8 @@ impl File {
             "auto" => Ok(true),
             "none" => Ok(false),
             other => {
-                let message = format!("steady = \"{other}\": \"auto\" leaves out the warm-up of each trial, \"none\" nothing");
+                let message =
+                    format!("steady = \"{other}\": \"auto\" leaves out the warm-up of each trial, \"none\" nothing");
                 placed(text, word, Err(StudyError::meaning(message)))
             }
         }

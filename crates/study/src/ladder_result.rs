@@ -105,7 +105,13 @@ pub(crate) fn percents(ladder: &Ladder) -> Vec<f64> {
 }
 
 /// The ladders of all configurations.
-pub(crate) fn ladders(study: &Study, design: &Design, trials: &[Trial], blocks: u32, rules: &Rules) -> Vec<LadderResult> {
+pub(crate) fn ladders(
+    study: &Study,
+    design: &Design,
+    trials: &[Trial],
+    blocks: u32,
+    rules: &Rules,
+) -> Vec<LadderResult> {
     let Some(ladder) = &study.ladder else { return Vec::new() };
     let of = |configuration| {
         let own: Vec<&Trial> =
@@ -139,8 +145,7 @@ fn one(ladder: &Ladder, configuration: usize, trials: &[&Trial], blocks: u32, ru
 fn level_result(ladder: &Ladder, number: usize, asked_iops: f64, own: &[Option<&Trial>], rules: &Rules) -> LevelResult {
     let known = || own.iter().copied().flatten();
     let percentile = |place: usize, percent: f64, of: fn(&Trial) -> &[Option<f64>]| {
-        let values: Vec<Option<f64>> =
-            own.iter().map(|trial| trial.and_then(|trial| *of(trial).get(place)?)).collect();
+        let values: Vec<Option<f64>> = own.iter().map(|trial| trial.and_then(|trial| *of(trial).get(place)?)).collect();
         let all: Vec<f64> = values.iter().copied().flatten().collect();
         LevelPercentile { percent, values, median: median_interval(&all, rules.confidence) }
     };
@@ -191,8 +196,7 @@ fn capacity(slo: Slo, levels: &[LevelResult], rules: &Rules) -> Option<Capacity>
         let within = response(level, slo.percent).filter(|interval| interval.high <= slo.limit_ns as f64);
         within.filter(|_| level.behind == 0)
     };
-    let (level, response) =
-        levels.iter().enumerate().rev().find_map(|(place, level)| Some((place, meets(level)?)))?;
+    let (level, response) = levels.iter().enumerate().rev().find_map(|(place, level)| Some((place, meets(level)?)))?;
     Some(Capacity {
         slo,
         level,

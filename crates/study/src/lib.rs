@@ -39,7 +39,7 @@ pub use ladder_result::{Capacity, Knee, KneeRule, LadderResult, LevelPercentile,
 pub use pace::Pace;
 pub use precondition::{Before, Once, Precondition, PreconditionKind, Preconditioned, Purge};
 pub use profile::{PROFILES, Profile, profile};
-pub use steps::{Results, Step, StepResult, blocks_needed, missing, next};
+pub use steps::{Results, Step, StepResult, blocks_needed, missing, next, preconditionings};
 pub use text::{describe_design, describe_results};
 pub use vary::axis_of_words;
 pub use warm_up::{WarmUp, WarmUpMethod, without_warm_up};

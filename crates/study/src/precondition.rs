@@ -104,7 +104,9 @@ impl Preconditioned {
         let mut text = match (self.before.block, self.before.configuration) {
             (None, _) => "before the study".to_owned(),
             (Some(block), None) => format!("before block {}", block + 1),
-            (Some(block), Some(configuration)) => format!("before configuration {configuration} of block {}", block + 1),
+            (Some(block), Some(configuration)) => {
+                format!("before configuration {configuration} of block {}", block + 1)
+            }
         };
         if let Some(purge) = &self.purge {
             text += match purge.not_done.is_empty() {

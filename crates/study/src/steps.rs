@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use iolab_statistics::{Rules, SteadyState};
 use serde::{Deserialize, Serialize};
 
-use crate::{Before, Design, Once, Planned, Preconditioned, PreconditionKind, Purge, Study, Trial, analyse};
+use crate::{Before, Design, Once, Planned, PreconditionKind, Preconditioned, Purge, Study, Trial, analyse};
 
 /// One thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -115,7 +115,8 @@ pub fn blocks_needed(study: &Study, design: &Design, results: &Results) -> u32 {
     let is_whole = |blocks: u32| {
         design.trials.iter().take_while(|trial| trial.block < blocks).all(|trial| results.is_settled(*trial))
     };
-    let enough = (auto.start..study.blocks).find(|blocks| !is_whole(*blocks) || is_narrow(study, design, results, *blocks));
+    let enough =
+        (auto.start..study.blocks).find(|blocks| !is_whole(*blocks) || is_narrow(study, design, results, *blocks));
     enough.unwrap_or(study.blocks)
 }
 
@@ -156,6 +157,20 @@ fn before(once: Once, trial: Planned) -> Before {
             Before { block: Some(trial.block), configuration: Some(trial.configuration), level: trial.level }
         }
     }
+}
+
+/// All preconditionings of a study, in the order of their trials.
+pub fn preconditionings(study: &Study, design: &Design) -> Vec<Before> {
+    let Some(precondition) = &study.precondition else { return Vec::new() };
+    let mut all: Vec<Before> = Vec::new();
+    for trial in &design.trials {
+        let one = before(precondition.once, *trial);
+        // Those of one block follow one another.
+        if all.last() != Some(&one) {
+            all.push(one);
+        }
+    }
+    all
 }
 
 fn rounds(before: Before, results: &Results) -> Vec<Option<f64>> {

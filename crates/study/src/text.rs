@@ -4,8 +4,8 @@ use iolab_statistics::{Interval, Verdict};
 use iolab_units::rounded_ns;
 
 use crate::{
-    Analysis, Contrast, Design, Figure, JobSource, KneeRule, LadderResult, LevelResult, Measure, Once, PreconditionKind,
-    Study, WarmUpMethod, profile,
+    Analysis, Contrast, Design, Figure, JobSource, KneeRule, LadderResult, LevelResult, Measure, Once,
+    PreconditionKind, Study, WarmUpMethod, profile,
 };
 
 /// What will run, before anything does.
@@ -50,7 +50,11 @@ fn profile_lines(study: &Study) -> String {
         text += &format!("  {option}={value}: {note}\n");
     }
     let wanted = profile.precondition.0;
-    let note = if study.precondition.as_ref().map(|own| own.kind) == wanted { "" } else { "not used: the study says otherwise; " };
+    let note = if study.precondition.as_ref().map(|own| own.kind) == wanted {
+        ""
+    } else {
+        "not used: the study says otherwise; "
+    };
     let what = match wanted {
         Some(_) => "preconditioned until steady",
         None => "not preconditioned",
@@ -142,7 +146,8 @@ fn ladder_text(study: &Study, design: &Design, ladder: &LadderResult) -> String 
     };
     let iops = |rate: f64| scaled(rate, &[(1e6, "M"), (1e3, "k"), (1.0, "")], "");
     let mut text = format!("\nload and latency, {name}: 100 % are {} operations per second\n", iops(maximum));
-    let percents: Vec<f64> = ladder.levels.first().iter().flat_map(|level| &level.response).map(|one| one.percent).collect();
+    let percents: Vec<f64> =
+        ladder.levels.first().iter().flat_map(|level| &level.response).map(|one| one.percent).collect();
     let mut lines = vec![["load", "asked", "done", "trials"].map(str::to_owned).to_vec()];
     lines[0].extend(percents.iter().map(|percent| format!("response p{percent}")));
     lines[0].extend(["service p99".to_owned(), String::new()]);

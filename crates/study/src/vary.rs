@@ -8,9 +8,8 @@ use crate::{Axis, Point, Setting, StudyError};
 /// # Errors
 /// What is missing, a range that leads nowhere, a value twice.
 pub fn axis_of_words(words: &str) -> Result<Axis, StudyError> {
-    let refused = |reason: &str| {
-        StudyError::meaning(format!("'{words}': {reason}, as in 'iodepth=1,4,16' or 'bs=4k..1M:x2'"))
-    };
+    let refused =
+        |reason: &str| StudyError::meaning(format!("'{words}': {reason}, as in 'iodepth=1,4,16' or 'bs=4k..1M:x2'"));
     let (option, values) = words.split_once('=').ok_or_else(|| refused("an option, '=' and its values"))?;
     let option = option.trim().trim_start_matches('-');
     if option.is_empty() {

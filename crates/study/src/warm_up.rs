@@ -40,7 +40,8 @@ const LEAST_FOR_LEVELS: usize = 20;
 
 /// A recording without its warm-up, and what was left out. CPU time and sync calls are not known by interval: they stay those of the whole trial.
 pub fn without_warm_up(recording: &Recording) -> (Recording, WarmUp) {
-    let grid_ns = recording.plan.workers.iter().map(|worker| worker.measurement.histogram_interval_ns).max().unwrap_or(0);
+    let grid_ns =
+        recording.plan.workers.iter().map(|worker| worker.measurement.histogram_interval_ns).max().unwrap_or(0);
     let intervals = || recording.workers.iter().flat_map(|worker| &worker.interval_latencies);
     let begun_ns = intervals().map(|interval| interval.start_ns).min();
     let end_ns = intervals().map(|interval| interval.start_ns + interval.length_ns).max();

@@ -153,7 +153,8 @@ fn flawed_trials_do_not_count_and_are_told() {
     let study = read(STUDY).expect("a sound study");
     let design = design(&study).expect("a sound design");
     let mut trials = trials();
-    let place = trials.trials.iter().position(|trial| trial.block == 2 && trial.configuration == 1).expect("it was planned");
+    let place =
+        trials.trials.iter().position(|trial| trial.block == 2 && trial.configuration == 1).expect("it was planned");
     trials.trials[place].flaw = Some("the disk was full".to_owned());
     let analysis = analyse(&study, &design, &trials, &Rules::default());
     assert_eq!(analysis.flaws, ["block 3, 4k, io_uring: the disk was full"]);

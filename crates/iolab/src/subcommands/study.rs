@@ -2,17 +2,22 @@
 
 mod cost;
 mod folder;
+mod preconditioning;
+mod progress;
 mod trials;
 
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, JobSource, Study, StudyError, analyse, describe_design, describe_results};
+use iolab_study::{
+    Analysis, Design, JobSource, Setting, Study, StudyError, analyse, describe_design, describe_results,
+};
 
 use crate::exit::{Failure, INTERRUPTED};
 use crate::output;
 use folder::Folder;
+use trials::Running;
 
 /// What to do with studies.
 #[derive(Debug, Subcommand)]
@@ -62,7 +67,8 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
         StudyAction::Plan { study, blocks } => {
             let (study, job) = read(study, *blocks)?;
             let design = lay_out(&study)?;
-            output::print(&announcement(&study, &design, &job)?)?;
+            let cost = cost::of(&study, &design, &job)?;
+            output::print(&(describe_design(&study, &design) + &cost.describe()))?;
             Ok(0)
         }
         StudyAction::Run { study: file, folder, blocks, allow_destroy } => {
@@ -78,7 +84,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
         StudyAction::Show { folder, json } => {
             let (folder, study) = Folder::open(folder)?;
             let design = lay_out(&study)?;
-            let analysis = analysis(&folder, &study, &design)?;
+            let analysis = analysis(&folder, &study, &design);
             match json {
                 true => output::print(&(folder::to_json(&analysis) + "\n"))?,
                 false => output::print(&describe_results(&study, &design, &analysis))?,
@@ -92,10 +98,11 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     let _lock = folder.lock()?;
     let design = lay_out(study)?;
     let job = folder.job()?;
-    eprint!("{}", announcement(study, &design, &job)?);
-    // Beyond this point nothing decides any more which trials there are, or in which order.
-    let is_whole = trials::run(folder, study, &design, &job, allow_destroy)?;
-    let analysis = analysis(folder, study, &design)?;
+    let cost = cost::of(study, &design, &job)?;
+    eprint!("{}{}", describe_design(study, &design), cost.describe());
+    // Beyond this point nothing decides any more which trials there may be, or in which order.
+    let is_whole = Running { folder, study, design: &design, job: &job, cost: &cost, allow_destroy }.run()?;
+    let analysis = analysis(folder, study, &design);
     folder.keep_analysis(&analysis)?;
     output::print(&describe_results(study, &design, &analysis))?;
     if is_whole {
@@ -110,16 +117,38 @@ fn read(path: &Path, blocks: Option<u32>) -> Result<(Study, String), Failure> {
     let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| Failure::mistake(format!("iolab: {place}: {error}")))?;
     let mut study = iolab_study::read(&text).map_err(|error| mistake(path, &error))?;
-    study.blocks = blocks.unwrap_or(study.blocks);
-    let job = match &study.job {
-        JobSource::Text(text) => text.clone(),
-        JobSource::File(name) => {
-            let job = path.parent().unwrap_or(Path::new("")).join(name);
-            let missing = |error| Failure::mistake(format!("iolab: {place}: job {}: {error}", job.display()));
-            std::fs::read_to_string(&job).map_err(missing)?
-        }
-    };
+    if let Some(blocks) = blocks {
+        (study.blocks, study.auto_blocks) = (blocks, None);
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let job = text_of(&study.job, folder).map_err(|error| Failure::mistake(format!("iolab: {place}: job {error}")))?;
+    complete(&mut study, &job, folder)?;
     Ok((study, job))
+}
+
+/// Reads what the study names, so that it is whole by itself.
+fn complete(study: &mut Study, job: &str, folder: &Path) -> Result<(), Failure> {
+    if let Some(source) = study.precondition.as_mut().and_then(|how| how.job.as_mut()) {
+        let text = text_of(source, folder);
+        let text = text.map_err(|error| Failure::mistake(format!("iolab: precondition: job {error}")))?;
+        *source = JobSource::Text(text);
+    }
+    // A warm-up is looked for in intervals: the usual ones, a second long, say little of a short trial.
+    let says_interval = job.lines().any(|line| line.split('=').next().is_some_and(|name| name.trim() == "interval"));
+    if study.trims_warm_up && !study.sets("interval") && !says_interval {
+        study.settings.push(Setting { option: "interval".to_owned(), value: "100ms".to_owned() });
+    }
+    Ok(())
+}
+
+fn text_of(source: &JobSource, folder: &Path) -> Result<String, String> {
+    match source {
+        JobSource::Text(text) => Ok(text.clone()),
+        JobSource::File(name) => {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        }
+    }
 }
 
 fn mistake(path: &Path, error: &StudyError) -> Failure {
@@ -131,10 +160,6 @@ fn lay_out(study: &Study) -> Result<Design, Failure> {
     iolab_study::design(study).map_err(|error| Failure::mistake(format!("iolab: {}: {error}", study.title)))
 }
 
-fn announcement(study: &Study, design: &Design, job: &str) -> Result<String, Failure> {
-    Ok(describe_design(study, design) + &cost::of(design, job)?.describe())
-}
-
-fn analysis(folder: &Folder, study: &Study, design: &Design) -> Result<Analysis, Failure> {
-    Ok(analyse(study, design, &folder.trials(study, design)?, &Rules::default()))
+fn analysis(folder: &Folder, study: &Study, design: &Design) -> Analysis {
+    analyse(study, design, &folder.results(study, design), &Rules::default())
 }

@@ -58,7 +58,10 @@ fn share(value: &Scalar) -> Result<f64, StudyError> {
 
 /// `precondition = "snia"` or a table.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "\"snia\", \"fill\", \"none\", a job file, or a table with kind, job, once, round, figure")]
+#[serde(
+    untagged,
+    expecting = "\"snia\", \"fill\", \"none\", a job file, or a table with kind, job, once, round, figure"
+)]
 pub(super) enum PreconditionKey {
     Word(String),
     Table(PreconditionTable),
@@ -204,7 +207,9 @@ fn numbers(words: &[String]) -> Result<Vec<f64>, StudyError> {
     let number = |word: &String| {
         let percent: Option<f64> = word.trim().trim_end_matches('%').parse().ok();
         percent.filter(|percent| *percent > 0.0 && *percent <= MOST_PERCENT).ok_or_else(|| {
-            StudyError::meaning(format!("ladder: level '{word}': a percentage of the maximum, as in levels = \"10..110 +10\""))
+            StudyError::meaning(format!(
+                "ladder: level '{word}': a percentage of the maximum, as in levels = \"10..110 +10\""
+            ))
         })
     };
     let mut levels = words.iter().map(number).collect::<Result<Vec<f64>, _>>()?;
