@@ -16,8 +16,8 @@ use crate::traffic::is_top;
 use crate::wording::{bytes, count, percent};
 use crate::{find, rules::Seen};
 
-/// A device that had something to do for this share of the time was never waited for by anybody else.
-const ALWAYS_BUSY: f64 = 0.95;
+/// A device that had something to do for less than this share of the time was not the limit, unless its queue was long then.
+const MOSTLY_BUSY: f64 = 0.8;
 
 /// From this share of the asked depth on, the queue was full.
 const FULL: f64 = 0.8;
@@ -70,9 +70,11 @@ pub fn limits(recording: &Recording) -> Vec<Limit> {
 }
 
 fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Limit {
-    let causes = [of_cache, of_tool, of_schedule, of_host, of_processor, of_submission, of_latency, of_device];
+    let causes = [of_cache, of_tool, of_schedule, of_submission, of_host, of_processor, of_latency, of_device];
     let (kind, answer, mut evidence, experiment) =
         causes.iter().find_map(|cause| cause(facts, job)).unwrap_or_else(|| unknown(job));
+    let prefix = format!("{}: ", job.name);
+    evidence.iter_mut().for_each(|text| *text = text.strip_prefix(&prefix).unwrap_or(text).to_owned());
     evidence.push(basics(job));
     Limit { job: job.name.to_owned(), kind, answer, evidence, experiment }
 }
@@ -150,6 +152,9 @@ fn of_schedule(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
 
 fn of_host(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let Seen { evidence, .. } = crate::rules::host::host_busy(facts).into_iter().next()?;
+    if share_in_devices(facts).is_some_and(|share| share >= 0.5) {
+        return None;
+    }
     let experiment =
         format!("{} on a machine that is otherwise idle: faster, with shorter tails", command(facts, job, &[]));
     Some((Kind::Host, "processors: other tasks used them".to_owned(), vec![evidence], experiment))
@@ -214,7 +219,8 @@ fn of_device(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         .iter()
         .filter(|device| is_top(&device.name, facts.recording))
         .max_by(|a, b| busy(a).total_cmp(&busy(b)));
-    if mean < FULL * f64::from(depth) || (job.is_kernel() && busiest.is_some_and(|device| busy(device) < ALWAYS_BUSY)) {
+    let is_idle = |device: &DeviceUse| busy(device) < MOSTLY_BUSY && in_queue(device) < mean / 2.0;
+    if mean < FULL * f64::from(depth) || (job.is_kernel() && busiest.is_some_and(is_idle)) {
         return None;
     }
     let mut evidence =
@@ -274,6 +280,21 @@ fn mean_bytes(job: &Job<'_>) -> f64 {
 fn busy(device: &DeviceUse) -> f64 {
     let ticks_ms = device.after.io_ticks_ms.saturating_sub(device.before.io_ticks_ms);
     ticks_ms as f64 * 1e6 / device.elapsed_ns.max(1) as f64
+}
+
+/// The part of all operations' time in which they were requests of a device; `None` where that is not known.
+fn share_in_devices(facts: &Facts<'_>) -> Option<f64> {
+    let tops = facts.recording.devices.iter().filter(|device| is_top(&device.name, facts.recording));
+    let waited_ns: f64 = tops.map(|device| in_queue(device) * device.elapsed_ns as f64).reduce(|a, b| a + b)?;
+    let members = facts.jobs.iter().filter(|job| job.is_direct()).flat_map(|job| &job.members);
+    let sum_ns: Option<f64> = members.map(Member::lat_sum_ns).sum();
+    sum_ns.filter(|sum_ns| *sum_ns > 0.0).map(|sum_ns| (waited_ns / sum_ns).min(1.0))
+}
+
+/// Mean number of requests in the device's queue.
+fn in_queue(device: &DeviceUse) -> f64 {
+    let waited_ms = device.after.time_in_queue_ms.saturating_sub(device.before.time_in_queue_ms);
+    waited_ms as f64 * 1e6 / device.elapsed_ns.max(1) as f64
 }
 
 /// The job as a command line, with some options changed or, where the new value is empty, left out.

@@ -35,6 +35,15 @@ impl Seen {
     pub(crate) fn of_run(severity: Severity, evidence: String) -> Seen {
         Seen { severity, evidence, jobs: Vec::new() }
     }
+
+    /// About some jobs together.
+    pub(crate) fn of_several(severity: Severity, jobs: Vec<String>, evidence: &str) -> Seen {
+        let mut names = jobs.iter().take(JOBS_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        if jobs.len() > JOBS_SHOWN {
+            names.push_str(", …");
+        }
+        Seen { severity, evidence: format!("{names}: {evidence}"), jobs }
+    }
 }
 
 /// One finding about every job that `look` says something of.

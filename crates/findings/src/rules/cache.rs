@@ -39,12 +39,12 @@ pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<Seen> {
             let evidence = format!(
                 "of {} {} without direct=1, the device {} {} ({}){fits}",
                 bytes(asked),
-                past(direction),
+                if direction == Direction::Read { "read" } else { "written" },
                 past(direction),
                 bytes(device),
                 percent(device / asked)
             );
-            seen.push(Seen { severity, evidence, jobs: names(facts, stage, direction, Job::is_buffered) });
+            seen.push(Seen::of_several(severity, names(facts, stage, direction, Job::is_buffered), &evidence));
         }
     }
     seen
@@ -64,7 +64,7 @@ pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<Seen> {
                 percent(device / asked)
             );
             let jobs = names(facts, stage, Direction::Read, Job::is_direct);
-            seen.push(Seen { severity: Severity::Invalid, evidence, jobs });
+            seen.push(Seen::of_several(Severity::Invalid, jobs, &evidence));
         }
     }
     seen
@@ -84,7 +84,7 @@ pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<Seen> {
                 percent(device / asked)
             );
             let jobs = names(facts, stage, Direction::Write, Job::is_direct);
-            seen.push(Seen { severity: Severity::Invalid, evidence, jobs });
+            seen.push(Seen::of_several(Severity::Invalid, jobs, &evidence));
         }
     }
     seen

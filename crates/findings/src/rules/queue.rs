@@ -51,7 +51,7 @@ pub(crate) fn submission_blocks(facts: &Facts<'_>) -> Vec<Seen> {
         (share.is_finite() && share >= MOSTLY).then(|| {
             format!(
                 "{} of the time went into handing operations to the kernel, not into waiting for them",
-                percent(share)
+                percent(share.min(1.0))
             )
         })
     })

@@ -36,7 +36,7 @@ pub(crate) fn split(facts: &Facts<'_>) -> Vec<Seen> {
                 bytes(traffic.bytes[way] / traffic.requests[way]),
                 largest_request(facts)
             );
-            seen.push(Seen { severity: Severity::Note, evidence, jobs: names(facts, stage, direction) });
+            seen.push(Seen::of_several(Severity::Note, names(facts, stage, direction), &evidence));
         }
     }
     seen
@@ -49,7 +49,10 @@ pub(crate) fn merged(facts: &Facts<'_>) -> Vec<Seen> {
         for direction in DATA {
             let way = direction as usize;
             let all = traffic.requests[way] + traffic.merges[way];
-            if traffic.merges[way] < LEAST_IOS || traffic.merges[way] < MERGED * all {
+            let ios: f64 = facts.of(stage).map(|job| job.whole_ios(direction) as f64).sum();
+            // Merges of requests that were cut before, or of others' requests, leave the job's operations what they were.
+            let fewer = traffic.requests[way] < (1.0 - MERGED) * ios;
+            if ios < LEAST_IOS || !fewer || traffic.merges[way] < MERGED * all {
                 continue;
             }
             let evidence = format!(
@@ -58,7 +61,7 @@ pub(crate) fn merged(facts: &Facts<'_>) -> Vec<Seen> {
                 if direction == Direction::Read { "read" } else { "write" },
                 bytes(traffic.bytes[way] / traffic.requests[way].max(1.0))
             );
-            seen.push(Seen { severity: Severity::Note, evidence, jobs: names(facts, stage, direction) });
+            seen.push(Seen::of_several(Severity::Note, names(facts, stage, direction), &evidence));
         }
     }
     seen

@@ -51,7 +51,7 @@ fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<(bool, String
         direction.clat.count.max(direction.lat.count)
     });
     // Low percentiles have as many samples below them as high ones above.
-    let weak: Vec<f64> = percentiles
+    let mut weak: Vec<f64> = percentiles
         .list
         .iter()
         .copied()
@@ -60,14 +60,14 @@ fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<(bool, String
     if samples == 0 || weak.is_empty() {
         return None;
     }
-    let names: Vec<String> = weak.iter().map(|percent| format!("p{percent}")).collect();
-    let most = weak.last().map_or(0, |percent| samples_needed(*percent));
+    weak.sort_by(f64::total_cmp);
+    let above = if weak.len() > 1 { " and above" } else { "" };
     let words = format!(
-        "{} {} samples are too few for {}, which needs {}",
+        "{} {} samples are too few for p{}{above}, which needs {}",
         count(samples),
         word(direction),
-        names.join(" and "),
-        count(most)
+        weak[0],
+        count(samples_needed(weak[0]))
     );
     Some((weak.iter().any(|percent| *percent <= P99), words))
 }
