@@ -172,6 +172,7 @@ fn what_limited_a_run_is_said() {
         ("merged-read", Kind::Device),
         ("queue-read", Kind::Device),
         ("overload", Kind::Latency),
+        ("fsync-write", Kind::Host),
     ] {
         let limits = limits(&recording(name));
         assert_eq!(limits.len(), 1, "{name}");
