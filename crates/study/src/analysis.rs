@@ -83,9 +83,9 @@ impl Trial {
             let figure = |percent: &f64| Figure { side: Side::All, measure: measure(*percent) }.of(&measured);
             percents.iter().map(figure).collect()
         };
-        // CPU time is that of the whole trial, so it is held against all of its operations.
+        // CPU time is that of the whole trial, as are the device's counters, so it is held against all of its operations.
         let value = |figure: &Figure| match figure.measure {
-            Measure::CpuPerOperation => figure.of(recording),
+            Measure::CpuPerOperation | Measure::Device(_) => figure.of(recording),
             _ => figure.of(&measured),
         };
         Trial {
@@ -102,6 +102,19 @@ impl Trial {
             warm_up,
             elapsed_ns: recording.elapsed_ns,
         }
+    }
+
+    /// The figures of what a command printed.
+    pub fn of_command(planned: Planned, figures: &[Figure], printed: &serde_json::Value) -> Trial {
+        let value = |figure: &Figure| match &figure.measure {
+            Measure::Reported(reported) => reported.of(printed),
+            _ => None,
+        };
+        let values: Vec<Option<f64>> = figures.iter().map(value).collect();
+        let missing = figures.iter().zip(&values).find(|(_, value)| value.is_none());
+        let flaw = missing.map(|(figure, _)| format!("it printed no number for '{}'", figure.name()));
+        let Planned { block, configuration, level } = planned;
+        Trial { block, configuration, level, values, flaw, ..Trial::default() }
     }
 
     /// Which trial it is.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::axis::expand;
-use crate::{Axis, Figure, Ladder, Place, Point, Precondition, Setting, StudyError, profile};
+use crate::{Axis, Figure, Ladder, Measure, Place, Point, Precondition, Reported, Setting, Side, StudyError, profile};
 use procedure::{Blocks, LadderTable, PreconditionKey};
 
 /// A study, as its author means it.
@@ -39,6 +39,12 @@ pub struct Study {
     pub baseline: Option<(String, String)>,
     /// What is compared, the most important first.
     pub figures: Vec<Figure>,
+    /// Shell command before the first trial of every start of the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_all: Option<String>,
+    /// Shell command after its last, however it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_all: Option<String>,
     /// Shell command before each trial.
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
@@ -55,6 +61,18 @@ pub struct Study {
     /// Rates that are asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Ladder>,
+    /// What is different in its quick form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick: Option<Quick>,
+}
+
+/// A shorter form of a study, to see whether it works and roughly what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quick {
+    /// Trials of each configuration.
+    pub blocks: Option<u32>,
+    /// Settings of every trial, instead of those of the same option.
+    pub settings: Vec<Setting>,
 }
 
 /// `blocks = "auto"`.
@@ -74,6 +92,8 @@ pub enum JobSource {
     File(String),
     /// Its text.
     Text(String),
+    /// Not a job but a shell command, with `{option}` where settings stand, which prints JSON.
+    Command(String),
 }
 
 #[derive(Deserialize)]
@@ -84,6 +104,9 @@ struct File {
     question: String,
     job: Option<String>,
     job_text: Option<String>,
+    command: Option<String>,
+    #[serde(default)]
+    value: Vec<Reported>,
     blocks: Option<Blocks>,
     half_width: Option<Scalar>,
     seed: Option<u64>,
@@ -95,12 +118,23 @@ struct File {
     exclude: Vec<BTreeMap<String, Scalar>>,
     baseline: Option<BTreeMap<String, Scalar>>,
     figures: Option<Vec<Spanned<String>>>,
+    before_all: Option<String>,
+    after_all: Option<String>,
     set_up: Option<String>,
     tear_down: Option<String>,
+    quick: Option<QuickTable>,
     profile: Option<Spanned<String>>,
     precondition: Option<Spanned<PreconditionKey>>,
     steady: Option<Spanned<String>>,
     ladder: Option<Spanned<LadderTable>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QuickTable {
+    blocks: Option<u32>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
 }
 
 #[derive(Deserialize)]
@@ -189,6 +223,9 @@ impl File {
             precondition: None,
             trims_warm_up: self.trims_warm_up(text)?,
             ladder: self.ladder.as_ref().map(|table| placed(text, table, table.get_ref().read())).transpose()?,
+            quick: self.quick()?,
+            before_all: self.before_all,
+            after_all: self.after_all,
             title: self.title,
             question: self.question,
             set_up: self.set_up,
@@ -204,14 +241,43 @@ impl File {
     }
 
     fn job_source(&self) -> Result<JobSource, StudyError> {
-        match (&self.job, &self.job_text) {
-            (Some(path), None) => Ok(JobSource::File(path.clone())),
-            (None, Some(text)) => Ok(JobSource::Text(text.clone())),
-            _ => Err(StudyError::meaning("a study has either job = \"FILE\" or job_text = \"\"\"…\"\"\"")),
+        let job = match (&self.job, &self.job_text, &self.command) {
+            (Some(path), None, None) => JobSource::File(path.clone()),
+            (None, Some(text), None) => JobSource::Text(text.clone()),
+            (None, None, Some(command)) => JobSource::Command(command.clone()),
+            _ => {
+                return Err(StudyError::meaning(
+                    "a study has job = \"FILE\", or job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
+                ));
+            }
+        };
+        let is_command = matches!(job, JobSource::Command(_));
+        if is_command == self.value.is_empty() {
+            return Err(StudyError::meaning(
+                "[[value]] tables say which numbers the command of a study prints: a command needs them, a job has none",
+            ));
         }
+        if is_command && (self.ladder.is_some() || self.precondition.is_some() || self.steady.is_some()) {
+            return Err(StudyError::meaning(
+                "ladder, precondition and steady are about jobs: what a command does, it has to do by itself",
+            ));
+        }
+        Ok(job)
+    }
+
+    fn quick(&self) -> Result<Option<Quick>, StudyError> {
+        let Some(quick) = &self.quick else { return Ok(None) };
+        if quick.blocks == Some(0) {
+            return Err(StudyError::meaning("quick: blocks = 0: a study has one block at least"));
+        }
+        Ok(Some(Quick { blocks: quick.blocks, settings: settings(&quick.settings) }))
     }
 
     fn figures(&self, text: &str) -> Result<Vec<Figure>, StudyError> {
+        if !self.value.is_empty() {
+            let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
+            return Ok(self.value.iter().map(reported).collect());
+        }
         let Some(names) = &self.figures else { return Ok(Figure::usual()) };
         names.iter().map(|name| placed(text, name, Figure::from_name(name.get_ref()))).collect()
     }
@@ -241,6 +307,22 @@ impl File {
 }
 
 impl Study {
+    /// The study in its quick form: fewer blocks, other settings.
+    ///
+    /// # Errors
+    /// It has no quick form.
+    pub fn quickened(mut self) -> Result<Study, StudyError> {
+        let quick = self.quick.take().ok_or_else(|| {
+            StudyError::meaning("this study has no quick form: give it a [quick] table with blocks and settings")
+        })?;
+        if let Some(blocks) = quick.blocks {
+            (self.blocks, self.auto_blocks) = (blocks, None);
+        }
+        self.settings.retain(|setting| quick.settings.iter().all(|own| own.option != setting.option));
+        self.settings.extend(quick.settings);
+        Ok(self)
+    }
+
     /// Takes over what a profile says and the study does not.
     ///
     /// # Errors

@@ -196,7 +196,7 @@ pub(crate) fn preconditioned(study: &Study, results: &Results) -> Vec<Preconditi
             kind: precondition.kind,
             purge: results.steps.get(&Step::Purge(before)).and_then(|result| result.purge.clone()),
             written_bytes: written.map(|result| result.written_bytes),
-            figure: precondition.figure,
+            figure: precondition.figure.clone(),
             verdict: Preconditioned::judge(precondition.kind, &rounds, &precondition.rules),
             rounds,
             rules: precondition.rules,

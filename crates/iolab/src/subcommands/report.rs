@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Context;
+use iolab_recording::Recording;
 use iolab_report::TerseVersion;
 
 use crate::arguments::ReportArguments;
@@ -26,7 +27,7 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
         Some(_) => iolab_report::intervals_json_lines(&recording),
         None => formats
             .into_iter()
-            .map(|format| noted(format, &notes) + &output::render(&recording, format, true))
+            .map(|format| noted(format, &notes) + &told(format, &recording) + &output::render(&recording, format, true))
             .collect(),
     };
     match &arguments.output {
@@ -42,4 +43,15 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
 fn noted(format: Format, notes: &[String]) -> String {
     let shown = if format == Format::Normal { notes } else { &[] };
     shown.iter().map(|note| format!("note: {note}\n")).collect()
+}
+
+/// Findings stand before the report, too. Recordings of older versions have none in them.
+fn told(format: Format, recording: &Recording) -> String {
+    match format {
+        Format::Normal if recording.findings.is_empty() => {
+            iolab_findings::findings_text(&iolab_findings::find(recording))
+        }
+        Format::Normal => iolab_findings::findings_text(&recording.findings),
+        _ => String::new(),
+    }
 }

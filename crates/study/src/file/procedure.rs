@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use super::{AutoBlocks, Scalar};
 use crate::axis::expand;
-use crate::{Figure, JobSource, Ladder, Once, Precondition, PreconditionKind, Slo, StudyError};
+use crate::{Figure, JobSource, Ladder, Measure, Once, Precondition, PreconditionKind, Side, Slo, StudyError};
 
 /// `blocks = 7` or `blocks = "auto"`.
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ impl Default for Precondition {
             job: None,
             once: Once::Study,
             round: "60s".to_owned(),
-            figure: Figure::usual()[0],
+            figure: Figure { side: Side::All, measure: Measure::Iops },
             rules: SniaRules::default(),
         }
     }

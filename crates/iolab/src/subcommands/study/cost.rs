@@ -3,7 +3,7 @@
 use iolab_jobfile::command_line;
 use iolab_plan::{Direction, Plan, WorkerPlan};
 use iolab_resolve::Mode;
-use iolab_study::{Design, PreconditionKind, Study, preconditionings, with_settings};
+use iolab_study::{Design, JobSource, PreconditionKind, Study, preconditionings, with_settings};
 use iolab_units::{NS_PER_SECOND, format_bytes, format_ns, parse_ns};
 
 use super::preconditioning;
@@ -14,6 +14,10 @@ use crate::surroundings::Here;
 /// The cost of a study, and the plans it follows from.
 #[derive(Debug, Default)]
 pub(super) struct Cost {
+    /// Trials that are commands, of which nothing is known.
+    commands: usize,
+    /// Configurations that are commands.
+    unplanned: usize,
     /// A trial of each configuration.
     plans: Vec<Plan>,
     /// Time that trials take by their plans, ns.
@@ -31,6 +35,10 @@ pub(super) struct Cost {
 /// Plans a trial of every configuration.
 pub(super) fn of(study: &Study, design: &Design, job: &str) -> Result<Cost, Failure> {
     let mut cost = Cost::default();
+    if let JobSource::Command(_) = study.job {
+        (cost.commands, cost.unplanned) = (design.trials.len(), design.configurations.len());
+        return Ok(cost);
+    }
     for (number, configuration) in design.configurations.iter().enumerate() {
         let name = configuration.name();
         let plan = plan(&with_settings(job, &configuration.settings)).map_err(|mut failure| {
@@ -126,11 +134,15 @@ impl Cost {
 
     /// Time of a trial of each configuration, where its plan says it, ns.
     pub(super) fn times_ns(&self) -> Vec<Option<u64>> {
-        self.plans.iter().map(time_ns).collect()
+        let unknown = std::iter::repeat_n(None, self.unplanned);
+        self.plans.iter().map(time_ns).chain(unknown).collect()
     }
 
     /// In a line or two.
     pub(super) fn describe(&self) -> String {
+        if self.commands > 0 {
+            return "as long, and as many bytes, as its command takes\n".to_owned();
+        }
         let mut text = format!("{}at most {}", self.preconditioning, format_ns(self.planned_ns));
         if self.open_ended > 0 {
             text += &format!(", and {} trials that end when their data is done", self.open_ended);

@@ -11,6 +11,8 @@
 //!        analysis.json         what came out, made anew whenever trials are added
 //! ```
 //!
+//! Of a study of a command, base.fio is its text, jobs/c003.sh what is run and trials/b02-c003.json what that printed.
+//!
 //! Whoever runs trials holds a lock on study.json. A trial, or a step of preconditioning, counts when its recording is there, whole and not interrupted; so a folder
 //! needs no list of what is done.
 
@@ -21,7 +23,8 @@ use anyhow::{Context, bail};
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_study::{
-    Analysis, Design, Precondition, Purge, Results, Step, StepResult, Study, Trial, preconditionings, with_settings,
+    Analysis, Design, JobSource, Planned, Precondition, Purge, Results, Step, StepResult, Study, Trial,
+    preconditionings, with_settings, with_values,
 };
 
 use crate::exit::Failure;
@@ -103,11 +106,13 @@ impl Folder {
     }
 
     /// Writes the job of each configuration.
-    pub(super) fn write_jobs(&self, design: &Design, job: &str) -> anyhow::Result<()> {
+    pub(super) fn write_jobs(&self, study: &Study, design: &Design, job: &str) -> anyhow::Result<()> {
         for (number, configuration) in design.configurations.iter().enumerate() {
-            let path = self.job_of(number);
-            std::fs::write(&path, with_settings(job, &configuration.settings))
-                .with_context(|| path.display().to_string())?;
+            let (path, text) = match study.job {
+                JobSource::Command(_) => (self.command_of(number), with_values(job, &configuration.settings)),
+                _ => (self.job_of(number), with_settings(job, &configuration.settings)),
+            };
+            std::fs::write(&path, text).with_context(|| path.display().to_string())?;
         }
         Ok(())
     }
@@ -115,6 +120,16 @@ impl Folder {
     /// Job file of a configuration.
     pub(super) fn job_of(&self, configuration: usize) -> PathBuf {
         self.0.join("jobs").join(format!("c{configuration:03}.fio"))
+    }
+
+    /// Command of a configuration.
+    pub(super) fn command_of(&self, configuration: usize) -> PathBuf {
+        self.job_of(configuration).with_extension("sh")
+    }
+
+    /// What the command of a trial printed.
+    pub(super) fn printed_of(&self, trial: Planned) -> PathBuf {
+        self.recording_of(&Step::Trial(trial)).with_extension("json")
     }
 
     /// Job file of a step: of a trial without a rate that of its configuration.
@@ -147,7 +162,7 @@ impl Folder {
     /// Adds what a step came to, if it was done to its end.
     pub(super) fn load(&self, study: &Study, step: &Step, results: &mut Results) -> bool {
         if let Step::Trial(planned) = step {
-            let trial = self.whole(step).map(|recording| Trial::new(*planned, study, &recording));
+            let trial = self.trial(study, *planned);
             let was_run = trial.is_some();
             results.trials.extend(trial);
             return was_run;
@@ -156,6 +171,16 @@ impl Folder {
         let was_done = done.is_some();
         results.steps.extend(done.map(|done| (*step, done)));
         was_done
+    }
+
+    /// What a trial measured, if it was run to its end.
+    fn trial(&self, study: &Study, planned: Planned) -> Option<Trial> {
+        if let JobSource::Command(_) = study.job {
+            let text = std::fs::read_to_string(self.printed_of(planned)).ok()?;
+            let printed = serde_json::from_str(&text).ok()?;
+            return Some(Trial::of_command(planned, &study.figures, &printed));
+        }
+        Some(Trial::new(planned, study, &self.whole(&Step::Trial(planned))?))
     }
 
     fn precondition_result(&self, how: &Precondition, step: &Step) -> Option<StepResult> {

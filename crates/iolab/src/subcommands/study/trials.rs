@@ -17,6 +17,7 @@ use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, St
 
 use super::cost::Cost;
 use super::folder::Folder;
+use super::hooks;
 use super::preconditioning::{self, Target};
 use super::progress::Progress;
 use crate::exit::{FAILED, Failure, INTERRUPTED, MISTAKE, REFUSED};
@@ -36,7 +37,7 @@ pub(super) struct Running<'s> {
 impl Running<'_> {
     /// Runs what is missing. False when the user ended it.
     pub(super) fn run(&self) -> Result<bool, Failure> {
-        self.folder.write_jobs(self.design, self.job)?;
+        self.folder.write_jobs(self.study, self.design, self.job)?;
         count_signals();
         let mut results = self.folder.results(self.study, self.design);
         let mut progress = Progress::new(self.study, self.design, self.cost.times_ns(), &results);
@@ -66,7 +67,10 @@ impl Running<'_> {
             Step::Trial(trial) => {
                 self.write_level(*trial, results)?;
                 shell("set_up", self.study.set_up.as_deref(), self.folder, *trial)?;
-                let ran = self.run_job(step);
+                let ran = match self.study.job {
+                    JobSource::Command(_) => run_command(self.folder, *trial),
+                    _ => self.run_job(step),
+                };
                 // Whatever became of the trial, and before its failure is told.
                 shell("tear_down", self.study.tear_down.as_deref(), self.folder, *trial)?;
                 ran
@@ -114,7 +118,7 @@ impl Running<'_> {
     /// The preconditioning job of the user.
     fn own_job(&self) -> Option<&str> {
         match self.study.precondition.as_ref()?.job.as_ref()? {
-            JobSource::Text(text) | JobSource::File(text) => Some(text),
+            JobSource::Text(text) | JobSource::File(text) | JobSource::Command(text) => Some(text),
         }
     }
 
@@ -189,6 +193,37 @@ fn run_job(folder: &Folder, step: &Step, allow_destroy: &[String]) -> Result<boo
     }
 }
 
+/// One trial of a command. What it prints counts when it ended well: until then it has another name.
+fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
+    let printed = folder.printed_of(trial);
+    let unfinished = printed.with_extension("unfinished");
+    let log_path = printed.with_extension("log");
+    let make = |path: &Path| File::create(path).with_context(|| path.display().to_string());
+    let child = Command::new("sh")
+        .arg("-e")
+        .arg(folder.command_of(trial.configuration))
+        .env("PATH", hooks::path()?)
+        .env("IOLAB_BLOCK", trial.block.to_string())
+        .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
+        .stdin(Stdio::null())
+        .stdout(make(&unfinished)?)
+        .stderr(make(&log_path)?)
+        .process_group(0)
+        .spawn()
+        .context("starting a trial")?;
+    let status = wait_for(child).context("waiting for a trial")?;
+    if was_interrupted() {
+        return Ok(false);
+    }
+    if !status.success() {
+        let told = std::fs::read_to_string(&log_path).unwrap_or_default();
+        let command = folder.command_of(trial.configuration);
+        return Err(Failure::failed(format!("iolab: {} failed ({status}):\n{told}", command.display())));
+    }
+    std::fs::rename(&unfinished, &printed).with_context(|| printed.display().to_string())?;
+    Ok(true)
+}
+
 /// Its number, signal(7).
 const SIGINT: i32 = 2;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
@@ -221,6 +256,7 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> 
         .env("IOLAB_BLOCK", trial.block.to_string())
         .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
         .env("IOLAB_JOB", absolute(&job))
+        .env("PATH", hooks::path()?)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()
