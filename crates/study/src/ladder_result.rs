@@ -196,6 +196,7 @@ fn capacity(slo: Slo, levels: &[LevelResult], rules: &Rules) -> Option<Capacity>
         let within = response(level, slo.percent).filter(|interval| interval.high <= slo.limit_ns as f64);
         within.filter(|_| level.behind == 0)
     };
+    let is_known = |level: &LevelResult| response(level, slo.percent).is_some();
     let (level, response) = levels.iter().enumerate().rev().find_map(|(place, level)| Some((place, meets(level)?)))?;
     Some(Capacity {
         slo,
@@ -203,7 +204,7 @@ fn capacity(slo: Slo, levels: &[LevelResult], rules: &Rules) -> Option<Capacity>
         iops: levels[level].asked_iops,
         response,
         is_sure: levels[level].trials >= rules.least_blocks,
-        lower_misses: levels[..level].iter().filter(|level| meets(level).is_none()).count(),
+        lower_misses: levels[..level].iter().filter(|one| is_known(one) && meets(one).is_none()).count(),
         limited_by_generator: levels.get(level + 1).is_some_and(|next| next.generator_late > 0),
     })
 }
