@@ -37,6 +37,34 @@ pub struct Study {
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
     pub tear_down: Option<String>,
+    /// What is different in its quick form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick: Option<Quick>,
+}
+
+/// A shorter form of a study, to see whether it works and roughly what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quick {
+    /// Trials of each configuration.
+    pub blocks: Option<u32>,
+    /// Settings of every trial, instead of those of the same option.
+    pub settings: Vec<Setting>,
+}
+
+impl Study {
+    /// The study in its quick form: fewer blocks, other settings.
+    ///
+    /// # Errors
+    /// It has no quick form.
+    pub fn quickened(mut self) -> Result<Study, StudyError> {
+        let quick = self.quick.take().ok_or_else(|| {
+            StudyError::meaning("this study has no quick form: give it a [quick] table with blocks and settings")
+        })?;
+        self.blocks = quick.blocks.unwrap_or(self.blocks);
+        self.settings.retain(|setting| quick.settings.iter().all(|own| own.option != setting.option));
+        self.settings.extend(quick.settings);
+        Ok(self)
+    }
 }
 
 /// Where the job comes from.
@@ -69,6 +97,15 @@ struct File {
     figures: Option<Vec<Spanned<String>>>,
     set_up: Option<String>,
     tear_down: Option<String>,
+    quick: Option<QuickTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QuickTable {
+    blocks: Option<u32>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
 }
 
 #[derive(Deserialize)]
@@ -161,7 +198,7 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         }
     };
     let blocks = file.blocks.unwrap_or(7);
-    if blocks == 0 {
+    if blocks == 0 || file.quick.as_ref().is_some_and(|quick| quick.blocks == Some(0)) {
         return Err(StudyError::meaning("blocks = 0: a study has one block at least, and seven unless told"));
     }
     let excluded =
@@ -179,6 +216,7 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         figures: figures?,
         set_up: file.set_up,
         tear_down: file.tear_down,
+        quick: file.quick.map(|quick| Quick { blocks: quick.blocks, settings: settings(&quick.settings) }),
     })
 }
 
