@@ -28,9 +28,7 @@ pub(crate) fn section(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
             over(&move |digest| (digest.ios() > 0).then(|| of(digest) as f64 / digest.ios() as f64))
         };
         let time = |value: Option<f64>| Cell::Number(value.map_or("\u{2013}".to_owned(), rounded_ns));
-        let worst = |of: fn(&Overhead) -> f64| {
-            over(&move |digest| digest.overheads.iter().map(of).reduce(f64::max))
-        };
+        let worst = |of: fn(&Overhead) -> f64| over(&move |digest| digest.overheads.iter().map(of).reduce(f64::max));
         let share = worst(Overhead::share_percent);
         let mut cells: Vec<Cell> =
             outcome.design.configurations[configuration].points.iter().cloned().map(Cell::Head).collect();
@@ -38,7 +36,10 @@ pub(crate) fn section(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
             time(per_operation(|digest| digest.user_ns + digest.system_ns)),
             time(per_operation(|digest| digest.user_ns)),
             time(per_operation(|digest| digest.system_ns)),
-            Cell::Number(per_operation(|digest| digest.context_switches).map_or("\u{2013}".to_owned(), |one| format!("{one:.2}"))),
+            Cell::Number(
+                per_operation(|digest| digest.context_switches)
+                    .map_or("\u{2013}".to_owned(), |one| format!("{one:.2}")),
+            ),
             time(worst(|overhead| overhead.tool_ns)),
             Cell::Rich(share_markup(share)),
         ]);

@@ -135,7 +135,8 @@ fn direction_digest(recording: &Recording, direction: Direction) -> DirectionDig
 /// What was said of a run beside its findings, each thing once.
 pub(crate) fn warnings(recording: &Recording) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
-    let of_workers = recording.workers.iter().flat_map(|worker| worker.notes.iter().cloned().chain(worker.saturation()));
+    let of_workers =
+        recording.workers.iter().flat_map(|worker| worker.notes.iter().cloned().chain(worker.saturation()));
     let all = recording.plan.warnings.iter().cloned().chain(recording.warnings.iter().cloned());
     for text in all.chain(recording.tool_limits()).chain(of_workers) {
         if !said.contains(&text) {

@@ -88,7 +88,11 @@ pub(crate) fn code(text: &str) -> Markup {
 
 /// Seed and order of a study's trials, with when each began.
 pub(crate) fn order(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
-    let head: Vec<&str> = ["place", "block"].into_iter().chain(outcome.design.axes.iter().map(String::as_str)).chain(["began", "took"]).collect();
+    let head: Vec<&str> = ["place", "block"]
+        .into_iter()
+        .chain(outcome.design.axes.iter().map(String::as_str))
+        .chain(["began", "took"])
+        .collect();
     let row = |(place, planned): (usize, &iolab_study::Planned)| {
         let mut cells = vec![Cell::Number((place + 1).to_string()), Cell::Number((planned.block + 1).to_string())];
         cells.extend(outcome.design.configurations[planned.configuration].points.iter().cloned().map(Cell::Text));

@@ -33,9 +33,7 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
             }
         }
     }
-    all.sort_by(|one, other| {
-        (one.finding.severity, other.seen.len()).cmp(&(other.finding.severity, one.seen.len()))
-    });
+    all.sort_by(|one, other| (one.finding.severity, other.seen.len()).cmp(&(other.finding.severity, one.seen.len())));
     all
 }
 

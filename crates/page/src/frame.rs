@@ -8,9 +8,16 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// One section of a page.
 pub(crate) struct Section {
-    pub(crate) id: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) body: Markup,
+    id: String,
+    title: String,
+    body: Markup,
+}
+
+impl Section {
+    /// `id` is unique on the page.
+    pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, body: Markup) -> Section {
+        Section { id: id.into(), title: title.into(), body }
+    }
 }
 
 /// What stands above the sections.
@@ -24,7 +31,8 @@ pub(crate) struct Header<'a> {
 }
 
 /// Nothing may be loaded and no script may run; styles and pictures stand in the page itself.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// The whole document.
 pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
@@ -50,12 +58,12 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
                     div.facts { (header.facts) }
                 }
                 nav aria-label="Contents" {
-                    ul { @for section in sections { li { a href={ "#" (section.id) } { (section.title) } } } }
+                    ul { @for section in sections { li { a href={ "#" (section.id) } { bdi { (section.title) } } } } }
                 }
                 main #content tabindex="-1" {
                     @for section in sections {
                         section id=(section.id) aria-labelledby={ (section.id) "-title" } {
-                            h2 id={ (section.id) "-title" } { (section.title) }
+                            h2 id={ (section.id) "-title" } { bdi { (section.title) } }
                             (section.body)
                         }
                     }

@@ -2,7 +2,7 @@
 //!
 //! Values in, text out: files are read and written by the program. A page needs nothing but itself: it loads nothing, runs no script, and
 //! reads in light and dark, on paper, on a telephone and aloud. Every chart has its data as a table beside it. What is escaped, and how
-//! directions of text are kept apart, is in [`frame`]; which charts a study gets is in the table of `charts`.
+//! directions of text are kept apart, is in [`frame`].
 
 mod cost;
 mod digest;
@@ -10,6 +10,7 @@ mod environment;
 mod findings;
 mod frame;
 mod number;
+mod recording_page;
 mod results;
 mod standing;
 mod study_page;
@@ -17,13 +18,12 @@ mod summary;
 mod verdicts;
 
 pub use digest::{DeviceDigest, Digest, DirectionDigest};
-pub use study_page::{StudyReport, exemplars, study_page};
+pub use recording_page::recording_page;
+pub use study_page::{StudyReport, collection_page, exemplars, study_page};
 
-/// A page, and the figures in it for those who want them as files.
+/// A page.
 #[derive(Debug, Clone)]
 pub struct Page {
     /// The document.
     pub html: String,
-    /// Its figures, in its order.
-    pub figures: Vec<String>,
 }

@@ -35,8 +35,13 @@ pub(crate) fn bytes(value: f64) -> String {
     scaled(value, &BINARY, "B")
 }
 
-const BINARY: [(f64, &str); 5] =
-    [((1_u64 << 40) as f64, "Ti"), ((1_u64 << 30) as f64, "Gi"), ((1_u64 << 20) as f64, "Mi"), (1024.0, "Ki"), (1.0, "")];
+const BINARY: [(f64, &str); 5] = [
+    ((1_u64 << 40) as f64, "Ti"),
+    ((1_u64 << 30) as f64, "Gi"),
+    ((1_u64 << 20) as f64, "Mi"),
+    (1024.0, "Ki"),
+    (1.0, ""),
+];
 
 fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
     let (size, letter) = units.iter().find(|(size, _)| value >= *size).unwrap_or(&units[units.len() - 1]);
@@ -59,7 +64,7 @@ pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -119,9 +124,14 @@ mod tests {
 
     #[test]
     fn values_have_three_digits() {
-        for (value, expected) in
-            [(0.0, "0 /s"), (5.0, "5 /s"), (5.25, "5.25 /s"), (999.0, "999 /s"), (12_345.0, "12.3 k/s"), (2.5e6, "2.50 M/s")]
-        {
+        for (value, expected) in [
+            (0.0, "0 /s"),
+            (5.0, "5 /s"),
+            (5.25, "5.25 /s"),
+            (999.0, "999 /s"),
+            (12_345.0, "12.3 k/s"),
+            (2.5e6, "2.50 M/s"),
+        ] {
             assert_eq!(rate(value), expected);
         }
         assert_eq!(bytes_per_second(1536.0), "1.50 KiB/s");

@@ -21,7 +21,8 @@ pub(crate) fn section(outcome: &Outcome<'_>) -> Markup {
 fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
     let figure = &outcome.analysis.figures[number];
     let axes: Vec<&str> = outcome.design.axes.iter().map(String::as_str).collect();
-    let head: Vec<&str> = axes.iter().copied().chain(["trials", "median", "interval", "confidence", "all trials"]).collect();
+    let head: Vec<&str> =
+        axes.iter().copied().chain(["trials", "median", "interval", "confidence", "all trials"]).collect();
     let row = |configuration: usize| {
         let row = outcome.row(number, configuration)?;
         let points = &outcome.design.configurations[configuration].points;

@@ -93,7 +93,8 @@ impl<'a> Outcome<'a> {
 
     /// The name of a configuration within its contest.
     pub(crate) fn short_name(&self, configuration: usize) -> &'a str {
-        self.compared_axis().map_or("the only configuration", |axis| &self.design.configurations[configuration].points[axis])
+        self.compared_axis()
+            .map_or("the only configuration", |axis| &self.design.configurations[configuration].points[axis])
     }
 
     pub(crate) fn row(&self, figure: usize, configuration: usize) -> Option<&'a Row> {
@@ -130,7 +131,8 @@ impl<'a> Outcome<'a> {
 
     fn standing(&self, figure: usize, contest: Contest, better: Better) -> Option<Standing> {
         let median = |number: usize| self.row(figure, number).and_then(|row| row.median);
-        let (known, unknown): (Vec<usize>, Vec<usize>) = contest.members.iter().partition(|one| median(**one).is_some());
+        let (known, unknown): (Vec<usize>, Vec<usize>) =
+            contest.members.iter().partition(|one| median(**one).is_some());
         let value = |number: &usize| median(*number).map_or(f64::NAN, |median| median.estimate);
         let best = *known.iter().reduce(|one, other| match better {
             Better::Higher if value(other) > value(one) => other,
@@ -199,7 +201,12 @@ fn flat() -> Interval {
 
 /// The interval of the ratio the other way round.
 fn inverted(ratio: &Interval) -> Interval {
-    Interval { estimate: 1.0 / ratio.estimate, low: 1.0 / ratio.high, high: 1.0 / ratio.low, confidence: ratio.confidence }
+    Interval {
+        estimate: 1.0 / ratio.estimate,
+        low: 1.0 / ratio.high,
+        high: 1.0 / ratio.low,
+        confidence: ratio.confidence,
+    }
 }
 
 fn turned(verdict: Verdict) -> Verdict {

@@ -2,7 +2,7 @@
 
 use iolab_recording::{HostFacts, Recording};
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, Planned, Study};
+use iolab_study::{Analysis, Collection, Design, Planned, Study};
 use maud::{Markup, html};
 
 use crate::digest::Digest;
@@ -33,29 +33,84 @@ pub struct StudyReport<'a> {
     pub version: &'a str,
 }
 
-/// The page of a study and its figures.
+/// The page of a study.
 pub fn study_page(report: &StudyReport<'_>) -> Page {
-    let outcome = Outcome { study: report.study, design: report.design, analysis: report.analysis, rules: report.rules };
-    let run_name = |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
-    let gathered = findings::gather(report.digests.iter().map(|digest| (run_name(digest), digest.findings.as_slice())));
-    let missing = report.design.trials.len().saturating_sub(report.digests.len());
-    let mut sections = vec![Section { id: "summary", title: "What came out", body: summary::section(&outcome, &gathered, missing) }];
-    if verdicts::exist(&outcome) {
-        sections.push(Section { id: "verdicts", title: "Verdicts", body: verdict_section(&outcome) });
-    }
-    sections.extend([
-        Section { id: "results", title: "All results", body: results::section(&outcome) },
-        Section { id: "cost", title: "Cost", body: cost::section(&outcome, report.digests) },
-        Section { id: "environment", title: "Environment", body: environment_section(report, &outcome) },
-        Section { id: "again", title: "How to do it again", body: again(report, &outcome) },
-    ]);
     let header = Header {
         title: &report.study.title,
         question: &report.study.question,
         facts: facts(report),
         version: report.version,
     };
-    Page { html: document(&header, &sections), figures: Vec::new() }
+    Page { html: document(&header, &sections(report, "", "What came out")) }
+}
+
+/// The page of several studies of one matter: the sections of each, under its name.
+pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> Page {
+    let titles = distinct_titles(reports);
+    let mut all = Vec::new();
+    for (place, (report, title)) in reports.iter().zip(&titles).enumerate() {
+        all.extend(sections(report, &format!("s{}-", place + 1), title));
+    }
+    let trials = reports.iter().map(|report| report.digests.len()).sum();
+    let header = Header {
+        title: &collection.title,
+        question: &collection.question,
+        facts: html! { p { (counted(reports.len(), "study", "studies")) ", " (counted(trials, "trial", "trials")) "." } },
+        version: reports.first().map_or("", |report| report.version),
+    };
+    Page { html: document(&header, &all) }
+}
+
+/// The titles of studies; a number tells those apart that have the same.
+fn distinct_titles(reports: &[StudyReport<'_>]) -> Vec<String> {
+    let title = |(place, report): (usize, &StudyReport<'_>)| {
+        let title = &report.study.title;
+        let before = reports[..place].iter().filter(|other| other.study.title == *title).count();
+        if before == 0 { title.clone() } else { format!("{title} ({})", before + 1) }
+    };
+    reports.iter().enumerate().map(title).collect()
+}
+
+/// The sections of one study. On a page with several, `prefix` makes their ids unique and `title` is the study's.
+fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> Vec<Section> {
+    let outcome =
+        Outcome { study: report.study, design: report.design, analysis: report.analysis, rules: report.rules };
+    let is_part = !prefix.is_empty();
+    let section = |id: &str, own: &str, body: Markup| {
+        let title = if is_part { format!("{title}: {}", lowered(own)) } else { own.to_owned() };
+        Section::new(format!("{prefix}{id}"), title, body)
+    };
+    let mut sections = vec![Section::new(format!("{prefix}summary"), title, opening(report, &outcome, is_part))];
+    if verdicts::exist(&outcome) {
+        sections.push(section("verdicts", "Verdicts", verdict_section(&outcome)));
+    }
+    sections.extend([
+        section("results", "All results", results::section(&outcome)),
+        section("cost", "Cost", cost::section(&outcome, report.digests)),
+        section("environment", "Environment", environment_section(report, &outcome)),
+        section("again", "How to do it again", again(report, &outcome)),
+    ]);
+    sections
+}
+
+fn lowered(title: &str) -> String {
+    let mut letters = title.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// What came out; a part of a larger page begins with what was asked.
+fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool) -> Markup {
+    let run_name =
+        |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
+    let gathered = findings::gather(report.digests.iter().map(|digest| (run_name(digest), digest.findings.as_slice())));
+    let missing = report.design.trials.len().saturating_sub(report.digests.len());
+    html! {
+        @if is_part {
+            @if !report.study.question.trim().is_empty() { p.question { (name(report.study.question.trim())) } }
+            (facts(report))
+        }
+        (summary::section(outcome, &gathered, missing))
+    }
 }
 
 fn facts(report: &StudyReport<'_>) -> Markup {
@@ -87,7 +142,8 @@ fn verdict_section(outcome: &Outcome<'_>) -> Markup {
 fn environment_section(report: &StudyReport<'_>, outcome: &Outcome<'_>) -> Markup {
     let hosts: Vec<&HostFacts> = report.digests.iter().map(|digest| &digest.host).collect();
     let versions: Vec<&str> = report.digests.iter().map(|digest| digest.iolab_version.as_str()).collect();
-    let warnings = findings::repeated(report.digests.iter().flat_map(|digest| digest.warnings.iter().map(String::as_str)));
+    let warnings =
+        findings::repeated(report.digests.iter().flat_map(|digest| digest.warnings.iter().map(String::as_str)));
     let line = report.digests.first().map(|digest| digest.host.command_line.join(" "));
     html! {
         (environment::machine(&hosts, &versions))
@@ -117,7 +173,8 @@ pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &Ru
     let outcome = Outcome { study, design, analysis, rules };
     let mut configurations: Vec<usize> = Vec::new();
     for standing in outcome.standings(0) {
-        configurations.extend([standing.best].into_iter().chain(standing.rivals.last().map(|rival| rival.configuration)));
+        configurations
+            .extend([standing.best].into_iter().chain(standing.rivals.last().map(|rival| rival.configuration)));
     }
     if configurations.is_empty() {
         configurations.extend(0..design.configurations.len());
@@ -137,8 +194,7 @@ const MOST_EXEMPLARS: usize = 3;
 /// The block in which a configuration's first figure is in the middle.
 fn middle(outcome: &Outcome<'_>, configuration: usize) -> Option<u32> {
     let values = &outcome.row(0, configuration)?.values;
-    let mut known: Vec<(u32, f64)> =
-        (0..).zip(values).filter_map(|(block, value)| Some((block, (*value)?))).collect();
+    let mut known: Vec<(u32, f64)> = (0..).zip(values).filter_map(|(block, value)| Some((block, (*value)?))).collect();
     known.sort_by(|one, other| one.1.total_cmp(&other.1));
     known.get(known.len() / 2).map(|(block, _)| *block)
 }

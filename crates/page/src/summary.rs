@@ -32,7 +32,8 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
 fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize) -> Markup {
     let figure = &outcome.analysis.figures[number_of_figure];
     let standings = outcome.standings(number_of_figure);
-    let unknown: usize = outcome.analysis.rows.iter().filter(|row| row.figure == number_of_figure && row.median.is_none()).count();
+    let unknown: usize =
+        outcome.analysis.rows.iter().filter(|row| row.figure == number_of_figure && row.median.is_none()).count();
     html! {
         strong { (figure.name()) } " (" (meaning(figure)) "): "
         @match standings.as_slice() {
@@ -166,7 +167,8 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
 }
 
 fn each(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing], axes: &[&str]) -> Markup {
-    let head: Vec<&str> = axes.iter().copied().chain(["best median", "value", "against the nearest", "verdicts"]).collect();
+    let head: Vec<&str> =
+        axes.iter().copied().chain(["best median", "value", "against the nearest", "verdicts"]).collect();
     let row = |standing: &Standing| {
         let mut cells: Vec<Cell> = standing.common.iter().map(|(_, point)| Cell::Head(point.clone())).collect();
         let nearest = standing.rivals.first().map(|rival| against(outcome, rival));

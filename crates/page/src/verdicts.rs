@@ -41,11 +41,21 @@ pub(crate) fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
     let head: Vec<&str> = common
         .iter()
         .copied()
-        .chain(["configuration", "against", "change", "interval", "confidence", "corrected p", "verdict", "would decide"])
+        .chain([
+            "configuration",
+            "against",
+            "change",
+            "interval",
+            "confidence",
+            "corrected p",
+            "verdict",
+            "would decide",
+        ])
         .collect();
     let row = |contrast: &&Contrast| {
         let contest = contests.iter().find(|contest| contest.members.contains(&contrast.candidate));
-        let points = contest.into_iter().flat_map(|contest| contest.common.iter().map(|(_, point)| Cell::Text(point.clone())));
+        let points =
+            contest.into_iter().flat_map(|contest| contest.common.iter().map(|(_, point)| Cell::Text(point.clone())));
         let mut cells: Vec<Cell> = points.collect();
         let comparison = &contrast.comparison;
         cells.extend([
