@@ -116,7 +116,7 @@ fn begin(file: &Path, path: &Path, form: Form) -> Result<Vec<(Folder, Study)>, F
     let mut studies = Vec::new();
     for file in &files {
         let (study, job) = read(file, form)?;
-        cost::of(&lay_out(&study)?, &job)?;
+        cost::of(&study, &lay_out(&study)?, &job)?;
         studies.push((study, job));
     }
     let folders = match &collection {
@@ -174,7 +174,7 @@ fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
     }
     study.blocks = form.blocks.unwrap_or(study.blocks);
     let job = match &study.job {
-        JobSource::Text(text) => text.clone(),
+        JobSource::Text(text) | JobSource::Command(text) => text.clone(),
         JobSource::File(name) => {
             let job = path.parent().unwrap_or(Path::new("")).join(name);
             let missing = |error| Failure::mistake(format!("iolab: {place}: job {}: {error}", job.display()));
@@ -194,7 +194,7 @@ fn lay_out(study: &Study) -> Result<Design, Failure> {
 }
 
 fn announcement(study: &Study, design: &Design, job: &str) -> Result<String, Failure> {
-    Ok(describe_design(study, design) + &cost::of(design, job)?.describe())
+    Ok(describe_design(study, design) + &cost::of(study, design, job)?.describe())
 }
 
 fn analysis(folder: &Folder, study: &Study, design: &Design) -> Result<Analysis, Failure> {
