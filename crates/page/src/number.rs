@@ -8,10 +8,14 @@ use iolab_units::rounded_ns;
 
 /// A value of `figure`, with its unit.
 pub(crate) fn shown(figure: &Figure, value: f64) -> String {
-    match figure.measure {
-        Measure::Iops => rate(value),
-        Measure::Bandwidth => bytes_per_second(value),
-        _ => rounded_ns(value),
+    match (figure.unit(), &figure.measure) {
+        ("ns", _) => rounded_ns(value),
+        ("s", _) => rounded_ns(value * 1e9),
+        ("B/s", _) => bytes_per_second(value),
+        ("B", _) => bytes(value),
+        ("%", _) => percent(value),
+        ("", Measure::Iops) => rate(value),
+        (unit, _) => scaled(value, &DECIMAL, unit),
     }
 }
 
@@ -22,7 +26,7 @@ pub(crate) fn limits(figure: &Figure, interval: &Interval) -> String {
 
 /// Something per second: `1.23 M/s`, `456 /s`.
 pub(crate) fn rate(value: f64) -> String {
-    scaled(value, &[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")], "/s")
+    scaled(value, &DECIMAL, "/s")
 }
 
 /// Bytes per second: `1.23 GiB/s`.
@@ -34,6 +38,8 @@ pub(crate) fn bytes_per_second(value: f64) -> String {
 pub(crate) fn bytes(value: f64) -> String {
     scaled(value, &BINARY, "B")
 }
+
+const DECIMAL: [(f64, &str); 4] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")];
 
 const BINARY: [(f64, &str); 5] = [
     ((1_u64 << 40) as f64, "Ti"),
@@ -47,7 +53,8 @@ fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
     let (size, letter) = units.iter().find(|(size, _)| value >= *size).unwrap_or(&units[units.len() - 1]);
     let number = value / size;
     let whole = *size == 1.0 && number.fract() == 0.0;
-    format!("{number:.*} {letter}{name}", if whole { 0 } else { decimals(number) })
+    let gap = if letter.is_empty() && name.is_empty() { "" } else { " " };
+    format!("{number:.*}{gap}{letter}{name}", if whole { 0 } else { decimals(number) })
 }
 
 /// Decimals that make three digits.
@@ -108,13 +115,15 @@ pub(crate) fn meaning(figure: &Figure) -> String {
         Side::Read => " of reads",
         Side::Write => " of writes",
     };
-    match figure.measure {
+    match &figure.measure {
         Measure::Iops => format!("operations per second{of}"),
-        Measure::Bandwidth => format!("bandwidth{of}"),
+        Measure::Bandwidth => format!("bytes per second{of}"),
         Measure::MeanLatency => format!("mean latency{of}"),
         Measure::Latency(percent) => format!("latency that {percent} %{of} stay within"),
         Measure::Response(percent) => format!("response time that {percent} %{of} stay within"),
         Measure::CpuPerOperation => format!("CPU time of an operation{of}"),
+        Measure::Device(_) => "of the block device, as iostat has it".to_owned(),
+        Measure::Reported(reported) => format!("{} of what the command prints", reported.at),
     }
 }
 

@@ -25,7 +25,9 @@ pub struct StudyReport<'a> {
     pub job: &'a str,
     /// Its folder, as the reader would name it.
     pub folder: &'a str,
-    /// The trials that were run.
+    /// Trials that were not run, or not to their end.
+    pub missing: usize,
+    /// The trials that were run and recorded; those of a command leave no recording.
     pub digests: &'a [Digest],
     /// The recordings of some typical trials, see [`exemplars`].
     pub exemplars: &'a [(Planned, Recording)],
@@ -51,7 +53,7 @@ pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> 
     for (place, (report, title)) in reports.iter().zip(&titles).enumerate() {
         all.extend(sections(report, &format!("s{}-", place + 1), title));
     }
-    let trials = reports.iter().map(|report| report.digests.len()).sum();
+    let trials = reports.iter().map(|report| report.design.trials.len() - report.missing).sum();
     let header = Header {
         title: &collection.title,
         question: &collection.question,
@@ -84,9 +86,11 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> Vec<Section>
     if verdicts::exist(&outcome) {
         sections.push(section("verdicts", "Verdicts", verdict_section(&outcome)));
     }
+    sections.extend([section("results", "All results", results::section(&outcome))]);
+    if !report.digests.is_empty() {
+        sections.push(section("cost", "Cost", cost::section(&outcome, report.digests)));
+    }
     sections.extend([
-        section("results", "All results", results::section(&outcome)),
-        section("cost", "Cost", cost::section(&outcome, report.digests)),
         section("environment", "Environment", environment_section(report, &outcome)),
         section("again", "How to do it again", again(report, &outcome)),
     ]);
@@ -103,13 +107,12 @@ fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool) -> Ma
     let run_name =
         |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
     let gathered = findings::gather(report.digests.iter().map(|digest| (run_name(digest), digest.findings.as_slice())));
-    let missing = report.design.trials.len().saturating_sub(report.digests.len());
     html! {
         @if is_part {
             @if !report.study.question.trim().is_empty() { p.question { (name(report.study.question.trim())) } }
             (facts(report))
         }
-        (summary::section(outcome, &gathered, missing))
+        (summary::section(outcome, &gathered, report.missing))
     }
 }
 
@@ -118,7 +121,7 @@ fn facts(report: &StudyReport<'_>) -> Markup {
     let first = report.digests.iter().min_by_key(|digest| digest.started_unix_ns);
     html! {
         p {
-            (counted(report.digests.len(), "trial", "trials")) ": " (counted(configurations, "configuration", "configurations"))
+            (counted(report.design.trials.len() - report.missing, "trial", "trials")) ": " (counted(configurations, "configuration", "configurations"))
             " in " (counted(blocks, "block", "blocks")) ", in random order"
             @if let Some(first) = first {
                 "; on " (name(&first.host.hostname)) ", Linux " (name(&first.host.kernel)) ", begun " (environment::date(first.started_unix_ns))

@@ -50,10 +50,10 @@ fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize) -> Markup {
 /// Why a figure has no value, and what would give it one.
 fn why_nothing(figure: &Figure) -> Markup {
     html! {
-        @match figure.measure {
+        @match &figure.measure {
             Measure::Latency(percent) | Measure::Response(percent) => {
                 "no trial has the samples that this percentile needs ("
-                (number(&crate::number::grouped(iolab_statistics::samples_needed(percent)))) " operations); longer trials would have them."
+                (number(&crate::number::grouped(iolab_statistics::samples_needed(*percent)))) " operations); longer trials would have them."
             },
             _ => "no trial has such operations.",
         }
@@ -75,19 +75,24 @@ fn contest(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Marku
     let equal = having(|verdict| verdict == Verdict::Equivalent);
     let open = having(|verdict| matches!(verdict, Verdict::Inconclusive { .. }));
     html! {
-        @if beaten.len() == standing.rivals.len() { "best is " (name(best)) " with " (value) ", " }
-        @else { "the best median has " (name(best)) " with " (value) ". It is " }
+        @if beaten.len() == standing.rivals.len() { (superlative(figure)) " is " (name(best)) " with " (value) ", " }
+        @else { "the " (superlative(figure)) " median has " (name(best)) " with " (value) ". It is " }
         @if !beaten.is_empty() {
-            (word(Verdict::Faster)) " than " (listed(outcome, &beaten))
+            (word(figure, Verdict::Faster)) " than " (listed(outcome, &beaten))
             @if beaten.len() > MOST_NAMED { "; the nearest, " (against(outcome, beaten[0])) }
             ". "
         }
-        @if !equal.is_empty() { @if !beaten.is_empty() { "It is " } (word(Verdict::Equivalent)) " to " (listed(outcome, &equal)) ". " }
+        @if !equal.is_empty() { @if !beaten.is_empty() { "It is " } (word(figure, Verdict::Equivalent)) " to " (listed(outcome, &equal)) ". " }
         @if !open.is_empty() {
             @if !beaten.is_empty() || !equal.is_empty() { "It is " }
-            "not told apart from " (listed(outcome, &open)) " (" (word(open[0].verdict)) "): " (what_decides(outcome, &open))
+            "not told apart from " (listed(outcome, &open)) " (" (word(figure, open[0].verdict)) "): " (what_decides(outcome, &open))
         }
     }
+}
+
+/// What the configuration with the best value is.
+fn superlative(figure: &Figure) -> &'static str {
+    if figure.is_judged() { "best" } else { "highest" }
 }
 
 /// More rivals than these are counted instead of named.
@@ -157,7 +162,7 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
     html! {
         "in " (standings.len()) " combinations of " (name(&axes.join(" and "))) ", "
         @for (place, (winner, count)) in wins.iter().enumerate() {
-            @if place > 0 { ", " } (name(winner)) " is " (word(Verdict::Faster)) " than all others in " (count)
+            @if place > 0 { ", " } (name(winner)) " is " (word(figure, Verdict::Faster)) " than all others in " (count)
         }
         @if open > 0 { @if clear > 0 { "; in " } @else { "in " } (open) " the best is not told apart from all others" }
         @if alone > 0 { "; in " (alone) " there is nothing to compare" }
@@ -176,7 +181,7 @@ fn each(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing], axes: &[
             Cell::Text(outcome.short_name(standing.best).to_owned()),
             Cell::Number(shown(figure, standing.median.estimate)),
             Cell::Rich(nearest.unwrap_or_else(|| html! { "nothing to compare" })),
-            Cell::Rich(verdicts(outcome, standing)),
+            Cell::Rich(verdicts(outcome, figure, standing)),
         ]);
         cells
     };
@@ -185,20 +190,23 @@ fn each(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing], axes: &[
     table(&caption, &format!("{}: the best of each combination", figure.name()), &head, &rows)
 }
 
-fn verdicts(outcome: &Outcome<'_>, standing: &Standing) -> Markup {
+fn verdicts(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Markup {
     html! {
         @for (place, rival) in standing.rivals.iter().enumerate() {
             @if place > 0 { ", " }
-            (name(outcome.short_name(rival.configuration))) " " (word(rival.verdict))
+            (name(outcome.short_name(rival.configuration))) " " (word(figure, rival.verdict))
         }
     }
 }
 
-/// The word of a verdict, as seen from the candidate.
-pub(crate) fn word(verdict: Verdict) -> Markup {
+/// The word of a verdict on `figure`, as seen from the candidate. Where neither direction is good in itself, it is higher or lower.
+pub(crate) fn word(figure: &Figure, verdict: Verdict) -> Markup {
+    let judged = figure.is_judged();
     let (class, sign, word) = match verdict {
-        Verdict::Faster => ("better", "▲", "better"),
-        Verdict::Slower => ("worse", "▼", "worse"),
+        Verdict::Faster if judged => ("better", "▲", "better"),
+        Verdict::Slower if judged => ("worse", "▼", "worse"),
+        Verdict::Faster => ("equivalent", "▲", "higher"),
+        Verdict::Slower => ("equivalent", "▼", "lower"),
         Verdict::Equivalent => ("equivalent", "≈", "equivalent"),
         Verdict::Inconclusive { .. } => ("inconclusive", "?", "inconclusive"),
     };

@@ -26,9 +26,8 @@ pub(crate) fn reading(outcome: &Outcome<'_>) -> Markup {
         p { "Each configuration is held against the one that differs from it only in "
             @if let Some(axis) = outcome.compared_axis() { (name(&outcome.design.axes[axis])) } @else { "the compared axis" }
             ". The change is the Hodges-Lehmann estimate of the ratio within blocks, its interval holds every ratio that the signed-rank test would not reject. "
-            (word(Verdict::Faster)) " and " (word(Verdict::Slower)) " are corrected for all comparisons of a figure (Holm); "
-            (word(Verdict::Equivalent)) " means that the whole interval lies within " (zone) "; "
-            (word(Verdict::Inconclusive { more_blocks: None })) " that the data do not say." }
+            "Better and worse (of figures that are neither good nor bad, higher and lower) are corrected for all comparisons of a figure (Holm); "
+            "equivalent means that the whole interval lies within " (zone) "; inconclusive, that the data do not say." }
     }
 }
 
@@ -65,7 +64,7 @@ pub(crate) fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
             Cell::Number(format!("[{}, {}]", change(comparison.ratio.low), change(comparison.ratio.high))),
             Cell::Number(confidence(comparison.ratio.confidence)),
             Cell::Number(format!("{:.3}", comparison.adjusted_p)),
-            Cell::Rich(word(comparison.verdict)),
+            Cell::Rich(word(figure, comparison.verdict)),
             Cell::Text(would_decide(outcome, comparison)),
         ]);
         cells

@@ -5,7 +5,7 @@ use std::path::Path;
 use iolab_page::{Digest, Page, StudyReport, collection_page, exemplars, study_page};
 use iolab_recording::Recording;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, Planned, Study, Trial, analyse, describe_results};
+use iolab_study::{Analysis, Design, JobSource, Planned, Study, Trial, analyse, describe_results};
 
 use super::collections;
 use super::folder::Folder;
@@ -20,6 +20,7 @@ struct Told {
     analysis: Analysis,
     rules: Rules,
     job: String,
+    missing: usize,
     digests: Vec<Digest>,
     exemplars: Vec<(Planned, Recording)>,
 }
@@ -60,6 +61,10 @@ impl Told {
         let mut digests = Vec::new();
         // One recording after the other: all of them at once may not fit into memory.
         for planned in &design.trials {
+            if matches!(study.job, JobSource::Command(_)) {
+                trials.extend(folder.trial(&study, *planned));
+                continue;
+            }
             let Ok(loaded) = recordings::load(&folder.recording_of(*planned)) else { continue };
             let recording = loaded.recording;
             if !recording.interrupted {
@@ -67,12 +72,23 @@ impl Told {
                 digests.push(Digest::of(*planned, &recording));
             }
         }
+        let missing = design.trials.len() - trials.len();
         let analysis = analyse(&study, &design, &trials, &rules);
         let exemplars = exemplars(&study, &design, &analysis, &rules);
         let load = |planned: Planned| Some((planned, recordings::load(&folder.recording_of(planned)).ok()?.recording));
         let exemplars = exemplars.into_iter().filter_map(load).collect();
         let job = folder.job()?;
-        Ok(Told { folder: path.display().to_string(), study, design, analysis, rules, job, digests, exemplars })
+        Ok(Told {
+            folder: path.display().to_string(),
+            study,
+            design,
+            analysis,
+            rules,
+            job,
+            missing,
+            digests,
+            exemplars,
+        })
     }
 
     fn report(&self) -> StudyReport<'_> {
@@ -83,6 +99,7 @@ impl Told {
             rules: &self.rules,
             job: &self.job,
             folder: &self.folder,
+            missing: self.missing,
             digests: &self.digests,
             exemplars: &self.exemplars,
             version: env!("CARGO_PKG_VERSION"),
