@@ -2,7 +2,7 @@
 //!
 //! Values in, text out: files are read and written by the program. A page needs nothing but itself: it loads nothing, runs no script, and
 //! reads in light and dark, on paper, on a telephone and aloud. Every chart has its data as a table beside it. What is escaped, and how
-//! directions of text are kept apart, is in [`frame`].
+//! directions of text are kept apart, is in `frame.rs`.
 
 mod cost;
 mod digest;

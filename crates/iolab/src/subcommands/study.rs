@@ -3,6 +3,7 @@
 mod collections;
 mod cost;
 mod folder;
+mod hooks;
 pub(crate) mod telling;
 mod trials;
 
@@ -151,7 +152,9 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     let job = folder.job()?;
     eprint!("{}", announcement(study, &design, &job)?);
     // Beyond this point nothing decides any more which trials there are, or in which order.
-    let is_whole = trials::run(folder, study, &design, &job, allow_destroy)?;
+    let is_left = design.trials.iter().any(|trial| folder.trial(study, *trial).is_none());
+    let run = || trials::run(folder, study, &design, &job, allow_destroy);
+    let is_whole = if is_left { hooks::around(study, run)? } else { true };
     let analysis = analysis(folder, study, &design)?;
     folder.keep_analysis(&analysis)?;
     output::print(&describe_results(study, &design, &analysis))?;
