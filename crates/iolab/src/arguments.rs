@@ -33,9 +33,9 @@ enum Action {
         /// Engine to describe
         engine: Option<String>,
     },
-    /// Explain an option or a column of a report
+    /// Explain an option, a column of a report, or what limited a run
     Explain {
-        /// `iodepth`, `clat`, `util`, …
+        /// `iodepth`, `clat`, `util`, …, or the file of a recording
         term: String,
     },
     /// Create, serve, look at and throw away virtual NVMe SSDs

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use iolab_page::recording_page;
+use iolab_recording::Recording;
 use iolab_report::TerseVersion;
 
 use super::study::telling;
@@ -65,7 +66,7 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
         Some(_) => iolab_report::intervals_json_lines(&recording),
         None => formats
             .into_iter()
-            .map(|format| noted(format, &notes) + &output::render(&recording, format, true))
+            .map(|format| noted(format, &notes) + &told(format, &recording) + &output::render(&recording, format, true))
             .collect(),
     })
 }
@@ -74,4 +75,15 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
 fn noted(format: Format, notes: &[String]) -> String {
     let shown = if format == Format::Normal { notes } else { &[] };
     shown.iter().map(|note| format!("note: {note}\n")).collect()
+}
+
+/// Findings stand before the report, too. Recordings of older versions have none in them.
+fn told(format: Format, recording: &Recording) -> String {
+    match format {
+        Format::Normal if recording.findings.is_empty() => {
+            iolab_findings::findings_text(&iolab_findings::find(recording))
+        }
+        Format::Normal => iolab_findings::findings_text(&recording.findings),
+        _ => String::new(),
+    }
 }
