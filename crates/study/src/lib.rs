@@ -26,4 +26,4 @@ pub use error::{Place, StudyError};
 pub use figure::{Figure, Measure, Side};
 pub use file::{JobSource, Study, read};
 pub use job_text::with_settings;
-pub use text::{describe_design, describe_results};
+pub use text::{describe_design, describe_results, shown};

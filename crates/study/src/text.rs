@@ -91,7 +91,8 @@ fn limits(figure: &Figure, interval: &Interval) -> String {
     format!("{} .. {} ({confidence:.1} %)", shown(figure, interval.low), shown(figure, interval.high))
 }
 
-fn shown(figure: &Figure, value: f64) -> String {
+/// A value of a figure with its unit, for people.
+pub fn shown(figure: &Figure, value: f64) -> String {
     match figure.measure {
         Measure::Iops => scaled(value, &[(1e6, "M"), (1e3, "k"), (1.0, "")], ""),
         Measure::Bandwidth => {
