@@ -136,10 +136,10 @@ pub fn hold_against(baseline: &Side, candidate: &Side, request: &Request) -> Out
     };
     let paired: Vec<Paired<'_>> = matched.iter().map(|cell| pairing::pair(cell, request.pairing)).collect();
     notes.extend(pairing::remarks(&paired));
-    let figures = figures(request, &matched);
+    let figures = figures(request, [baseline, candidate], &matched);
     let mut rows = Vec::new();
     for figure in &figures {
-        let mut of_figure: Vec<Row> = paired.iter().map(|paired| row(paired, *figure, kind, request)).collect();
+        let mut of_figure: Vec<Row> = paired.iter().map(|paired| row(paired, figure, kind, request)).collect();
         correct(&mut of_figure, &request.rules);
         rows.extend(of_figure);
     }
@@ -182,34 +182,43 @@ fn directions<'r>(trial: &'r Trial<'r>) -> impl Iterator<Item = &'r crate::Direc
     trial.jobs.iter().flat_map(|job| &job.directions)
 }
 
-/// The figures asked for, or the usual ones; then what conditions are about.
-fn figures(request: &Request, cells: &[Cell<'_>]) -> Vec<Figure> {
+/// The figures asked for, else those of the studies, else the usual ones; then what conditions are about.
+fn figures(request: &Request, sides: [&Side; 2], cells: &[Cell<'_>]) -> Vec<Figure> {
     let mut figures = request.figures.clone();
     if figures.is_empty() {
-        let is_on = |operations| {
-            let mut jobs = cells.iter().flat_map(|cell| cell.trials.iter().flatten()).flat_map(|trial| &trial.jobs);
-            jobs.any(|job| job.has(operations))
-        };
-        let sides: &[Of] =
-            if is_on(Operations::Read) && is_on(Operations::Write) { &[Of::Read, Of::Write] } else { &[Of::All] };
-        let of = |side: &Of| Figure::usual().into_iter().map(|figure| Figure { side: *side, ..figure }).collect();
-        figures = sides.iter().flat_map(of as fn(&Of) -> Vec<Figure>).collect();
+        let [theirs, ours] = sides;
+        figures = theirs.figures.iter().filter(|figure| ours.figures.contains(figure)).cloned().collect();
+    }
+    if figures.is_empty() {
+        figures = usual(cells);
     }
     for condition in &request.conditions {
         if !figures.contains(&condition.figure) {
-            figures.push(condition.figure);
+            figures.push(condition.figure.clone());
         }
     }
     figures
 }
 
-fn row(paired: &Paired<'_>, figure: Figure, kind: LatencyKind, request: &Request) -> Row {
+/// Reads and writes apart where there are both: a percentile of both together is of neither.
+fn usual(cells: &[Cell<'_>]) -> Vec<Figure> {
+    let is_on = |operations| {
+        let mut jobs = cells.iter().flat_map(|cell| cell.trials.iter().flatten()).flat_map(|trial| &trial.jobs);
+        jobs.any(|job| job.has(operations))
+    };
+    let sides: &[Of] =
+        if is_on(Operations::Read) && is_on(Operations::Write) { &[Of::Read, Of::Write] } else { &[Of::All] };
+    let of = |side: &Of| Figure::usual().into_iter().map(|figure| Figure { side: *side, ..figure }).collect::<Vec<_>>();
+    sides.iter().flat_map(of).collect()
+}
+
+fn row(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind, request: &Request) -> Row {
     let [theirs, ours] = values(paired, figure, kind);
     let mut row = Row {
         points: paired.cell.points.clone(),
         job: paired.cell.job.clone(),
         figure: figure.name(),
-        of: figure,
+        of: figure.clone(),
         latency: is_latency(figure).then_some(kind),
         baseline_median: median(&theirs),
         candidate_median: median(&ours),
@@ -232,8 +241,8 @@ fn row(paired: &Paired<'_>, figure: Figure, kind: LatencyKind, request: &Request
 }
 
 /// Values of the trials that have one; of blocks, those that have both.
-fn values(paired: &Paired<'_>, figure: Figure, kind: LatencyKind) -> [Vec<f64>; 2] {
-    let of = |trial: &Trial<'_>| value(figure, kind, &trial.jobs).filter(|value| value.is_finite() && *value > 0.0);
+fn values(paired: &Paired<'_>, figure: &Figure, kind: LatencyKind) -> [Vec<f64>; 2] {
+    let of = |trial: &Trial<'_>| value(figure, kind, trial).filter(|value| value.is_finite() && *value > 0.0);
     let [theirs, ours] = &paired.trials;
     if paired.is_paired {
         let both = theirs.iter().zip(ours).filter_map(|(one, other)| Some((of(one)?, of(other)?)));
@@ -246,7 +255,7 @@ fn values(paired: &Paired<'_>, figure: Figure, kind: LatencyKind) -> [Vec<f64>; 
 /// One run on each side: an interval of these very runs at best, and no verdict.
 fn single(row: &mut Row, paired: &Paired<'_>, kind: LatencyKind, request: &Request) {
     let ratio = row.candidate[0] / row.baseline[0];
-    let within = |trials: &[Trial<'_>]| within_run(row.of, kind, &trials.first()?.jobs, request.rules.confidence);
+    let within = |trials: &[Trial<'_>]| within_run(&row.of, kind, &trials.first()?.jobs, request.rules.confidence);
     let both = within(&paired.trials[0]).zip(within(&paired.trials[1]));
     let interval = both.and_then(|(theirs, ours)| ratio_interval(&theirs, &ours));
     row.basis = if interval.is_some() { Basis::WithinRuns } else { Basis::Nothing };
@@ -314,6 +323,6 @@ fn correct(rows: &mut [Row], rules: &Rules) {
 }
 
 /// Whether a larger value is worse.
-pub(crate) fn is_worse_above(figure: Figure) -> bool {
+pub(crate) fn is_worse_above(figure: &Figure) -> bool {
     figure.better() == Better::Lower
 }

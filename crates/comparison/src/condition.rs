@@ -122,7 +122,7 @@ impl std::str::FromStr for Condition {
         let percent = percent(rest).map_err(|message| wrong(&message))?;
         let holds_at_rest = if above == Above::Above { percent < 0.0 } else { percent > 0.0 };
         if holds_at_rest {
-            let sign = if is_worse_above(figure) { "> +" } else { "< -" };
+            let sign = if is_worse_above(&figure) { "> +" } else { "< -" };
             let better = format!("{} {sign}{}%", figure.name(), percent.abs());
             return Err(wrong(&format!("this would fail on runs that are the same; did you mean '{better}'?")));
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use iolab_histogram::SparseHistogram;
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_recording::{Recording, WorkerRecording};
+use iolab_study::{DeviceFigure, Figure, Measure, Side};
 
 use crate::summary::gather;
 use crate::{DirectionInterval, DirectionSummary, IntervalSummary, JobSummary, Latencies, Operations, RunSummary};
@@ -35,9 +36,17 @@ impl RunSummary {
             flaw: flaw(recording),
             findings: recording.findings.clone(),
             notes: Vec::new(),
+            of_the_run: of_devices(recording),
             jobs,
         }
     }
+}
+
+fn of_devices(recording: &Recording) -> BTreeMap<String, f64> {
+    use DeviceFigure::{QueueLength, ReadSize, Reads, ReadsMerged, Utilization, WriteSize, Writes, WritesMerged};
+    let all = [ReadsMerged, WritesMerged, ReadSize, WriteSize, Reads, Writes, QueueLength, Utilization];
+    let figures = all.map(|figure| Figure { side: Side::All, measure: Measure::Device(figure) });
+    figures.iter().filter_map(|figure| Some((figure.name(), figure.of(recording)?))).collect()
 }
 
 /// Why a run does not count: the rule of studies.

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use iolab_study::Figure;
 use serde::{Deserialize, Serialize};
 
 use crate::{JobSummary, RunSummary};
@@ -16,6 +17,9 @@ pub struct Side {
     pub name: String,
     /// Its runs.
     pub runs: Vec<Run>,
+    /// Figures that the study of these runs asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 /// A run and its place in a study, if it has one.
@@ -84,6 +88,9 @@ pub(crate) fn cells<'r>(sides: [&'r Side; 2]) -> Vec<Cell<'r>> {
 fn groups(run: &RunSummary) -> Vec<(JobName, Vec<&JobSummary>)> {
     let mut groups: Vec<(JobName, Vec<&JobSummary>)> =
         run.jobs.iter().map(|job| (Some(job.name.clone()), vec![job])).collect();
+    if run.jobs.is_empty() {
+        groups.push((Some(String::new()), Vec::new()));
+    }
     if run.jobs.len() > 1 && run.jobs.iter().all(|job| job.stage == run.jobs[0].stage) {
         groups.push((None, run.jobs.iter().collect()));
     }

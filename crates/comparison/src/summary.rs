@@ -33,6 +33,9 @@ pub struct RunSummary {
     pub findings: Vec<Finding>,
     /// What reading it lost or assumed.
     pub notes: Vec<String>,
+    /// Figures of the run as a whole, by name: what block devices did, or what the command of a study printed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub of_the_run: BTreeMap<String, f64>,
     /// Its jobs, in order, each name once.
     pub jobs: Vec<JobSummary>,
 }

@@ -14,7 +14,8 @@ pub fn describe(outcome: &Outcome) -> String {
     if outcome.rows.is_empty() {
         text += "\nnothing to compare\n";
     } else {
-        text += &format!("{}\n\n{}", method(outcome), table(&outcome.rows));
+        let method = method(outcome);
+        text += &format!("{method}{}\n{}", if method.is_empty() { "" } else { "\n" }, table(&outcome.rows));
     }
     if !outcome.differences.is_empty() {
         text += "\nNot alike beside their figures:\n";
@@ -144,14 +145,24 @@ fn verdict(row: &Row) -> String {
     let Some(comparison) = &row.comparison else {
         return row.remark.clone().unwrap_or_else(|| "-".to_owned());
     };
-    let is_time = !matches!(row.of.measure, Measure::CpuPerOperation);
-    let trials = if row.basis == Basis::Blocks { "blocks" } else { "runs of each" };
+    // Neither more nor less of some figures is good in itself; of CPU time, less is cheaper, not faster.
+    let [better, worse] = match row.of.measure {
+        _ if !row.of.is_judged() => ["higher", "lower"],
+        Measure::CpuPerOperation | Measure::Reported(_) => ["better", "worse"],
+        _ => ["faster", "slower"],
+    };
+    let trials = |more: usize| match (row.basis, more) {
+        (Basis::Blocks, 1) => "block".to_owned(),
+        (Basis::Blocks, _) => "blocks".to_owned(),
+        (_, 1) => "run of each".to_owned(),
+        _ => "runs of each".to_owned(),
+    };
     match comparison.verdict {
-        Verdict::Faster => if is_time { "faster" } else { "better" }.to_owned(),
-        Verdict::Slower => if is_time { "slower" } else { "worse" }.to_owned(),
+        Verdict::Faster => better.to_owned(),
+        Verdict::Slower => worse.to_owned(),
         Verdict::Equivalent => "equivalent".to_owned(),
         Verdict::Inconclusive { more_blocks: Some(more) } => {
-            format!("inconclusive ({more} more {trials} would decide)")
+            format!("inconclusive ({more} more {} would decide)", trials(more))
         }
         Verdict::Inconclusive { more_blocks: None } => "inconclusive".to_owned(),
     }

@@ -5,6 +5,7 @@ use iolab_statistics::{Interval, mean_interval, percentile_intervals};
 use iolab_study::{Figure, Measure, Side};
 use serde::{Deserialize, Serialize};
 
+use crate::side::Trial;
 use crate::{DirectionInterval, DirectionSummary, JobSummary, Latencies, Operations};
 
 /// Which latency a figure is of.
@@ -31,7 +32,8 @@ fn is_on(side: Side, operations: Operations) -> bool {
 }
 
 /// The value of a figure over jobs that ran at the same time; `None` when there is nothing to make it of.
-pub(crate) fn value(figure: Figure, kind: LatencyKind, jobs: &[&JobSummary]) -> Option<f64> {
+pub(crate) fn value(figure: &Figure, kind: LatencyKind, trial: &Trial<'_>) -> Option<f64> {
+    let jobs = &trial.jobs;
     let directions = || {
         let all = jobs.iter().flat_map(|job| &job.directions);
         all.filter(|one| is_on(figure.side, one.operations))
@@ -46,27 +48,34 @@ pub(crate) fn value(figure: Figure, kind: LatencyKind, jobs: &[&JobSummary]) -> 
         LatencyKind::Total => all(|one| &one.lat),
         LatencyKind::Completion => all(|one| &one.clat),
     };
-    match figure.measure {
+    match &figure.measure {
         Measure::Iops => rate(|one| one.ios_per_second),
         Measure::Bandwidth => rate(|one| one.bytes_per_second),
         Measure::MeanLatency => latencies().mean_ns,
-        Measure::Latency(percent) => latencies().percentile(percent),
-        Measure::Response(percent) => all(|one| &one.response).percentile(percent),
+        Measure::Latency(percent) => latencies().percentile(*percent),
+        Measure::Response(percent) => all(|one| &one.response).percentile(*percent),
         Measure::CpuPerOperation => {
             let operations: u64 = directions().map(|one| one.ios).sum();
             let cpu_ns = jobs.iter().map(|job| job.cpu_ns).sum::<Option<f64>>()?;
             (operations > 0).then(|| cpu_ns / operations as f64)
         }
+        // They are of the whole run, whichever of its jobs made it so.
+        Measure::Device(_) | Measure::Reported(_) => trial.run.summary.of_the_run.get(&figure.name()).copied(),
     }
 }
 
 /// Whether the figure has a kind of latency in its name.
-pub(crate) fn is_latency(figure: Figure) -> bool {
+pub(crate) fn is_latency(figure: &Figure) -> bool {
     matches!(figure.measure, Measure::MeanLatency | Measure::Latency(_))
 }
 
 /// How surely one run knows the figure, from its intervals; `None` when it has fewer than ten, or the figure has no such interval.
-pub(crate) fn within_run(figure: Figure, kind: LatencyKind, jobs: &[&JobSummary], confidence: f64) -> Option<Interval> {
+pub(crate) fn within_run(
+    figure: &Figure,
+    kind: LatencyKind,
+    jobs: &[&JobSummary],
+    confidence: f64,
+) -> Option<Interval> {
     let rates = |of: fn(&DirectionInterval) -> u64| {
         let rates = stretches(figure.side, jobs, |length_ns, directions| {
             directions.iter().map(|one| of(one) as f64).sum::<f64>() * 1e9 / length_ns as f64
@@ -81,13 +90,13 @@ pub(crate) fn within_run(figure: Figure, kind: LatencyKind, jobs: &[&JobSummary]
         });
         percentile_intervals(&histograms, &[percent], confidence, RESAMPLES, SEED).pop().flatten()
     };
-    match (figure.measure, kind) {
+    match (&figure.measure, kind) {
         (Measure::Iops, _) => rates(|one| one.ios),
         (Measure::Bandwidth, _) => rates(|one| one.bytes),
-        (Measure::Latency(percent), LatencyKind::Total) => percentile(percent, |one| &one.lat),
-        (Measure::Latency(percent), LatencyKind::Completion) => percentile(percent, |one| &one.clat),
-        (Measure::Response(percent), _) => percentile(percent, |one| &one.response),
-        (Measure::MeanLatency | Measure::CpuPerOperation, _) => None,
+        (Measure::Latency(percent), LatencyKind::Total) => percentile(*percent, |one| &one.lat),
+        (Measure::Latency(percent), LatencyKind::Completion) => percentile(*percent, |one| &one.clat),
+        (Measure::Response(percent), _) => percentile(*percent, |one| &one.response),
+        _ => None,
     }
 }
 

@@ -93,6 +93,8 @@ fn killed_runs_keep_their_intervals() {
             let ios: u64 = after.directions.iter().map(|direction| direction.ios).sum();
             assert!(ios > 0 && ios == after.directions.iter().map(|direction| direction.lat.count).sum::<u64>());
         }
+        let seen = after.observations.expect("the machine was looked at");
+        assert!(!seen.host.is_empty() && seen.host.windows(2).all(|pair| pair[0].at_ns < pair[1].at_ns));
         let normal = report(&[], &partial);
         let text = String::from_utf8(normal.stdout).expect("text");
         assert!(normal.status.success() && text.starts_with("note: this run was killed"), "{text}");
@@ -116,6 +118,9 @@ fn a_run_that_ends_leaves_a_recording_and_no_partial() {
     assert!(record.exists() && !partial.exists());
     let text = std::fs::read_to_string(&record).expect("a file");
     let recording = Recording::from_json(&text).expect("a recording");
+    let seen = recording.observations.as_ref().expect("the machine was looked at");
+    let last = seen.host.last().expect("a look at the end");
+    assert!(seen.host.len() >= 2 && last.at_ns >= recording.elapsed_ns, "{seen:?}");
     for worker in &recording.workers {
         assert!(worker.interval_latencies.len() > 10);
         let ios = worker.interval_latencies.iter().flat_map(|interval| &interval.directions).map(|part| part.ios);

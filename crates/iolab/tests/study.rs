@@ -129,3 +129,65 @@ fn a_set_up_that_fails_ends_the_study_with_its_words() {
     lab.run(["study", "run", "it.toml"]).ended(1, "set_up of block 1: 'exit 7'");
     assert_eq!(trials(&lab).len(), 0);
 }
+
+#[test]
+fn the_quick_form_has_its_own_blocks_and_settings() {
+    let lab = lab("2s", "");
+    lab.file("quick.toml", study("2s", "") + "[quick]\nblocks = 2\nsettings = { runtime = \"1s\" }\n");
+    let printed = lab.run(["study", "plan", "quick.toml", "--quick"]).ended(0, "").printed();
+    for part in ["4 configurations in 2 blocks: 8 trials", "at most 8s"] {
+        assert!(printed.contains(part), "no '{part}' in:\n{printed}");
+    }
+    lab.run(["study", "plan", "it.toml", "--quick"]).ended(2, "no quick form");
+}
+
+#[test]
+fn a_collection_runs_its_studies_one_after_another_and_resumes_all_of_them() {
+    let lab = lab("20ms", "");
+    lab.file("other.toml", study("20ms", "").replace("Nothing", "Nothing else"));
+    lab.file("both.toml", "title = \"Both\"\nstudies = [\"it.toml\", \"other.toml\"]\n");
+    let planned = lab.run(["study", "plan", "both.toml"]).ended(0, "").printed();
+    assert!(planned.contains("Nothing\n") && planned.contains("Nothing else\n"), "{planned}");
+    lab.run(["study", "run", "both.toml"]).ended(0, "[12/12");
+    for part in ["it", "other"] {
+        assert!(lab.path("both").join(part).join("analysis.json").exists(), "{part}");
+    }
+    std::fs::remove_file(lab.path("both/other/trials/b01-c002.iolab")).unwrap();
+    assert_eq!(announced(&lab.run(["study", "resume", "both"]).ended(0, "[1/1")), 1);
+    assert!(lab.run(["study", "show", "both"]).ended(0, "").printed().contains("Nothing else"));
+}
+
+#[test]
+fn a_collection_with_a_mistake_in_its_last_study_runs_nothing() {
+    let lab = lab("20ms", "");
+    lab.file("wrong.toml", study("20ms", "").replace("iodepth", "iodeep"));
+    lab.file("both.toml", "title = \"Both\"\nstudies = [\"it.toml\", \"wrong.toml\"]\n");
+    lab.run(["study", "run", "both.toml"]).ended(2, "iodeep");
+    assert!(!lab.path("both").exists());
+}
+
+#[test]
+fn a_command_is_studied_by_the_numbers_it_prints() {
+    let lab = Lab::new();
+    lab.file(
+        "it.toml",
+        "title = \"Sleep\"\ncommand = 'echo \"{\\\"took\\\": [$((100 * {length} + IOLAB_BLOCK))]}\"'\nblocks = 5\n\
+         [[value]]\nname = \"time\"\nat = \"/took/0\"\nunit = \"ns\"\nbetter = \"lower\"\n\
+         [[axis]]\noption = \"length\"\nvalues = [1, 2]\n",
+    );
+    let printed = lab.run(["study", "run", "it.toml"]).ended(0, "[10/10").printed();
+    assert!(printed.contains("2 against 1: time +98.0 % ["), "{printed}");
+    assert_eq!(announced(&lab.run(["study", "resume", "it"]).ended(0, "")), 0);
+    assert_eq!(std::fs::read_to_string(lab.path("it/trials/b03-c001.json")).unwrap(), "{\"took\": [203]}\n");
+}
+
+#[test]
+fn a_command_that_fails_ends_the_study_with_what_it_said() {
+    let lab = Lab::new();
+    lab.file(
+        "it.toml",
+        "title = \"No\"\ncommand = 'echo no such luck >&2; exit 3'\n\
+         [[value]]\nname = \"time\"\nat = \"/t\"\nbetter = \"lower\"\n",
+    );
+    lab.run(["study", "run", "it.toml"]).ended(1, "no such luck");
+}

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use iolab_recording::{DeviceCounters, DeviceUse};
 
+use crate::counters::device_counters;
 use crate::{BlockDevice, System};
 
 /// Counters as they were when the measured part began.
@@ -40,50 +41,13 @@ impl DeviceSampler {
 }
 
 fn counters(system: &System, name: &str) -> Option<DeviceCounters> {
-    parse_counters(&system.read(&format!("sys/block/{name}/stat"))?)
-}
-
-/// Documentation/block/stat.rst: 11 fields, since Linux 4.18 four of discards, since 5.5 two of flushes.
-fn parse_counters(text: &str) -> Option<DeviceCounters> {
-    let fields: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    if fields.len() < 11 {
-        return None;
-    }
-    let field = |at: usize| fields.get(at).copied().unwrap_or(0);
-    Some(DeviceCounters {
-        read_ios: field(0),
-        read_merges: field(1),
-        read_sectors: field(2),
-        read_ticks_ms: field(3),
-        write_ios: field(4),
-        write_merges: field(5),
-        write_sectors: field(6),
-        write_ticks_ms: field(7),
-        in_flight: field(8),
-        io_ticks_ms: field(9),
-        time_in_queue_ms: field(10),
-        discard_ios: field(11),
-        discard_merges: field(12),
-        discard_sectors: field(13),
-        discard_ticks_ms: field(14),
-        flush_ios: field(15),
-        flush_ticks_ms: field(16),
-    })
+    device_counters(&system.read(&format!("sys/block/{name}/stat"))?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::system::fixtures::Fixture;
-
-    #[test]
-    fn counters_of_old_and_new_kernels() {
-        let new = parse_counters("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n").unwrap();
-        assert_eq!((new.read_ios, new.time_in_queue_ms, new.discard_ios, new.flush_ticks_ms), (1, 11, 12, 17));
-        let old = parse_counters("  1 2 3 4 5 6 7 8 9 10 11").unwrap();
-        assert_eq!((old.write_sectors, old.discard_ios, old.flush_ios), (7, 0, 0));
-        assert_eq!(parse_counters("1 2 3"), None);
-    }
 
     #[test]
     fn a_device_is_read_twice_and_one_that_vanishes_is_left_out() {

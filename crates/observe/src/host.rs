@@ -5,7 +5,7 @@
 use iolab_recording::HostFacts;
 use rustix::process::{Resource, getrlimit};
 
-use crate::System;
+use crate::{System, counters};
 
 /// Size of a page of memory, bytes.
 pub fn page_bytes() -> u64 {
@@ -53,11 +53,8 @@ impl System {
         self.meminfo_bytes("Hugepagesize:").unwrap_or(2 << 20)
     }
 
-    /// A line of `/proc/meminfo`, which counts in KiB whatever it prints (proc_meminfo(5)).
     fn meminfo_bytes(&self, name: &str) -> Option<u64> {
-        let text = self.read("proc/meminfo")?;
-        let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-        rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+        counters::meminfo_bytes(&self.read("proc/meminfo")?, name)
     }
 
     /// `model name` of the first CPU; some architectures have none.

@@ -7,12 +7,14 @@
 //! Nothing here decides what to do about a hazard, reads a clock, or prints.
 
 mod block_tree;
+mod counters;
 mod device_sampler;
 mod file_facts;
 mod hazard;
 mod host;
 mod layout_mark;
 mod mounts;
+mod sampling;
 mod signature;
 mod system;
 
@@ -25,5 +27,6 @@ pub use hazard::{Hazard, WriteTarget};
 pub use host::{locked_memory_limit, page_bytes};
 pub use layout_mark::{LayoutMark, MARK_NAME, is_fio_generated_name, layout_mark, mark_layout};
 pub use mounts::{Mount, Swap};
+pub use sampling::Sampler;
 pub use signature::{SIGNATURE_BYTES, signatures};
 pub use system::System;

@@ -106,6 +106,9 @@ pub struct MeasurementPlan {
     /// Length of the intervals whose latencies are recorded (`interval`), ns; 0 records none.
     #[serde(default)]
     pub histogram_interval_ns: u64,
+    /// Time between looks at block devices and machine (`sample_interval`), ns; 0 looks never. A run has the shortest of its workers'.
+    #[serde(default)]
+    pub sample_interval_ns: u64,
     /// Averaging window of the bandwidth summary (`bwavgtime`), ms.
     pub bandwidth_window_ms: u64,
     /// Averaging window of the IOPS summary (`iopsavgtime`), ms.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use iolab_histogram::SparseHistogram;
 use serde::{Deserialize, Serialize};
 
-use crate::DeviceCounters;
+use crate::{DeviceCounters, DeviceUse};
 
 /// Everything that was sampled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,14 +21,49 @@ pub struct Observations {
     pub host: Vec<HostSample>,
 }
 
+impl Observations {
+    /// Adds what was seen later: devices not yet known with all they have, of the others samples and requests.
+    pub fn append(&mut self, later: Observations) {
+        if later.interval_ns != 0 {
+            self.interval_ns = later.interval_ns;
+        }
+        for device in later.devices {
+            match self.devices.iter_mut().find(|known| known.name == device.name) {
+                Some(known) => {
+                    known.samples.extend(device.samples);
+                    known.requests.extend(device.requests);
+                }
+                None => self.devices.push(device),
+            }
+        }
+        self.host.extend(later.host);
+    }
+
+    /// What each device did between its first and its last sample.
+    pub fn device_uses(&self) -> impl Iterator<Item = DeviceUse> {
+        self.devices.iter().filter_map(|device| {
+            let (first, last) = (device.samples.first()?, device.samples.last()?);
+            Some(DeviceUse {
+                name: device.name.clone(),
+                parts: device.parts.clone(),
+                before: first.counters,
+                after: last.counters,
+                elapsed_ns: last.at_ns.saturating_sub(first.at_ns),
+            })
+        })
+    }
+}
+
 /// One block device over the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceSeries {
     /// Kernel name, e.g. `sda`.
     pub name: String,
     /// Kernel names of the devices it is made of; their own entries follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// `/sys/block/NAME/queue/*` (and `size` of the device) as they were when the run began.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     /// Its counters, ascending in time; the first when the run began, the last when it ended.
     pub samples: Vec<DeviceSample>,

@@ -3,7 +3,10 @@
 use iolab_histogram::{Baseline, Histogram};
 use iolab_plan::{Direction, Plan};
 use iolab_recording::partial::{self, EntryBuffer, Latency, Partial, PartialError};
-use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, WorkerRecording};
+use iolab_recording::{
+    DeviceCounters, DeviceSample, DeviceSeries, FORMAT, HostFacts, HostSample, Observations, Outcome, Recording,
+    WorkerRecording,
+};
 use proptest::prelude::*;
 
 /// A recording before anything is measured. Its plan has no workers: they are the business of other tests.
@@ -32,6 +35,40 @@ fn empty() -> Recording {
 
 fn file() -> Vec<u8> {
     [partial::start(&empty()), partial::begun(1000), partial::begun(2000), partial::begun(3000)].concat()
+}
+
+/// A look at one device and the machine, as a run adds it; only the first names settings.
+fn look(at_ns: u64, read_ios: u64, first: bool) -> Observations {
+    let settings = first.then(|| ("scheduler".to_owned(), "[none]".to_owned()));
+    let counters = DeviceCounters { read_ios, ..DeviceCounters::default() };
+    Observations {
+        interval_ns: if first { 100 } else { 0 },
+        devices: vec![DeviceSeries {
+            name: "sda".to_owned(),
+            settings: settings.into_iter().collect(),
+            samples: vec![DeviceSample { at_ns, counters, ..DeviceSample::default() }],
+            ..DeviceSeries::default()
+        }],
+        host: vec![HostSample { at_ns, io_some_ns: Some(at_ns), ..HostSample::default() }],
+    }
+}
+
+#[test]
+fn what_was_seen_of_the_machine_is_put_together() {
+    let looks = [look(0, 5, true), look(100, 25, false), look(200, 35, false)];
+    let whole = [partial::start(&empty()), looks.iter().flat_map(partial::observed).collect()].concat();
+    let recording = Partial::read(&whole).expect("it begins well").into_recording();
+    let seen = recording.observations.expect("it was looked at");
+    assert_eq!((seen.interval_ns, seen.devices.len(), seen.host.len()), (100, 1, 3));
+    assert_eq!(seen.devices[0].settings["scheduler"], "[none]");
+    let times: Vec<u64> = seen.devices[0].samples.iter().map(|sample| sample.at_ns).collect();
+    assert_eq!(times, [0, 100, 200]);
+    let device = &recording.devices[0];
+    assert_eq!((device.before.read_ios, device.after.read_ios, device.elapsed_ns), (5, 35, 200));
+    // The last look was cut off.
+    let cut = Partial::read(&whole[..whole.len() - 1]).expect("it begins well");
+    assert!(cut.damage.is_some());
+    assert_eq!(cut.into_recording().devices[0].after.read_ios, 25);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is measured and how it is shown.
 
-use iolab_plan::{ClockChoice, MeasurementPlan, PercentilePlan, UnifiedReporting};
+use iolab_plan::{ClockChoice, LimitPlan, MeasurementPlan, PercentilePlan, UnifiedReporting};
 
 use crate::Mode;
 use crate::job::Job;
@@ -13,7 +13,7 @@ const PERCENTILES: [f64; 17] =
 const INTERVAL_MS: (u64, u64) = (10, 1000);
 
 /// Resolves measurement and presentation.
-pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
+pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
     let disabled = |name| match job.later(name, "gtod_reduce") {
         Some(winner) => job.on(winner),
         None => false,
@@ -33,6 +33,7 @@ pub(crate) fn resolve(job: &Job<'_>) -> MeasurementPlan {
         bandwidth,
         interval_ns: interval_ms * 1_000_000,
         histogram_interval_ns: histogram_interval_ns(job),
+        sample_interval_ns: sample_interval_ns(job, limits),
         bandwidth_window_ms,
         iops_window_ms,
         percentiles: percentiles(job, slat, clat, lat),
@@ -62,6 +63,25 @@ fn histogram_interval_ns(job: &Job<'_>) -> u64 {
     let asked_ns = job.time_ns("interval").unwrap_or(USUAL_NS);
     if asked_ns != 0 && !(SHORTEST_NS..=LONGEST_NS).contains(&asked_ns) {
         job.error("interval", "intervals are 10ms to 1h long", "interval=1s, or interval=0 for none");
+    }
+    asked_ns
+}
+
+/// A run of known length is looked at so often that it can be seen to change, and not so often that its recording grows without bound.
+const LOOKS_OF_SHORT_RUNS: u64 = 20;
+const LOOKS_OF_LONG_RUNS: u64 = 3600;
+const USUAL_SHORTEST_NS: u64 = 100_000_000;
+
+fn sample_interval_ns(job: &Job<'_>, limits: &LimitPlan) -> u64 {
+    let length_ns = limits.runtime_ns.map(|runtime_ns| runtime_ns.saturating_add(limits.ramp_ns));
+    let usual_ns = length_ns.map_or(USUAL_NS, |length_ns| {
+        let short_ns = (length_ns / LOOKS_OF_SHORT_RUNS).clamp(USUAL_SHORTEST_NS, USUAL_NS);
+        short_ns.max(length_ns / LOOKS_OF_LONG_RUNS).min(LONGEST_NS)
+    });
+    let unasked_ns = if job.request.mode == Mode::Iolab { usual_ns } else { 0 };
+    let asked_ns = job.time_ns("sample_interval").unwrap_or(unasked_ns);
+    if asked_ns != 0 && !(SHORTEST_NS..=LONGEST_NS).contains(&asked_ns) {
+        job.error("sample_interval", "looks are 10ms to 1h apart", "sample_interval=1s, or sample_interval=0 for none");
     }
     asked_ns
 }

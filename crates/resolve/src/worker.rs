@@ -39,6 +39,7 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
     let targets = files::targets(job, &name, &layout);
     let extents = sizes::resolve(job, &pattern, &blocks, &layout, targets);
     let workload = workload::resolve(job, pattern, blocks, &extents.files);
+    let limits = limits::resolve(job, &extents);
     WorkerPlan {
         number: job.number,
         section: placement.index,
@@ -52,9 +53,9 @@ fn resolve(job: &Job<'_>, placement: &Placement<'_>) -> WorkerPlan {
         engine: engine::resolve(job),
         queue: queue::resolve(job, workload.pattern.random),
         pacing: pacing::resolve(job, &workload),
-        limits: limits::resolve(job, &extents),
+        measurement: measurement::resolve(job, &limits),
+        limits,
         buffers: buffers::resolve(job, &workload),
-        measurement: measurement::resolve(job),
         logs: logs::resolve(job, &name),
         process: process::resolve(job),
         errors: errors::resolve(job),

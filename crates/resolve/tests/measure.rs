@@ -150,3 +150,28 @@ fn intervals_are_10_ms_to_1_h_long_or_none() {
         );
     }
 }
+
+#[test]
+fn looks_at_the_machine_are_10_ms_to_1_h_apart_or_none() {
+    let cases = [
+        ("rw=read", 1_000_000_000),
+        ("runtime=1", 100_000_000),
+        ("runtime=6", 300_000_000),
+        ("runtime=4 ramp_time=2", 300_000_000),
+        ("runtime=60", 1_000_000_000),
+        ("runtime=2h", 2_000_000_000),
+        ("runtime=60 sample_interval=10ms", 10_000_000),
+        ("sample_interval=0", 0),
+    ];
+    for (options, expected_ns) in cases {
+        assert_eq!(worker(&format!("size=1m {options}")).measurement.sample_interval_ns, expected_ns, "{options}");
+    }
+    for refused in ["sample_interval=9ms", "sample_interval=2h"] {
+        let reason = &refusals(&section(&format!("size=1m {refused}")), |_| {})[0].reason;
+        assert!(reason.contains("10ms to 1h"), "{refused}: {reason}");
+    }
+    for (options, expected_ns) in [("runtime=60", 0), ("sample_interval=1", 1_000_000_000)] {
+        let plan = resolved(&section(&format!("size=1m {options}")), |request| request.mode = Mode::Fio).plan;
+        assert_eq!(plan.workers[0].measurement.sample_interval_ns, expected_ns, "fio mode: {options}");
+    }
+}

@@ -24,6 +24,7 @@ mod pacing;
 mod queue;
 mod registry;
 mod run;
+mod sampling;
 mod schedule;
 mod serialize;
 mod slots;

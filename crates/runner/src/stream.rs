@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 
 use iolab_recording::partial::{self, Partial};
-use iolab_recording::{Outcome, Recording, WorkerRecording};
+use iolab_recording::{Observations, Outcome, Recording, WorkerRecording};
 
 /// The partial recording of a run, if one is kept.
 #[derive(Debug)]
@@ -42,6 +42,13 @@ impl Stream {
     pub(crate) fn worker_ended(&self, recording: &WorkerRecording) {
         if self.file.is_some() {
             self.append(&partial::worker(recording));
+        }
+    }
+
+    /// This was seen of the machine.
+    pub(crate) fn observed(&self, news: &Observations) {
+        if self.file.is_some() {
+            self.append(&partial::observed(news));
         }
     }
 

@@ -16,6 +16,7 @@ use crate::control::{GATE_RUN, GATE_SET_UP, Order, State};
 use crate::engine_of;
 use crate::launch::{Ground, process_end};
 use crate::run::collect;
+use crate::sampling::Sampling;
 
 const TICK_NS: u64 = 100_000_000;
 /// How often to look for the end of a process that has delivered its recording and is about to exit.
@@ -74,6 +75,7 @@ pub(crate) struct Supervisor<'a> {
     origin_ns: Option<u64>,
     abandon_at_ns: Option<u64>,
     sampler: Option<DeviceSampler>,
+    sampling: Option<Sampling>,
     recording: Recording,
 }
 
@@ -99,6 +101,7 @@ impl<'a> Supervisor<'a> {
             origin_ns: None,
             abandon_at_ns: None,
             sampler: None,
+            sampling: None,
             recording,
         }
     }
@@ -124,13 +127,23 @@ impl<'a> Supervisor<'a> {
                     observer.snapshot(&snapshot);
                 }
             }
+            let next_look_ns = self.look(self.clock.now_ns());
             let longest_ns = if self.lingering { LINGER_NS } else { TICK_NS };
-            self.ground.control.wait_for_change(seen, next_tick_ns.saturating_sub(now_ns).min(longest_ns));
+            let wake_ns = next_tick_ns.min(next_look_ns);
+            self.ground.control.wait_for_change(seen, wake_ns.saturating_sub(now_ns).min(longest_ns));
         }
         let now_ns = self.clock.now_ns();
         observer.progress(&self.progress(now_ns));
         self.recording.elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
         self.recording.devices = self.sampler.take().map(|sampler| sampler.finish(now_ns)).unwrap_or_default();
+        self.recording.observations =
+            self.sampling.take().map(|sampling| sampling.finish(self.clock, &self.ground.stream));
+    }
+
+    /// Looks at the machine if it is time, and says when it next is.
+    fn look(&mut self, now_ns: u64) -> u64 {
+        let Some(sampling) = &mut self.sampling else { return u64::MAX };
+        sampling.look_if_due(now_ns, self.clock, &self.ground.stream)
     }
 
     /// A worker could not be started: nobody runs.
@@ -254,12 +267,15 @@ impl<'a> Supervisor<'a> {
         };
         let files = self.workers().iter().filter(touches_files).flat_map(|worker| &worker.files);
         let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
-        self.sampler = Some(DeviceSampler::start(&System::live(), &paths, self.clock.now_ns()));
+        let system = System::live();
+        let sampling = Sampling::open(&self.ground.plan, &system, &paths);
+        self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
         self.ground.stream.begun(self.recording.started_unix_ns);
         let now_ns = self.clock.now_ns();
         self.ground.control.set_origin(now_ns);
         self.origin_ns = Some(now_ns);
+        self.sampling = sampling.map(|sampling| sampling.begin(now_ns, self.clock, &self.ground.stream));
     }
 
     fn pass_on_interrupts(&mut self) {
@@ -306,6 +322,7 @@ impl<'a> Supervisor<'a> {
             self.clock.sleep_until(self.clock.now_ns() + 1_000_000, 0);
         }
         let elapsed_ns = self.origin_ns.map_or(0, |origin_ns| self.clock.now_ns().saturating_sub(origin_ns));
-        Recording { workers: collect(self.ground, &self.ends), elapsed_ns, ..self.recording.clone() }
+        let observations = self.sampling.as_ref().map(Sampling::so_far);
+        Recording { workers: collect(self.ground, &self.ends), elapsed_ns, observations, ..self.recording.clone() }
     }
 }

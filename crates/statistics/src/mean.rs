@@ -13,7 +13,8 @@ pub fn mean_interval(values: &[f64], confidence: f64, resamples: usize, seed: u6
     if count < LEAST_INTERVALS || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    let length = stretch(count);
+    // Rates carry nothing but what wanders, so more of what depends on one another has to be drawn together than for latencies, which scatter by themselves.
+    let length = 2 * stretch(count);
     let mut random = Random::new(seed);
     let mut resampled = Vec::with_capacity(resamples);
     for _ in 0..resamples {

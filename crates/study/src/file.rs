@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::axis::expand;
-use crate::{Axis, Figure, Place, Point, Setting, StudyError};
+use crate::{Axis, Figure, Measure, Place, Point, Reported, Setting, Side, StudyError};
 
 /// A study, as its author means it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,34 @@ pub struct Study {
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
     pub tear_down: Option<String>,
+    /// What is different in its quick form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick: Option<Quick>,
+}
+
+/// A shorter form of a study, to see whether it works and roughly what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quick {
+    /// Trials of each configuration.
+    pub blocks: Option<u32>,
+    /// Settings of every trial, instead of those of the same option.
+    pub settings: Vec<Setting>,
+}
+
+impl Study {
+    /// The study in its quick form: fewer blocks, other settings.
+    ///
+    /// # Errors
+    /// It has no quick form.
+    pub fn quickened(mut self) -> Result<Study, StudyError> {
+        let quick = self.quick.take().ok_or_else(|| {
+            StudyError::meaning("this study has no quick form: give it a [quick] table with blocks and settings")
+        })?;
+        self.blocks = quick.blocks.unwrap_or(self.blocks);
+        self.settings.retain(|setting| quick.settings.iter().all(|own| own.option != setting.option));
+        self.settings.extend(quick.settings);
+        Ok(self)
+    }
 }
 
 /// Where the job comes from.
@@ -47,6 +75,8 @@ pub enum JobSource {
     File(String),
     /// Its text.
     Text(String),
+    /// Not a job but a shell command, with `{option}` where settings stand, which prints JSON.
+    Command(String),
 }
 
 #[derive(Deserialize)]
@@ -57,6 +87,9 @@ struct File {
     question: String,
     job: Option<String>,
     job_text: Option<String>,
+    command: Option<String>,
+    #[serde(default)]
+    value: Vec<Reported>,
     blocks: Option<u32>,
     seed: Option<u64>,
     #[serde(default)]
@@ -69,6 +102,15 @@ struct File {
     figures: Option<Vec<Spanned<String>>>,
     set_up: Option<String>,
     tear_down: Option<String>,
+    quick: Option<QuickTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QuickTable {
+    blocks: Option<u32>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
 }
 
 #[derive(Deserialize)]
@@ -137,14 +179,26 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at), message },
         placed => placed,
     };
-    let job = match (file.job, file.job_text) {
-        (Some(path), None) => JobSource::File(path),
-        (None, Some(text)) => JobSource::Text(text),
-        _ => return Err(StudyError::meaning("a study has either job = \"FILE\" or job_text = \"\"\"…\"\"\"")),
+    let job = match (file.job, file.job_text, file.command) {
+        (Some(path), None, None) => JobSource::File(path),
+        (None, Some(text), None) => JobSource::Text(text),
+        (None, None, Some(command)) => JobSource::Command(command),
+        _ => {
+            return Err(StudyError::meaning(
+                "a study has job = \"FILE\", or job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
+            ));
+        }
     };
+    if matches!(job, JobSource::Command(_)) == file.value.is_empty() {
+        return Err(StudyError::meaning(
+            "[[value]] tables say which numbers the command of a study prints: a command needs them, a job has none",
+        ));
+    }
     let axes: Result<Vec<Axis>, StudyError> =
         file.axis.iter().map(|table| axis(table.get_ref()).map_err(|error| shape(table.span().start, error))).collect();
+    let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
     let figures: Result<Vec<Figure>, StudyError> = match &file.figures {
+        _ if !file.value.is_empty() => Ok(file.value.iter().map(reported).collect()),
         None => Ok(Figure::usual()),
         Some(names) => names
             .iter()
@@ -161,7 +215,7 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         }
     };
     let blocks = file.blocks.unwrap_or(7);
-    if blocks == 0 {
+    if blocks == 0 || file.quick.as_ref().is_some_and(|quick| quick.blocks == Some(0)) {
         return Err(StudyError::meaning("blocks = 0: a study has one block at least, and seven unless told"));
     }
     let excluded =
@@ -179,6 +233,7 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         figures: figures?,
         set_up: file.set_up,
         tear_down: file.tear_down,
+        quick: file.quick.map(|quick| Quick { blocks: quick.blocks, settings: settings(&quick.settings) }),
     })
 }
 

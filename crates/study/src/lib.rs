@@ -6,24 +6,30 @@
 //! ```
 //!
 //! A **configuration** is one point of every axis, a **trial** is one run of it, a **block** is one trial of every configuration, in random
-//! order. The order follows from the study's seed, so a study that was interrupted goes on where it stopped.
+//! order. The order follows from the study's seed, so a study that was interrupted goes on where it stopped. A **collection** is several studies of one matter.
 //!
 //! Everything here turns values into values: the program reads files, runs trials and prints.
 
 mod analysis;
 mod axis;
+mod collection;
 mod design;
+mod device_figure;
 mod error;
 mod figure;
 mod file;
 mod job_text;
+mod reported;
 mod text;
 
 pub use analysis::{Analysis, Contrast, Row, Trial, analyse};
 pub use axis::{Axis, Point, expand};
+pub use collection::{Collection, part_name, read_collection};
 pub use design::{Configuration, Design, Planned, Setting, design};
+pub use device_figure::DeviceFigure;
 pub use error::{Place, StudyError};
 pub use figure::{Figure, Measure, Side};
-pub use file::{JobSource, Study, read};
+pub use file::{JobSource, Quick, Study, read};
 pub use job_text::with_settings;
+pub use reported::{Reported, with_values};
 pub use text::{describe_design, describe_results, shown};

@@ -1,5 +1,6 @@
 //! `iolab study`: one job under several settings, in blocks, and what can be said of the differences.
 
+mod collections;
 mod cost;
 mod folder;
 mod trials;
@@ -19,15 +20,18 @@ use folder::Folder;
 pub(crate) enum StudyAction {
     /// Say what a study would run, how long that takes and how much it writes
     Plan {
-        /// Study file (TOML)
+        /// Study file, or a file that names several (TOML)
         study: PathBuf,
         /// Trials of each configuration, instead of what the file says
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         blocks: Option<u32>,
+        /// The quick form that the file describes
+        #[arg(long)]
+        quick: bool,
     },
     /// Run a study; one that was interrupted goes on where it stopped
     Run {
-        /// Study file (TOML)
+        /// Study file, or a file that names several (TOML)
         study: PathBuf,
         /// Folder for its trials; the file's name without `.toml`, unless told
         #[arg(long)]
@@ -35,6 +39,9 @@ pub(crate) enum StudyAction {
         /// Trials of each configuration, instead of what the file says
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         blocks: Option<u32>,
+        /// The quick form that the file describes
+        #[arg(long)]
+        quick: bool,
         /// Devices and files that may be overwritten, as for `iolab run`
         #[arg(long, value_name = "PATH")]
         allow_destroy: Vec<String>,
@@ -57,35 +64,84 @@ pub(crate) enum StudyAction {
     },
 }
 
+/// How a study is to differ from its file.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    blocks: Option<u32>,
+    quick: bool,
+}
+
 pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
     match action {
-        StudyAction::Plan { study, blocks } => {
-            let (study, job) = read(study, *blocks)?;
-            let design = lay_out(&study)?;
-            output::print(&announcement(&study, &design, &job)?)?;
-            Ok(0)
+        StudyAction::Plan { study: file, blocks, quick } => {
+            let form = Form { blocks: *blocks, quick: *quick };
+            let (_, files) = collections::files_of(file)?;
+            one_after_another(&files, |file| plan(file, form))
         }
-        StudyAction::Run { study: file, folder, blocks, allow_destroy } => {
-            let (study, job) = read(file, *blocks)?;
+        StudyAction::Run { study: file, folder, blocks, quick, allow_destroy } => {
+            let form = Form { blocks: *blocks, quick: *quick };
             let path = folder.clone().unwrap_or_else(|| file.with_extension(""));
-            let folder = Folder::begin(&path, &study, &job)?;
-            go_on(&folder, &study, allow_destroy)
+            let begun = begin(file, &path, form)?;
+            one_after_another(&begun, |(folder, study)| go_on(folder, study, allow_destroy))
         }
         StudyAction::Resume { folder, allow_destroy } => {
-            let (folder, study) = Folder::open(folder)?;
-            go_on(&folder, &study, allow_destroy)
+            let (_, folders) = collections::folders_of(folder)?;
+            one_after_another(&folders, |folder| {
+                let (folder, study) = Folder::open(folder)?;
+                go_on(&folder, &study, allow_destroy)
+            })
         }
         StudyAction::Show { folder, json } => {
-            let (folder, study) = Folder::open(folder)?;
-            let design = lay_out(&study)?;
-            let analysis = analysis(&folder, &study, &design)?;
-            match json {
-                true => output::print(&(folder::to_json(&analysis) + "\n"))?,
-                false => output::print(&describe_results(&study, &design, &analysis))?,
-            }
-            Ok(0)
+            let (_, folders) = collections::folders_of(folder)?;
+            one_after_another(&folders, |folder| show(folder, *json))
         }
     }
+}
+
+/// Does something with each, until one does not end well.
+fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, Failure>) -> Result<u8, Failure> {
+    for one in all {
+        match each(one)? {
+            0 => {}
+            code => return Ok(code),
+        }
+    }
+    Ok(0)
+}
+
+/// The folders of a study, or of those of a collection, with the studies in them; nothing is made while one of them cannot be run.
+fn begin(file: &Path, path: &Path, form: Form) -> Result<Vec<(Folder, Study)>, Failure> {
+    let (collection, files) = collections::files_of(file)?;
+    let mut studies = Vec::new();
+    for file in &files {
+        let (study, job) = read(file, form)?;
+        cost::of(&study, &lay_out(&study)?, &job)?;
+        studies.push((study, job));
+    }
+    let folders = match &collection {
+        None => vec![path.to_owned()],
+        Some(collection) => collections::begin(path, collection)?,
+    };
+    let begin = |((study, job), folder): ((Study, String), &PathBuf)| Ok((Folder::begin(folder, &study, &job)?, study));
+    studies.into_iter().zip(&folders).map(begin).collect()
+}
+
+fn plan(file: &Path, form: Form) -> Result<u8, Failure> {
+    let (study, job) = read(file, form)?;
+    let design = lay_out(&study)?;
+    output::print(&announcement(&study, &design, &job)?)?;
+    Ok(0)
+}
+
+fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
+    let (folder, study) = Folder::open(folder)?;
+    let design = lay_out(&study)?;
+    let analysis = analysis(&folder, &study, &design)?;
+    match json {
+        true => output::print(&(folder::to_json(&analysis) + "\n"))?,
+        false => output::print(&describe_results(&study, &design, &analysis))?,
+    }
+    Ok(0)
 }
 
 fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8, Failure> {
@@ -106,13 +162,16 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
 }
 
 /// The study of a file and the text of its job.
-fn read(path: &Path, blocks: Option<u32>) -> Result<(Study, String), Failure> {
+fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
     let place = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| Failure::mistake(format!("iolab: {place}: {error}")))?;
     let mut study = iolab_study::read(&text).map_err(|error| mistake(path, &error))?;
-    study.blocks = blocks.unwrap_or(study.blocks);
+    if form.quick {
+        study = study.quickened().map_err(|error| mistake(path, &error))?;
+    }
+    study.blocks = form.blocks.unwrap_or(study.blocks);
     let job = match &study.job {
-        JobSource::Text(text) => text.clone(),
+        JobSource::Text(text) | JobSource::Command(text) => text.clone(),
         JobSource::File(name) => {
             let job = path.parent().unwrap_or(Path::new("")).join(name);
             let missing = |error| Failure::mistake(format!("iolab: {place}: job {}: {error}", job.display()));
@@ -132,7 +191,7 @@ fn lay_out(study: &Study) -> Result<Design, Failure> {
 }
 
 fn announcement(study: &Study, design: &Design, job: &str) -> Result<String, Failure> {
-    Ok(describe_design(study, design) + &cost::of(design, job)?.describe())
+    Ok(describe_design(study, design) + &cost::of(study, design, job)?.describe())
 }
 
 fn analysis(folder: &Folder, study: &Study, design: &Design) -> Result<Analysis, Failure> {

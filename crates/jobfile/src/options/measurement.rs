@@ -297,6 +297,19 @@ pub(super) const TABLE: &[OptionEntry] = &[
         ..OptionEntry::BLANK
     },
     OptionEntry {
+        name: "sample_interval",
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        summary: "Time between looks at the block devices and the machine",
+        details: "iolab's own. 10ms to 1h; 0 looks never. Counters and queue depths of the block devices under the job's files, CPU \
+                  times, pressure and page cache go into the recording, also of a run that is killed; the first look is when the run \
+                  begins, the last when it ends. Left out: a twentieth of the runtime, within 100ms and 1s, and in runs of more than an \
+                  hour a 3600th of it; 1s when the runtime is not known; in fio mode 0. The shortest of all jobs holds for the run.",
+        accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0s")],
+        rejects: &["x", "-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
         name: "calibrate",
         category: Category::Measurement,
         kind: Kind::Bool,

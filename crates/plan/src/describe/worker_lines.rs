@@ -248,6 +248,7 @@ fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
                 &["gtod_reduce", "disable_slat", "disable_clat", "disable_lat", "disable_bw_measurement"],
             ),
             ("interval", interval(measured.histogram_interval_ns), &["interval"]),
+            ("sample_interval", interval(measured.sample_interval_ns), &["sample_interval"]),
             ("rates counted every", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
             ("bwavgtime", format!("{} ms", measured.bandwidth_window_ms), &["bwavgtime"]),
             ("iopsavgtime", format!("{} ms", measured.iops_window_ms), &["iopsavgtime"]),

@@ -10,6 +10,7 @@
 //!  kind 2  Begun     varint: when the first operations could begin, ns since the Unix epoch
 //!  kind 3  Interval  one interval of one worker, see `entry.rs`
 //!  kind 4  Worker    the recording (JSON) of a worker that has ended, without its intervals
+//!  kind 5  Observed  observations (JSON) made since the last entry of this kind; the first names devices and settings
 //! ```
 //!
 //! The checksum is the CRC-32 of IEEE 802.3 over length, kind and payload. Reading stops at the first entry that is
@@ -24,7 +25,7 @@ pub use rebuild::{Damage, Partial, PartialError, worker_from};
 
 use entry::take_interval;
 
-use crate::{IntervalLatencies, Recording, WorkerRecording};
+use crate::{IntervalLatencies, Observations, Recording, WorkerRecording};
 
 /// The first bytes of a partial recording; the digit is the number of the format.
 pub const MARK: &[u8; 16] = b"iolab partial 1\n";
@@ -37,6 +38,7 @@ const START: u8 = 1;
 const BEGUN: u8 = 2;
 const INTERVAL: u8 = 3;
 const WORKER: u8 = 4;
+const OBSERVED: u8 = 5;
 
 /// One entry, read.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +47,7 @@ enum Entry {
     Begun { unix_ns: u64 },
     Interval(u32, IntervalLatencies),
     Worker(Box<WorkerRecording>),
+    Observed(Box<Observations>),
 }
 
 /// The beginning of the file: the mark, and the recording as it is before anything is measured.
@@ -68,6 +71,14 @@ pub fn worker(recording: &WorkerRecording) -> Vec<u8> {
     let mut bytes = Vec::new();
     // Plain data with string keys: serialisation has no way to fail.
     put(&mut bytes, WORKER, &serde_json::to_vec(&recording).unwrap_or_default());
+    bytes
+}
+
+/// The entry of what was seen of the machine since the last one (see [`Observations::append`]).
+pub fn observed(news: &Observations) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // Plain data with string keys: serialisation has no way to fail.
+    put(&mut bytes, OBSERVED, &serde_json::to_vec(news).unwrap_or_default());
     bytes
 }
 
@@ -126,6 +137,7 @@ fn take(bytes: &mut &[u8]) -> Result<Entry, &'static str> {
         BEGUN => iolab_histogram::take_varint(&mut &*payload).map(|unix_ns| Entry::Begun { unix_ns }),
         INTERVAL => take_interval(payload).map(|(worker, interval)| Entry::Interval(worker, interval)),
         WORKER => serde_json::from_slice(payload).ok().map(|worker| Entry::Worker(Box::new(worker))),
+        OBSERVED => serde_json::from_slice(payload).ok().map(|news| Entry::Observed(Box::new(news))),
         _ => return Err("an entry is of a kind that this version does not know"),
     };
     let read = read.ok_or("the content of an entry makes no sense")?;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Entry, MARK, is_partial, take};
 use crate::{
-    DirectionInterval, DirectionRecording, FORMAT, Interval, IntervalLatencies, Outcome, Recording, WorkerRecording,
+    DirectionInterval, DirectionRecording, FORMAT, Interval, IntervalLatencies, Observations, Outcome, Recording,
+    WorkerRecording,
 };
 
 /// What could be read of a partial recording.
@@ -15,6 +16,7 @@ pub struct Partial {
     begun_unix_ns: Option<u64>,
     ended: BTreeMap<u32, WorkerRecording>,
     intervals: BTreeMap<u32, Vec<IntervalLatencies>>,
+    observations: Option<Observations>,
     /// Where and why reading stopped, if not at the end.
     pub damage: Option<Damage>,
 }
@@ -68,8 +70,8 @@ impl Partial {
             Ok(_) => return Err(PartialError::Start("its first entry is no plan")),
             Err(reason) => return Err(PartialError::Start(reason)),
         };
-        let mut partial =
-            Partial { start, begun_unix_ns: None, ended: BTreeMap::new(), intervals: BTreeMap::new(), damage: None };
+        let (ended, intervals) = (BTreeMap::new(), BTreeMap::new());
+        let mut partial = Partial { start, begun_unix_ns: None, ended, intervals, observations: None, damage: None };
         while !rest.is_empty() {
             let at_byte = (bytes.len() - rest.len()) as u64;
             let read = take(&mut rest).and_then(|entry| partial.add(entry));
@@ -97,6 +99,7 @@ impl Partial {
             }
             Entry::Worker(worker) if !known(worker.number) => return Err("a worker that is not planned"),
             Entry::Worker(worker) => drop(self.ended.insert(worker.number, *worker)),
+            Entry::Observed(news) => self.observations.get_or_insert_default().append(*news),
         }
         Ok(())
     }
@@ -117,9 +120,11 @@ impl Partial {
         recording.workers = numbers.into_iter().map(|number| self.worker(number)).collect();
         let ends = recording.workers.iter().map(|worker| worker.started_ns.saturating_add(worker.runtime_ns));
         recording.elapsed_ns = ends.max().unwrap_or(0);
+        recording.observations = self.observations.take();
+        recording.devices = recording.observations.iter().flat_map(Observations::device_uses).collect();
         recording.warnings.push(
             "this run did not come to its end: of jobs that were running there are only complete intervals, without \
-             submission latency, queue depths, CPU use and device counters"
+             submission latency, queue depths and CPU use"
                 .to_owned(),
         );
         recording.warnings.extend(self.damage.map(|damage| format!("the partial recording is damaged: {damage}")));

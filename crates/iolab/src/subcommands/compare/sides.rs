@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use iolab_comparison::{Run, RunSummary, Side};
-use iolab_study::{Design, Study};
+use iolab_study::{Design, JobSource, Study, Trial};
 
 use crate::exit::Failure;
 use crate::recordings::{self, Loaded};
@@ -20,34 +20,34 @@ pub(super) fn load(baseline: &[String], candidate: &[String]) -> Result<(Side, S
 }
 
 fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
-    let mut runs = Vec::new();
+    let mut side = Side { name: names.join(", "), ..Side::default() };
     for name in names {
-        let before = runs.len();
-        read(Path::new(name), with_intervals, &mut runs)?;
-        if runs.len() == before {
+        let before = side.runs.len();
+        read(Path::new(name), with_intervals, &mut side)?;
+        if side.runs.len() == before {
             return Err(Failure::mistake(format!("iolab: {name}: no recordings in it")));
         }
     }
-    Ok(Side { name: names.join(", "), runs })
+    Ok(side)
 }
 
-fn read(path: &Path, with_intervals: bool, runs: &mut Vec<Run>) -> Result<(), Failure> {
+fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
     if !path.is_dir() {
-        runs.push(Run { summary: summary(path, with_intervals)?, ..Run::default() });
+        side.runs.push(Run { summary: summary(path, with_intervals)?, ..Run::default() });
         return Ok(());
     }
     if path.join("study.json").exists() {
-        return read_study(path, with_intervals, runs);
+        return read_study(path, with_intervals, side);
     }
     for entry in entries(path)? {
         let is_study = || entry.join("study.json").exists();
-        if is_recording(&entry) {
-            runs.push(Run { summary: summary(&entry, with_intervals)?, ..Run::default() });
+        if has_extension(&entry, "iolab") {
+            side.runs.push(Run { summary: summary(&entry, with_intervals)?, ..Run::default() });
         } else if is_study() {
-            let first = runs.len();
-            read_study(&entry, with_intervals, runs)?;
+            let first = side.runs.len();
+            read_study(&entry, with_intervals, side)?;
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            runs[first..].iter_mut().for_each(|run| run.points.insert(0, ("study".to_owned(), name.clone())));
+            side.runs[first..].iter_mut().for_each(|run| run.points.insert(0, ("study".to_owned(), name.clone())));
         }
     }
     Ok(())
@@ -63,22 +63,42 @@ fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(entries)
 }
 
-fn is_recording(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "iolab")
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == wanted)
 }
 
 /// The trials of a study, each with its block and its configuration.
-fn read_study(path: &Path, with_intervals: bool, runs: &mut Vec<Run>) -> Result<(), Failure> {
+fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
     let file = path.join("study.json");
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", file.display()));
     let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
     let study: Study = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let design = iolab_study::design(&study).map_err(|error| wrong(error.to_string()))?;
-    for recording in entries(&path.join("trials"))?.into_iter().filter(|entry| is_recording(entry)) {
-        let Some((block, points)) = place(&recording, &design) else { continue };
-        runs.push(Run { summary: summary(&recording, with_intervals)?, block: Some(block), points });
+    let is_command = matches!(study.job, JobSource::Command(_));
+    let extension = if is_command { "json" } else { "iolab" };
+    for trial in entries(&path.join("trials"))?.into_iter().filter(|entry| has_extension(entry, extension)) {
+        let Some((block, points)) = place(&trial, &design) else { continue };
+        let summary = if is_command { printed(&trial, &study)? } else { summary(&trial, with_intervals)? };
+        side.runs.push(Run { summary, block: Some(block), points });
     }
+    side.figures.extend(study.figures.into_iter().filter(|figure| !side.figures.contains(figure)).collect::<Vec<_>>());
     Ok(())
+}
+
+/// What the command of a trial printed.
+fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
+    let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let trial = Trial::of_command(0, 0, &study.figures, &printed);
+    let values = study.figures.iter().zip(trial.values);
+    Ok(RunSummary {
+        name: path.display().to_string(),
+        tool: "the command of the study".to_owned(),
+        flaw: trial.flaw,
+        of_the_run: values.filter_map(|(figure, value)| Some((figure.name(), value?))).collect(),
+        ..RunSummary::default()
+    })
 }
 
 /// Block and configuration of `b02-c003.iolab`.

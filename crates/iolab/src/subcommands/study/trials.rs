@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use iolab_clock::Clock;
 use iolab_process::{INTERRUPTS, count_signals, kill};
-use iolab_study::{Design, Planned, Study};
+use iolab_study::{Design, JobSource, Planned, Study};
 use iolab_units::rounded_ns;
 
 use super::folder::Folder;
@@ -29,7 +29,7 @@ pub(super) fn run(
     job: &str,
     allow_destroy: &[String],
 ) -> Result<bool, Failure> {
-    folder.write_jobs(design, job)?;
+    folder.write_jobs(study, design, job)?;
     let missing: Vec<Planned> =
         design.trials.iter().copied().filter(|trial| folder.trial(study, *trial).is_none()).collect();
     count_signals();
@@ -76,7 +76,10 @@ fn run_one(folder: &Folder, study: &Study, trial: Planned, allow_destroy: &[Stri
         return Ok(false);
     }
     shell("set_up", study.set_up.as_deref(), folder, trial)?;
-    let ran = run_job(folder, trial, allow_destroy);
+    let ran = match study.job {
+        JobSource::Command(_) => run_command(folder, trial),
+        _ => run_job(folder, trial, allow_destroy),
+    };
     // Whatever became of the trial, and before its failure is told.
     shell("tear_down", study.tear_down.as_deref(), folder, trial)?;
     ran
@@ -116,6 +119,41 @@ fn run_job(folder: &Folder, trial: Planned, allow_destroy: &[String]) -> Result<
             Err(Failure { code: code.unwrap_or(FAILED), message })
         }
     }
+}
+
+/// One trial of a command. What it prints counts when it ended well: until then it has another name.
+fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
+    let printed = folder.printed_of(trial);
+    let unfinished = printed.with_extension("unfinished");
+    let log_path = printed.with_extension("log");
+    let make = |path: &Path| File::create(path).with_context(|| path.display().to_string());
+    let program = std::env::current_exe().context("finding this program")?;
+    let beside = program.parent().unwrap_or(Path::new("/")).display().to_string();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let child = Command::new("sh")
+        .arg("-e")
+        .arg(folder.command_of(trial.configuration))
+        // The command's `iolab` is this one.
+        .env("PATH", format!("{beside}:{path}"))
+        .env("IOLAB_BLOCK", trial.block.to_string())
+        .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
+        .stdin(Stdio::null())
+        .stdout(make(&unfinished)?)
+        .stderr(make(&log_path)?)
+        .process_group(0)
+        .spawn()
+        .context("starting a trial")?;
+    let status = wait_for(child).context("waiting for a trial")?;
+    if was_interrupted() {
+        return Ok(false);
+    }
+    if !status.success() {
+        let told = std::fs::read_to_string(&log_path).unwrap_or_default();
+        let command = folder.command_of(trial.configuration);
+        return Err(Failure::failed(format!("iolab: {} failed ({status}):\n{told}", command.display())));
+    }
+    std::fs::rename(&unfinished, &printed).with_context(|| printed.display().to_string())?;
+    Ok(true)
 }
 
 /// Its number, signal(7).

@@ -1,0 +1,106 @@
+//! Looks at the block devices and the machine while a run goes on, on the run's clock.
+//!
+//! The supervisor looks, never a worker: between operations nothing changes. Looks are on lines common to the whole run, `k × interval`
+//! after its start, and one at either end; a line that was slept through is skipped, not made up for. Each look also goes into the partial
+//! recording, so that a killed run keeps all but the last.
+
+use std::path::PathBuf;
+
+use iolab_clock::Clock;
+use iolab_observe::{Sampler, System};
+use iolab_plan::Plan;
+use iolab_recording::Observations;
+
+use crate::stream::Stream;
+
+/// The looks of one run.
+#[derive(Debug)]
+pub(crate) struct Sampling {
+    sampler: Sampler,
+    /// Everything seen.
+    observations: Observations,
+    /// What the last look saw; kept for its allocations.
+    news: Observations,
+    origin_ns: u64,
+    next_ns: u64,
+}
+
+impl Sampling {
+    /// Opens what is to be looked at, if the plan wants anything to be.
+    pub(crate) fn open(plan: &Plan, system: &System, paths: &[PathBuf]) -> Option<Sampling> {
+        let intervals = plan.workers.iter().map(|worker| worker.measurement.sample_interval_ns);
+        let interval_ns = intervals.filter(|interval_ns| *interval_ns > 0).min()?;
+        let devices: Vec<_> = system.devices_under(paths).iter().map(|device| system.series_of(device)).collect();
+        let sampler = Sampler::open(system, devices.iter().map(|device| device.name.as_str()));
+        let news = Observations { interval_ns, devices, host: Vec::new() };
+        Some(Sampling { sampler, observations: Observations::default(), news, origin_ns: 0, next_ns: 0 })
+    }
+
+    /// The first look, when the run begins.
+    pub(crate) fn begin(mut self, origin_ns: u64, clock: &Clock, stream: &Stream) -> Sampling {
+        self.origin_ns = origin_ns;
+        self.look(clock, stream);
+        // Settings have been told.
+        self.news.interval_ns = 0;
+        self.news.devices.iter_mut().for_each(|device| {
+            device.parts.clear();
+            device.settings.clear();
+        });
+        self
+    }
+
+    /// Looks if it is time; answers when the next look is due.
+    pub(crate) fn look_if_due(&mut self, now_ns: u64, clock: &Clock, stream: &Stream) -> u64 {
+        if now_ns >= self.next_ns {
+            self.look(clock, stream);
+        }
+        self.next_ns
+    }
+
+    /// The last look, and everything seen.
+    pub(crate) fn finish(mut self, clock: &Clock, stream: &Stream) -> Observations {
+        self.look(clock, stream);
+        self.observations
+    }
+
+    /// Everything seen until now.
+    pub(crate) fn so_far(&self) -> Observations {
+        self.observations.clone()
+    }
+
+    fn look(&mut self, clock: &Clock, stream: &Stream) {
+        let since_start_ns = || clock.now_ns().saturating_sub(self.origin_ns);
+        for (place, device) in self.news.devices.iter_mut().enumerate() {
+            device.samples.clear();
+            device.samples.extend(self.sampler.device(place, since_start_ns()));
+        }
+        self.news.host.clear();
+        self.news.host.extend(self.sampler.host(since_start_ns()));
+        self.next_ns = next_line_ns(since_start_ns(), self.interval_ns()).saturating_add(self.origin_ns);
+        stream.observed(&self.news);
+        self.observations.append(self.news.clone());
+    }
+
+    fn interval_ns(&self) -> u64 {
+        self.observations.interval_ns.max(self.news.interval_ns)
+    }
+}
+
+/// The first line after this time.
+fn next_line_ns(now_ns: u64, interval_ns: u64) -> u64 {
+    (now_ns / interval_ns.max(1)).saturating_add(1).saturating_mul(interval_ns.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_common_and_those_slept_through_are_skipped() {
+        for (now_ns, interval_ns, expected_ns) in
+            [(0, 100, 100), (99, 100, 100), (100, 100, 200), (350, 100, 400), (7, 0, 8)]
+        {
+            assert_eq!(next_line_ns(now_ns, interval_ns), expected_ns, "{now_ns} {interval_ns}");
+        }
+    }
+}
