@@ -34,9 +34,9 @@ enum Action {
         /// Engine to describe
         engine: Option<String>,
     },
-    /// Explain an option or a column of a report
+    /// Explain an option, a column of a report, or what limited a run
     Explain {
-        /// `iodepth`, `clat`, `util`, …
+        /// `iodepth`, `clat`, `util`, …, or the file of a recording
         term: String,
     },
     /// Create, serve, look at and throw away virtual NVMe SSDs
@@ -83,9 +83,9 @@ pub(crate) struct JobArguments {
 /// What to render, how, where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArguments {
-    /// Recording (`.iolab`), or what a killed run left of it (`.iolab.partial`)
+    /// Recording (`.iolab`), what a killed run left of it (`.iolab.partial`), or the folder of a study
     pub(crate) recording: PathBuf,
-    /// `normal`, `terse`, `json`, `json+`; several with commas
+    /// `normal`, `terse`, `json`, `json+`, several with commas; or `html`, as for an output that ends in `.html`
     #[arg(long, default_value = "normal", value_delimiter = ',')]
     pub(crate) output_format: Vec<String>,
     /// Version of the terse format, 2 to 5

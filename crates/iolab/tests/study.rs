@@ -191,3 +191,19 @@ fn a_command_that_fails_ends_the_study_with_what_it_said() {
     );
     lab.run(["study", "run", "it.toml"]).ended(1, "no such luck");
 }
+
+#[test]
+fn commands_around_all_trials_run_once_for_every_start_and_undo_whatever_happens() {
+    let lab = lab("20ms", "before_all = \"echo up >> all\"\nafter_all = \"echo down >> all\"");
+    let said = || std::fs::read_to_string(lab.path("all")).unwrap();
+    lab.run(["study", "run", "it.toml"]).ended(0, "[12/12");
+    assert_eq!(said(), "up\ndown\n");
+    lab.run(["study", "resume", "it"]).ended(0, "");
+    assert_eq!(said(), "up\ndown\n", "nothing was left to run");
+    lab.file(
+        "half.toml",
+        study("20ms", "before_all = \"echo half >> all; false\"\nafter_all = \"echo undone >> all\""),
+    );
+    lab.run(["study", "run", "half.toml"]).ended(1, "before_all of the study failed");
+    assert_eq!(said(), "up\ndown\nhalf\nundone\n");
+}

@@ -33,6 +33,12 @@ pub struct Study {
     pub baseline: Option<(String, String)>,
     /// What is compared, the most important first.
     pub figures: Vec<Figure>,
+    /// Shell command before the first trial of every start of the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_all: Option<String>,
+    /// Shell command after its last, however it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_all: Option<String>,
     /// Shell command before each trial.
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
@@ -100,6 +106,8 @@ struct File {
     exclude: Vec<BTreeMap<String, Scalar>>,
     baseline: Option<BTreeMap<String, Scalar>>,
     figures: Option<Vec<Spanned<String>>>,
+    before_all: Option<String>,
+    after_all: Option<String>,
     set_up: Option<String>,
     tear_down: Option<String>,
     quick: Option<QuickTable>,
@@ -231,6 +239,8 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         excluded: excluded.collect(),
         baseline,
         figures: figures?,
+        before_all: file.before_all,
+        after_all: file.after_all,
         set_up: file.set_up,
         tear_down: file.tear_down,
         quick: file.quick.map(|quick| Quick { blocks: quick.blocks, settings: settings(&quick.settings) }),

@@ -3,6 +3,8 @@
 mod collections;
 mod cost;
 mod folder;
+mod hooks;
+pub(crate) mod telling;
 mod trials;
 
 use std::path::{Path, PathBuf};
@@ -150,11 +152,15 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     let job = folder.job()?;
     eprint!("{}", announcement(study, &design, &job)?);
     // Beyond this point nothing decides any more which trials there are, or in which order.
-    let is_whole = trials::run(folder, study, &design, &job, allow_destroy)?;
+    let is_left = design.trials.iter().any(|trial| folder.trial(study, *trial).is_none());
+    let run = || trials::run(folder, study, &design, &job, allow_destroy);
+    let is_whole = if is_left { hooks::around(study, run)? } else { true };
     let analysis = analysis(folder, study, &design)?;
     folder.keep_analysis(&analysis)?;
     output::print(&describe_results(study, &design, &analysis))?;
     if is_whole {
+        let path = folder.path().display();
+        eprintln!("iolab: for the whole report, with figures: iolab report {path} -o {path}.html");
         return Ok(0);
     }
     eprintln!("iolab: interrupted; go on with: iolab study resume {}", folder.path().display());
