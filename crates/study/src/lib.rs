@@ -47,6 +47,6 @@ pub use precondition::{Before, Once, Precondition, PreconditionKind, Preconditio
 pub use profile::{PROFILES, Profile, profile};
 pub use reported::{Reported, with_values};
 pub use steps::{Results, Step, StepResult, blocks_needed, missing, next, preconditionings};
-pub use text::{describe_design, describe_results};
+pub use text::{describe_design, describe_results, shown};
 pub use vary::axis_of_words;
 pub use warm_up::{WarmUp, WarmUpMethod, without_warm_up};

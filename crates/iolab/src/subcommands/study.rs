@@ -6,6 +6,7 @@ mod folder;
 mod hooks;
 mod preconditioning;
 mod progress;
+pub(crate) mod telling;
 mod trials;
 
 use std::path::{Path, PathBuf};
@@ -165,6 +166,8 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     folder.keep_analysis(&analysis)?;
     output::print(&describe_results(study, &design, &analysis))?;
     if is_whole {
+        let path = folder.path().display();
+        eprintln!("iolab: for the whole report, with figures: iolab report {path} -o {path}.html");
         return Ok(0);
     }
     eprintln!("iolab: interrupted; go on with: iolab study resume {}", folder.path().display());

@@ -30,6 +30,9 @@ use iolab_study::{
 use crate::exit::Failure;
 use crate::recordings;
 
+/// Who looks at recordings as they are loaded.
+type Seen<'a> = &'a mut dyn FnMut(Planned, &Recording);
+
 /// The folder of a study.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
@@ -161,8 +164,12 @@ impl Folder {
 
     /// Adds what a step came to, if it was done to its end.
     pub(super) fn load(&self, study: &Study, step: &Step, results: &mut Results) -> bool {
+        self.load_seen(study, step, results, &mut |_, _| {})
+    }
+
+    fn load_seen(&self, study: &Study, step: &Step, results: &mut Results, seen: Seen<'_>) -> bool {
         if let Step::Trial(planned) = step {
-            let trial = self.trial(study, *planned);
+            let trial = self.trial(study, *planned, seen);
             let was_run = trial.is_some();
             results.trials.extend(trial);
             return was_run;
@@ -174,13 +181,15 @@ impl Folder {
     }
 
     /// What a trial measured, if it was run to its end.
-    fn trial(&self, study: &Study, planned: Planned) -> Option<Trial> {
+    fn trial(&self, study: &Study, planned: Planned, seen: Seen<'_>) -> Option<Trial> {
         if let JobSource::Command(_) = study.job {
             let text = std::fs::read_to_string(self.printed_of(planned)).ok()?;
             let printed = serde_json::from_str(&text).ok()?;
             return Some(Trial::of_command(planned, &study.figures, &printed));
         }
-        Some(Trial::new(planned, study, &self.whole(&Step::Trial(planned))?))
+        let recording = self.whole(&Step::Trial(planned))?;
+        seen(planned, &recording);
+        Some(Trial::new(planned, study, &recording))
     }
 
     fn precondition_result(&self, how: &Precondition, step: &Step) -> Option<StepResult> {
@@ -202,9 +211,14 @@ impl Folder {
 
     /// All that has been done so far.
     pub(super) fn results(&self, study: &Study, design: &Design) -> Results {
+        self.results_seen(study, design, &mut |_, _| {})
+    }
+
+    /// The same, and each recording is shown on its way.
+    pub(super) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> Results {
         let mut results = Results::default();
         for trial in &design.trials {
-            self.load(study, &Step::Trial(*trial), &mut results);
+            self.load_seen(study, &Step::Trial(*trial), &mut results, seen);
         }
         for before in preconditionings(study, design) {
             for step in [Step::Purge(before), Step::Fill(before), Step::Prepare(before)] {
