@@ -8,10 +8,11 @@ use iolab_statistics::{Comparison, Interval, Rules, compare, median_interval, se
 use serde::{Deserialize, Serialize};
 
 use crate::ladder_result::{ladders, percents};
-use crate::steps::{blocks_needed, preconditioned};
+use crate::steps::{blocks_to_run, preconditioned};
 use crate::warm_up::without_warm_up;
 use crate::{
-    Design, Figure, LadderResult, Measure, Planned, Preconditioned, Results, Side, Study, WarmUp, WarmUpMethod,
+    Configuration, Design, Figure, LadderResult, Measure, Planned, Preconditioned, Results, Side, Study, WarmUp,
+    WarmUpMethod,
 };
 
 /// What is kept of one trial.
@@ -200,7 +201,7 @@ pub struct TrialWarmUp {
 
 /// Analyses what has been run so far. The same results, in whatever order they came, give the same analysis.
 pub fn analyse(study: &Study, design: &Design, results: &Results, rules: &Rules) -> Analysis {
-    let blocks = blocks_needed(study, design, results);
+    let blocks = blocks_to_run(study, design, results);
     let mut trials: Vec<Trial> = results.trials.iter().filter(|trial| trial.block < blocks).cloned().collect();
     trials.sort_by_key(Trial::planned);
     let mut rows = Vec::new();
@@ -245,14 +246,9 @@ fn row(blocks: u32, trials: &[Trial], configuration: usize, figure: usize, rules
 
 /// Each configuration against the one that differs from it only in the compared axis, which is at its baseline there.
 fn contrasted(study: &Study, design: &Design, rows: &[Row], figure: usize, rules: &Rules) -> Vec<Contrast> {
-    let Some((axis, point)) = compared(study) else { return Vec::new() };
-    let twin = |candidate: usize| {
-        let mut points = design.configurations[candidate].points.clone();
-        points[axis] = point.clone();
-        design.configurations.iter().position(|other| other.points == points).filter(|twin| *twin != candidate)
-    };
-    let pairs = (0..rows.len()).filter_map(|candidate| Some((twin(candidate)?, candidate)));
+    let pairs = contrasts(study, &design.configurations);
     let (places, mut comparisons): (Vec<_>, Vec<Comparison>) = pairs
+        .into_iter()
         .filter_map(|(baseline, candidate)| {
             let both = rows[baseline].values.iter().zip(&rows[candidate].values);
             let (theirs, ours): (Vec<f64>, Vec<f64>) =
@@ -264,6 +260,17 @@ fn contrasted(study: &Study, design: &Design, rows: &[Row], figure: usize, rules
     settle(&mut comparisons, rules);
     let contrast = |((baseline, candidate), comparison)| Contrast { figure, baseline, candidate, comparison };
     places.into_iter().zip(comparisons).map(contrast).collect()
+}
+
+/// The pairs that are compared: the numbers of a baseline, and of a configuration that is held against it.
+pub(crate) fn contrasts(study: &Study, configurations: &[Configuration]) -> Vec<(usize, usize)> {
+    let Some((axis, point)) = compared(study) else { return Vec::new() };
+    let twin = |candidate: usize| {
+        let mut points = configurations[candidate].points.clone();
+        points[axis] = point.clone();
+        configurations.iter().position(|other| other.points == points).filter(|twin| *twin != candidate)
+    };
+    (0..configurations.len()).filter_map(|candidate| Some((twin(candidate)?, candidate))).collect()
 }
 
 /// The axis that is compared and its baseline: as the study says, else the first axis that has two points, and its first.

@@ -25,6 +25,7 @@ mod ladder_result;
 mod pace;
 mod precondition;
 mod profile;
+mod reach;
 mod reported;
 mod steps;
 mod text;
@@ -45,8 +46,9 @@ pub use ladder_result::{Capacity, Knee, KneeRule, LadderResult, LevelPercentile,
 pub use pace::Pace;
 pub use precondition::{Before, Once, Precondition, PreconditionKind, Preconditioned, Purge};
 pub use profile::{PROFILES, Profile, profile};
+pub use reach::blocks_needed;
 pub use reported::{Reported, with_values};
-pub use steps::{Results, Step, StepResult, blocks_needed, missing, next, preconditionings};
+pub use steps::{Results, Step, StepResult, blocks_to_run, missing, next, preconditionings};
 pub use text::{describe_design, describe_results, shown};
 pub use vary::axis_of_words;
 pub use warm_up::{WarmUp, WarmUpMethod, without_warm_up};

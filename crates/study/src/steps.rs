@@ -104,13 +104,13 @@ pub fn missing<'a>(
     design: &'a Design,
     results: &'a Results,
 ) -> impl Iterator<Item = Planned> + use<'a> {
-    let blocks = blocks_needed(study, design, results);
+    let blocks = blocks_to_run(study, design, results);
     let needed = design.trials.iter().take_while(move |trial| trial.block < blocks);
     needed.copied().filter(|trial| !results.is_settled(*trial))
 }
 
 /// How many blocks the study needs as far as its trials tell. With `blocks = "auto"`: until every interval is narrow enough, at most all that are planned.
-pub fn blocks_needed(study: &Study, design: &Design, results: &Results) -> u32 {
+pub fn blocks_to_run(study: &Study, design: &Design, results: &Results) -> u32 {
     let Some(auto) = &study.auto_blocks else { return study.blocks };
     let is_whole = |blocks: u32| {
         design.trials.iter().take_while(|trial| trial.block < blocks).all(|trial| results.is_settled(*trial))

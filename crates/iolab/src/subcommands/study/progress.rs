@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use iolab_study::{Design, Pace, Planned, Results, Step, Study, blocks_needed, missing};
+use iolab_study::{Design, Pace, Planned, Results, Step, Study, blocks_to_run, missing};
 use iolab_units::rounded_ns;
 
 /// Progress of one run of a study.
@@ -40,7 +40,7 @@ impl<'s> Progress<'s> {
         let line = match step {
             Step::Trial(trial) => {
                 self.begun += 1;
-                let blocks = blocks_needed(self.study, self.design, results);
+                let blocks = blocks_to_run(self.study, self.design, results);
                 let (at, of) = (self.begun, self.begun - 1 + left.len());
                 let name = self.design.name_of(self.study, *trial);
                 format!("[{at}/{of}{rest}] block {} of {blocks}: {name}", trial.block + 1)
