@@ -66,7 +66,8 @@ impl Told {
                 continue;
             }
             let Ok(loaded) = recordings::load(&folder.recording_of(*planned)) else { continue };
-            let recording = loaded.recording;
+            let mut recording = loaded.recording;
+            with_findings(&mut recording);
             if !recording.interrupted {
                 trials.push(Trial::new(planned.block, planned.configuration, &study.figures, &recording));
                 digests.push(Digest::of(*planned, &recording));
@@ -104,5 +105,12 @@ impl Told {
             exemplars: &self.exemplars,
             version: env!("CARGO_PKG_VERSION"),
         }
+    }
+}
+
+/// Recordings of older versions have no findings in them.
+pub(crate) fn with_findings(recording: &mut Recording) {
+    if recording.findings.is_empty() {
+        recording.findings = iolab_findings::find(recording);
     }
 }
