@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
+use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
 
@@ -50,6 +51,8 @@ enum Action {
     /// Run one job under several settings, in blocks, and say which differences are real
     #[command(subcommand)]
     Study(StudyAction),
+    /// Hold two sets of runs against each other, and say which differences are real
+    Compare(CompareArguments),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
@@ -358,6 +361,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Nvme(action) => subcommands::nvme::main(&action),
         Action::Fs(action) => subcommands::fs::main(&action),
         Action::Study(action) => subcommands::study::main(&action),
+        Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
