@@ -2,6 +2,7 @@
 
 use iolab_figures::{Estimate, Heading, Measure, Spacing, Stacked, StackedBar, Sweep, SweepPoint, SweepSeries, Unit};
 use iolab_statistics::median_interval;
+use iolab_study::Side;
 
 use super::Gallery;
 use super::axes::{self, Kind, Line, MOST_PANELS, panels, place};
@@ -9,13 +10,20 @@ use super::choice::Shape;
 use super::values::Material;
 use crate::digest::DeviceDigest;
 
-/// Names of the two directions that the block layer counts merges of.
-const NAMES: [&str; 2] = ["reads", "writes"];
+/// A smaller part than this is nothing to look at.
+const LEAST_SHARE: f64 = 0.01;
+
+/// The directions in which the study did something, with their places in what the block layer counts. What else the device did was of
+/// others.
+fn used(material: &Material<'_>) -> Vec<(usize, &'static str)> {
+    let place = |side: Side| if side == Side::Read { (0, "reads") } else { (1, "writes") };
+    material.sides().into_iter().map(place).collect()
+}
 
 /// The part of requests that was merged, a bar for each configuration.
 pub(super) fn merges(gallery: &mut Gallery, shape: &Shape<'_>) {
     let material = &shape.material;
-    for (side, name) in NAMES.iter().enumerate() {
+    for (side, name) in used(material) {
         let bar = |configuration: usize| {
             let share = |of: &dyn Fn(&DeviceDigest) -> f64| {
                 estimate(material, configuration, &|device| {
@@ -32,7 +40,7 @@ pub(super) fn merges(gallery: &mut Gallery, shape: &Shape<'_>) {
             .map(bar)
             .filter(|bar| bar.parts.iter().any(|part| part.value.is_some_and(|share| share > 0.0)))
             .collect();
-        if bars.iter().all(|bar| bar.parts[1].value.is_none_or(|share| share == 0.0)) {
+        if bars.iter().all(|bar| bar.parts[1].value.is_none_or(|share| share < LEAST_SHARE)) {
             continue;
         }
         let stacked = Stacked {
@@ -50,7 +58,7 @@ pub(super) fn merges(gallery: &mut Gallery, shape: &Shape<'_>) {
 pub(super) fn sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
     let Some((number, axis)) = shape.of(Kind::BlockSize) else { return };
     let material = &shape.material;
-    for (side, name) in NAMES.iter().enumerate() {
+    for (side, name) in used(material) {
         for panel in panels(&material.outcome, &[number]).iter().take(MOST_PANELS) {
             let point = |configuration: &usize| {
                 let x = place(axis, &material.outcome.design.configurations[*configuration].points[number])?;

@@ -25,7 +25,8 @@ pub(crate) use values::Material;
 use iolab_figures::Figure;
 use maud::{Markup, PreEscaped, html};
 
-use crate::frame::{Cell, details, table};
+use self::values::capital;
+use crate::frame::{Cell, counted, details, table};
 
 /// The figures of one study or run, in groups with headings.
 #[derive(Debug, Default)]
@@ -84,11 +85,20 @@ impl Gallery {
             @for group in self.groups.iter().filter(|group| !group.figures.is_empty()) {
                 h3 { bdi { (group.title) } }
                 @if !group.note.is_empty() { p { (group.note) } }
-                @for figure in &group.figures { (placed(figure)) }
+                @let shown = group.figures.len().min(MOST_AT_ONCE);
+                @for figure in &group.figures[..shown] { (placed(figure)) }
+                @if group.figures.len() > shown {
+                    (details(&counted(group.figures.len() - shown, "more figure of this kind", "more figures of this kind"), &html! {
+                        @for figure in &group.figures[shown..] { (placed(figure)) }
+                    }))
+                }
             }
         }
     }
 }
+
+/// More figures of a kind than these are folded away.
+const MOST_AT_ONCE: usize = 6;
 
 /// A name that can stand in ids and file names.
 fn xml_name(text: &str) -> String {
@@ -110,10 +120,15 @@ pub(crate) fn placed(figure: &Figure) -> Markup {
         figure id={ "figure-" (figure.id) } {
             // Drawn by the figures crate, which escapes what comes from outside.
             (PreEscaped(&figure.svg))
-            figcaption { bdi { (figure.description) } }
+            figcaption { bdi { (capital(first_sentence(&figure.description))) } }
             (details("The numbers of this figure", &table(&caption, &format!("Numbers of: {}", figure.title), &head, &rows)))
         }
     }
+}
+
+/// The whole description is in the picture, for those who hear it; beside it, its first sentence is enough.
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
 }
 
 /// The numbers of a figure as comma-separated values (RFC 4180).
