@@ -31,7 +31,7 @@ use crate::exit::Failure;
 use crate::recordings;
 
 /// Who looks at recordings as they are loaded.
-type Seen<'a> = &'a mut dyn FnMut(Planned, &Recording);
+type Seen<'a> = &'a mut dyn FnMut(Planned, &mut Recording);
 
 /// The folder of a study.
 #[derive(Debug)]
@@ -187,8 +187,8 @@ impl Folder {
             let printed = serde_json::from_str(&text).ok()?;
             return Some(Trial::of_command(planned, &study.figures, &printed));
         }
-        let recording = self.whole(&Step::Trial(planned))?;
-        seen(planned, &recording);
+        let mut recording = self.whole(&Step::Trial(planned))?;
+        seen(planned, &mut recording);
         Some(Trial::new(planned, study, &recording))
     }
 

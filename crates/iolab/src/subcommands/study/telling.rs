@@ -61,6 +61,7 @@ impl Told {
         // One recording after the other: all of them at once may not fit into memory.
         let results = folder.results_seen(&study, &design, &mut |planned, recording| {
             if planned.level.is_none() {
+                with_findings(recording);
                 digests.push(Digest::of(planned, recording));
             }
         });
@@ -98,5 +99,12 @@ impl Told {
             exemplars: &self.exemplars,
             version: env!("CARGO_PKG_VERSION"),
         }
+    }
+}
+
+/// Recordings of older versions have no findings in them.
+pub(crate) fn with_findings(recording: &mut Recording) {
+    if recording.findings.is_empty() {
+        recording.findings = iolab_findings::find(recording);
     }
 }
