@@ -4,7 +4,7 @@ use iolab_recording::Recording;
 use iolab_statistics::{Comparison, Interval, Rules, compare, median_interval, settle};
 use serde::{Deserialize, Serialize};
 
-use crate::{Design, Figure, Measure, Study};
+use crate::{Configuration, Design, Figure, Measure, Study};
 
 /// What is kept of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -115,14 +115,9 @@ fn row(blocks: u32, trials: &[Trial], configuration: usize, figure: usize, rules
 
 /// Each configuration against the one that differs from it only in the compared axis, which is at its baseline there.
 fn contrasted(study: &Study, design: &Design, rows: &[Row], figure: usize, rules: &Rules) -> Vec<Contrast> {
-    let Some((axis, point)) = compared(study) else { return Vec::new() };
-    let twin = |candidate: usize| {
-        let mut points = design.configurations[candidate].points.clone();
-        points[axis] = point.clone();
-        design.configurations.iter().position(|other| other.points == points).filter(|twin| *twin != candidate)
-    };
-    let pairs = (0..rows.len()).filter_map(|candidate| Some((twin(candidate)?, candidate)));
+    let pairs = contrasts(study, &design.configurations);
     let (places, mut comparisons): (Vec<_>, Vec<Comparison>) = pairs
+        .into_iter()
         .filter_map(|(baseline, candidate)| {
             let both = rows[baseline].values.iter().zip(&rows[candidate].values);
             let (theirs, ours): (Vec<f64>, Vec<f64>) =
@@ -134,6 +129,17 @@ fn contrasted(study: &Study, design: &Design, rows: &[Row], figure: usize, rules
     settle(&mut comparisons, rules);
     let contrast = |((baseline, candidate), comparison)| Contrast { figure, baseline, candidate, comparison };
     places.into_iter().zip(comparisons).map(contrast).collect()
+}
+
+/// The pairs that are compared: the numbers of a baseline, and of a configuration that is held against it.
+pub(crate) fn contrasts(study: &Study, configurations: &[Configuration]) -> Vec<(usize, usize)> {
+    let Some((axis, point)) = compared(study) else { return Vec::new() };
+    let twin = |candidate: usize| {
+        let mut points = configurations[candidate].points.clone();
+        points[axis] = point.clone();
+        configurations.iter().position(|other| other.points == points).filter(|twin| *twin != candidate)
+    };
+    (0..configurations.len()).filter_map(|candidate| Some((twin(candidate)?, candidate))).collect()
 }
 
 /// The axis that is compared and its baseline: as the study says, else the first axis that has two points, and its first.

@@ -3,7 +3,8 @@
 use iolab_statistics::Random;
 use serde::{Deserialize, Serialize};
 
-use crate::{Study, StudyError};
+use crate::analysis::contrasts;
+use crate::{Study, StudyError, reach};
 
 /// An option of a job and its value, as in a job file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +76,11 @@ pub fn design(study: &Study) -> Result<Design, StudyError> {
     Ok(Design {
         axes: study.axes.iter().map(|axis| axis.name.clone()).collect(),
         trials: order(study, configurations.len()),
-        warnings: confounded(study, &configurations),
+        warnings: [
+            confounded(study, &configurations),
+            reach::warning(contrasts(study, &configurations).len(), study.blocks).into_iter().collect(),
+        ]
+        .concat(),
         configurations,
     })
 }

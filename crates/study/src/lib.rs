@@ -19,6 +19,7 @@ mod error;
 mod figure;
 mod file;
 mod job_text;
+mod reach;
 mod reported;
 mod text;
 
@@ -31,5 +32,6 @@ pub use error::{Place, StudyError};
 pub use figure::{Figure, Measure, Side};
 pub use file::{JobSource, Quick, Study, read};
 pub use job_text::with_settings;
+pub use reach::blocks_needed;
 pub use reported::{Reported, with_values};
-pub use text::{describe_design, describe_results};
+pub use text::{describe_design, describe_results, shown};

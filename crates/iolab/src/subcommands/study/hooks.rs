@@ -1,6 +1,7 @@
 //! The commands around all trials: what they make is there for every trial, and is taken away whatever happens.
 
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
@@ -28,6 +29,7 @@ fn shell(what: &str, command: Option<&str>) -> anyhow::Result<()> {
     let Some(command) = command else { return Ok(()) };
     let status = Command::new("sh")
         .args(["-e", "-c", command])
+        .env("PATH", path()?)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .process_group(0)
@@ -37,4 +39,11 @@ fn shell(what: &str, command: Option<&str>) -> anyhow::Result<()> {
         bail!("{what} of the study failed ({status}):\n{}", command.trim());
     }
     Ok(())
+}
+
+/// The search path of a study's commands: what they call `iolab` is this program.
+pub(super) fn path() -> anyhow::Result<String> {
+    let program = std::env::current_exe().context("finding this program")?;
+    let beside = program.parent().unwrap_or(Path::new("/")).display().to_string();
+    Ok(format!("{beside}:{}", std::env::var("PATH").unwrap_or_default()))
 }

@@ -18,6 +18,7 @@ use iolab_study::{Design, JobSource, Planned, Study};
 use iolab_units::rounded_ns;
 
 use super::folder::Folder;
+use super::hooks;
 use crate::exit::{FAILED, Failure, INTERRUPTED, MISTAKE, REFUSED};
 use crate::recordings;
 
@@ -127,14 +128,10 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
     let unfinished = printed.with_extension("unfinished");
     let log_path = printed.with_extension("log");
     let make = |path: &Path| File::create(path).with_context(|| path.display().to_string());
-    let program = std::env::current_exe().context("finding this program")?;
-    let beside = program.parent().unwrap_or(Path::new("/")).display().to_string();
-    let path = std::env::var("PATH").unwrap_or_default();
     let child = Command::new("sh")
         .arg("-e")
         .arg(folder.command_of(trial.configuration))
-        // The command's `iolab` is this one.
-        .env("PATH", format!("{beside}:{path}"))
+        .env("PATH", hooks::path()?)
         .env("IOLAB_BLOCK", trial.block.to_string())
         .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
         .stdin(Stdio::null())
@@ -188,6 +185,7 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> 
         .env("IOLAB_BLOCK", trial.block.to_string())
         .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
         .env("IOLAB_JOB", absolute(&job))
+        .env("PATH", hooks::path()?)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()
