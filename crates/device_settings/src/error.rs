@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::Wish;
+
 /// Why settings were not applied, or not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
@@ -33,22 +35,15 @@ pub enum SettingsError {
     },
     /// Two wishes for one device.
     #[error(
-        "jobs {one} and {other} ask for different values of device.{name} for the same device {device}: {first} and {second}; \
-         one run has one value: run them apart, or as configurations of a study"
+        "jobs {} and {} ask for different values of device.{} for the same device {}: {} and {}; \
+         one run has one value: run them apart, or as configurations of a study",
+        one.job, other.job, one.name, one.device, one.value, other.value
     )]
     Conflict {
-        /// The device.
-        device: String,
-        /// The setting.
-        name: String,
-        /// A job.
-        one: String,
-        /// What it asks for.
-        first: String,
-        /// Another job.
-        other: String,
-        /// What that one asks for.
-        second: String,
+        /// A wish.
+        one: Box<Wish>,
+        /// One that contradicts it.
+        other: Box<Wish>,
     },
     /// Another run has changed settings of the device and has not ended.
     #[error("device {device}: another run has changed its settings and is still going on; wait for its end")]

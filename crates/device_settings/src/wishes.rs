@@ -52,14 +52,7 @@ pub fn wishes(plan: &Plan, system: &System, queues: &dyn Queues) -> Result<Vec<W
 fn add(wishes: &mut Vec<Wish>, wish: Wish) -> Result<(), SettingsError> {
     match wishes.iter().find(|other| other.device == wish.device && other.name == wish.name) {
         Some(other) if other.value == wish.value => Ok(()),
-        Some(other) => Err(SettingsError::Conflict {
-            device: wish.device,
-            name: wish.name,
-            one: other.job.clone(),
-            first: other.value.clone(),
-            other: wish.job,
-            second: wish.value,
-        }),
+        Some(one) => Err(SettingsError::Conflict { one: Box::new(one.clone()), other: Box::new(wish) }),
         None => {
             wishes.push(wish);
             Ok(())
