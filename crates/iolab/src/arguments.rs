@@ -142,6 +142,8 @@ pub(crate) enum DeviceAction {
     Attach(AttachArguments),
     /// Every parameter a device can be given
     Parameters,
+    /// Put back the settings of kernel devices (`device.scheduler`, …) that a killed run has left
+    Restore,
 }
 
 /// What a virtual SSD is like.
