@@ -57,6 +57,8 @@ enum Action {
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
+    /// Say what this machine can do, what it cannot, and the command that mends it
+    Doctor(DoctorArguments),
     /// Print a shell's completion script
     Completions {
         /// Shell
@@ -76,6 +78,17 @@ enum Action {
 #[derive(Debug, clap::Args)]
 pub(crate) struct JobArguments {
     /// Job files and fio options: `job.fio`, `--name=x --rw=randread --bs=4k …`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
+    pub(crate) words: Vec<String>,
+}
+
+/// What to look at.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArguments {
+    /// JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A job, as for `iolab run`: only what matters for it, and whether it would run
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
     pub(crate) words: Vec<String>,
 }
@@ -365,6 +378,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
+        Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
         Action::Man => subcommands::man::main(),
