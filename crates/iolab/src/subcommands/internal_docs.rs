@@ -13,6 +13,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
         ("options.md", iolab_jobfile::help::reference_page()),
         ("columns.md", iolab_report::columns::reference_page()),
         ("engines.md", engines_page()),
+        ("findings.md", iolab_findings::reference_page()),
         ("ssd-presets.md", iolab_ssd_timing::help::reference_page()),
     ];
     for (name, text) in pages {
