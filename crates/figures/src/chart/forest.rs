@@ -128,10 +128,10 @@ impl Forest {
             texts.map(|text| width(&text, face)).fold(0.0, f64::max).min(most)
         };
         let rows = || self.rows.iter().take(MOST_ROWS);
-        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 190.0);
+        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 180.0);
         let numbers = widest(&mut rows().map(|row| numbers(&row.ratio)), Face::Tick, 170.0);
         // The words are bold.
-        let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 150.0) * 1.15).min(150.0);
+        let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 200.0) * 1.15).min(200.0);
         let verdicts_at = WIDTH - MARGIN - verdicts;
         let numbers_at = verdicts_at - 14.0 - numbers;
         Columns { left: MARGIN + names + 16.0, right: numbers_at - 16.0, numbers: numbers_at, verdicts: verdicts_at }

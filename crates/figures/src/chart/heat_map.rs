@@ -80,6 +80,7 @@ impl HeatMap {
             says_x: true,
             named: false,
             marks: Vec::new(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         raster.draw(&mut sheet, &plot);

@@ -87,6 +87,7 @@ impl Spectrum {
             says_x: true,
             named: false,
             marks: Vec::new(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {

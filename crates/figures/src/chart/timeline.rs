@@ -115,6 +115,7 @@ impl Timeline {
                 says_x: self.panels.is_empty(),
                 named: false,
                 marks,
+                legend: Vec::new(),
             };
             self.latencies(&mut sheet, frame);
         }
@@ -138,6 +139,7 @@ impl Timeline {
                 says_x: last,
                 named: false,
                 marks: marks.iter().map(named).collect(),
+                legend: Vec::new(),
             };
             draw_panel(&mut sheet, panel, frame);
         }
@@ -162,10 +164,9 @@ impl Timeline {
         for (number, band) in self.latencies.iter().enumerate().take(MOST_SERIES) {
             let style = Style { dash: 0, ..Style::of(number) };
             sheet.svg.open("g", &[("class", &style.class())]);
-            let limits = band.moments.iter().filter_map(|moment| {
-                Some((moment.at_ns, moment.p50_ns.and_then(sound)?, moment.p99_ns.and_then(sound)?))
-            });
-            sheet.band(&plot, &limits.collect::<Vec<_>>());
+            let limits =
+                |moment: &LatencyMoment| Some((moment.p50_ns.and_then(sound)?, moment.p99_ns.and_then(sound)?));
+            sheet.band(&plot, &band.moments.iter().map(|moment| (moment.at_ns, limits(moment))).collect::<Vec<_>>());
             sheet.curve(&plot, &band.line(|moment| moment.max_ns), "l thin d2");
             sheet.curve(&plot, &band.line(|moment| moment.p99_ns), "l thin d1");
             sheet.curve(&plot, &band.line(|moment| moment.p50_ns), "l");
@@ -254,10 +255,10 @@ fn lines(panel: &Panel, most: usize) -> Vec<Line> {
     panel.series.iter().enumerate().take(most).map(line).collect()
 }
 
-fn draw_panel(sheet: &mut Sheet<'_>, panel: &Panel, frame: Frame) {
+fn draw_panel(sheet: &mut Sheet<'_>, panel: &Panel, mut frame: Frame) {
     let lines = lines(panel, MOST_SERIES);
     if lines.len() > 1 {
-        sheet.legend(&lines.iter().map(|line| Entry::new(&line.name, Look::Line(line.style))).collect::<Vec<_>>());
+        frame.legend = lines.iter().map(|line| Entry::new(&line.name, Look::Line(line.style))).collect();
     }
     let plot = sheet.frame(frame);
     for line in &lines {
