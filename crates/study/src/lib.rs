@@ -32,4 +32,4 @@ pub use figure::{Figure, Measure, Side};
 pub use file::{JobSource, Quick, Study, read};
 pub use job_text::with_settings;
 pub use reported::{Reported, with_values};
-pub use text::{describe_design, describe_results};
+pub use text::{describe_design, describe_results, shown};

@@ -93,7 +93,8 @@ fn limits(figure: &Figure, interval: &Interval) -> String {
     format!("{} .. {} ({confidence:.1} %)", shown(figure, interval.low), shown(figure, interval.high))
 }
 
-fn shown(figure: &Figure, value: f64) -> String {
+/// A value of a figure with its unit, for people.
+pub fn shown(figure: &Figure, value: f64) -> String {
     let binary = [(f64::from(1 << 30), "Gi"), (f64::from(1 << 20), "Mi"), (1024.0, "Ki"), (1.0, "")];
     match figure.unit() {
         "ns" => rounded_ns(value),

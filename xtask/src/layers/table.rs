@@ -56,8 +56,8 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-fs-bench", 6),
     ("iolab-runner", 6),
     ("iolab-report", 6),
-    ("iolab-page", 6),
-    ("iolab", 7),
+    ("iolab-page", 7),
+    ("iolab", 8),
 ];
 
 /// Crates (by the start of their name) that may use only these crates of the workspace, and why.

@@ -4,6 +4,7 @@ mod collections;
 mod cost;
 mod folder;
 mod hooks;
+pub(crate) mod telling;
 mod trials;
 
 use std::path::{Path, PathBuf};
@@ -158,6 +159,8 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     folder.keep_analysis(&analysis)?;
     output::print(&describe_results(study, &design, &analysis))?;
     if is_whole {
+        let path = folder.path().display();
+        eprintln!("iolab: for the whole report, with figures: iolab report {path} -o {path}.html");
         return Ok(0);
     }
     eprintln!("iolab: interrupted; go on with: iolab study resume {}", folder.path().display());
