@@ -56,7 +56,7 @@ impl Outcome {
         match self {
             Outcome::Better => "good",
             Outcome::Worse => "bad",
-            Outcome::Same => "s0",
+            Outcome::Same => "same",
             Outcome::Open => "open",
         }
     }
