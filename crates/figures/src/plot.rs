@@ -171,8 +171,14 @@ impl Sheet<'_> {
 
     /// Numbers below the x axis, thinned until they keep apart.
     fn numbers(&mut self, plot: &Plot) {
-        let places: Vec<(f64, &str)> =
-            plot.x.ticks.iter().filter_map(|tick| Some((plot.x(tick.value)?, tick.label.as_str()))).collect();
+        let inside = |(x, label): &(f64, &str)| width(label, Face::Tick) / 2.0 <= x.min(WIDTH - x);
+        let places: Vec<(f64, &str)> = plot
+            .x
+            .ticks
+            .iter()
+            .filter_map(|tick| Some((plot.x(tick.value)?, tick.label.as_str())))
+            .filter(inside)
+            .collect();
         let stride = stride(&places, |label| width(label, Face::Tick) + 8.0);
         let mut marks = Path::default();
         for (x, label) in places.iter().step_by(stride) {

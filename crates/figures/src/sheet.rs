@@ -159,7 +159,8 @@ impl<'h> Sheet<'h> {
         let parts = std::iter::once(description).chain(self.notes.iter().map(String::as_str)).chain([note]);
         let description = capital(&parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "));
         let (id, height) = (&self.id, px((self.y + MARGIN).ceil()));
-        let title = if self.heading.title.trim().is_empty() { &self.heading.id } else { &self.heading.title };
+        let named = [&self.heading.title, &self.heading.id].into_iter().find(|name| !name.trim().is_empty());
+        let title = named.map_or("figure", String::as_str);
         let mut svg = Svg::default();
         let attributes = [
             ("xmlns", "http://www.w3.org/2000/svg"),
@@ -180,7 +181,7 @@ impl<'h> Sheet<'h> {
         svg.leaf("rect", &[("class", "ground"), ("width", &WIDTH.to_string()), ("height", &height)]);
         svg.text.push_str(&self.svg.text);
         svg.close("svg");
-        Figure { id: self.id, title: title.clone(), description, svg: svg.text, table }
+        Figure { id: self.id, title: title.to_owned(), description, svg: svg.text, table }
     }
 }
 

@@ -181,14 +181,14 @@ impl Forest {
 
     /// What lies on which side of one.
     fn sides(&self, sheet: &mut Sheet<'_>, columns: &Columns) {
-        let room = (columns.right - columns.left) / 2.0 + 60.0;
-        let arrow = width("← ", Face::Label);
-        let (below, above) = (fit(&self.below, Face::Label, room - arrow), fit(&self.above, Face::Label, room - arrow));
+        // Each text keeps to its own side of the middle.
+        let middle = (columns.left + columns.right) / 2.0;
+        let room = (columns.right - columns.left) / 2.0 + 60.0 - width("← ", Face::Label);
+        let below = fit(&self.below, Face::Label, room.min(middle - 40.0));
+        let above = fit(&self.above, Face::Label, room.min(WIDTH - middle - 40.0));
         if below.is_empty() && above.is_empty() {
             return;
         }
-        // Each text keeps to its own side of the middle.
-        let middle = (columns.left + columns.right) / 2.0;
         if !below.is_empty() {
             sheet.svg.words((middle - 8.0, sheet.y + 13.0), Anchor::End, Face::Label, &format!("← {below}"));
         }

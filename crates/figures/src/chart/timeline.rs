@@ -2,7 +2,7 @@
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::sound;
-use crate::figure::Table;
+use crate::figure::{MOST_ROWS, Table};
 use crate::plot::{Frame, Mark, gutter};
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
@@ -206,16 +206,27 @@ impl Timeline {
                 text.push_str(&format!(" {}, {}: {values}.", panel.measure.name, series.name));
             }
         }
+        if self.table_step() > 1 {
+            text.push_str(&format!(" The table has one moment of {}.", self.table_step()));
+        }
         for mark in self.marks.iter().filter(|mark| !mark.label.is_empty()) {
             text.push_str(&format!(" {} at {}.", mark.label, Unit::Nanoseconds.format(mark.at_ns)));
         }
         text
     }
 
+    /// The table has one moment of so many: a long run has more than can be read, or even be made into text quickly.
+    fn table_step(&self) -> usize {
+        let moments: usize = self.latencies.iter().map(|band| 3 * band.moments.len()).sum();
+        let points: usize = self.panels.iter().flat_map(|panel| &panel.series).map(|series| series.points.len()).sum();
+        (moments + points).div_ceil(MOST_ROWS / 2).max(1)
+    }
+
     fn table(&self) -> Table {
         let mut table = Table::new(&["measure", "series", "time", "value"]);
+        let step = self.table_step();
         let mut add = |measure: &str, name: &str, unit: Unit, values: &[(f64, Option<f64>)]| {
-            for (at, value) in values {
+            for (at, value) in values.iter().step_by(step) {
                 let value = value.map_or("–".to_owned(), |value| unit.format(value));
                 table.row(&[measure, name], &[Unit::Nanoseconds.format(*at), value]);
             }
