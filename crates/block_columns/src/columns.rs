@@ -67,7 +67,7 @@ impl Column {
 /// The column of this name, in either unit, or alias; upper and lower case alike.
 pub fn find(word: &str) -> Option<&'static Column> {
     let same = |name: &&str| !name.is_empty() && name.eq_ignore_ascii_case(word);
-    let has = |column: &&Column| [column.name, column.mega].iter().chain(column.aliases).any(|name| same(name));
+    let has = |column: &&Column| [column.name, column.mega].iter().chain(column.aliases).any(same);
     EXTENDED.iter().chain(PLAIN).find(has)
 }
 

@@ -9,6 +9,7 @@ use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
+use crate::subcommands::watch::WatchArguments;
 
 /// A storage-I/O laboratory: runs fio's job files, measures honestly, keeps what it measured.
 #[derive(Debug, Parser)]
@@ -47,6 +48,8 @@ enum Action {
     /// Make, check, look into and change file systems of iolab's own kind (logfs)
     #[command(subcommand)]
     Fs(FsAction),
+    /// Watch block devices: iostat's columns, and what it has no column for
+    Watch(WatchArguments),
     /// Run one job under several settings, in blocks, and say which differences are real
     #[command(subcommand)]
     Study(StudyAction),
@@ -354,6 +357,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Device(action) => subcommands::device::main(&action),
         Action::Nvme(action) => subcommands::nvme::main(&action),
         Action::Fs(action) => subcommands::fs::main(&action),
+        Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
