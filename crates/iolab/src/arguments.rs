@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
+use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::watch::WatchArguments;
@@ -34,9 +35,9 @@ enum Action {
         /// Engine to describe
         engine: Option<String>,
     },
-    /// Explain an option or a column of a report
+    /// Explain an option, a column of a report, or what limited a run
     Explain {
-        /// `iodepth`, `clat`, `util`, …
+        /// `iodepth`, `clat`, `util`, …, or the file of a recording
         term: String,
     },
     /// Create, serve, look at and throw away virtual NVMe SSDs
@@ -53,6 +54,8 @@ enum Action {
     /// Run one job under several settings, in blocks, and say which differences are real
     #[command(subcommand)]
     Study(StudyAction),
+    /// Hold two sets of runs against each other, and say which differences are real
+    Compare(CompareArguments),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
@@ -83,9 +86,9 @@ pub(crate) struct JobArguments {
 /// What to render, how, where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArguments {
-    /// Recording (`.iolab`), or what a killed run left of it (`.iolab.partial`)
+    /// Recording (`.iolab`), what a killed run left of it (`.iolab.partial`), or the folder of a study
     pub(crate) recording: PathBuf,
-    /// `normal`, `terse`, `json`, `json+`; several with commas
+    /// `normal`, `terse`, `json`, `json+`, several with commas; or `html`, as for an output that ends in `.html`
     #[arg(long, default_value = "normal", value_delimiter = ',')]
     pub(crate) output_format: Vec<String>,
     /// Version of the terse format, 2 to 5
@@ -359,6 +362,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Fs(action) => subcommands::fs::main(&action),
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
+        Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),

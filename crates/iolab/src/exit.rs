@@ -6,6 +6,8 @@ use std::process::ExitCode;
 pub(crate) const MISTAKE: u8 = 2;
 /// Refused, because something would have been destroyed.
 pub(crate) const REFUSED: u8 = 3;
+/// A comparison has a condition of `--fail-if` that holds.
+pub(crate) const WORSE: u8 = 4;
 /// A job, a device or the run itself failed.
 pub(crate) const FAILED: u8 = 1;
 /// The user ended the run.

@@ -41,6 +41,8 @@ pub(crate) struct Output {
     /// Reports of a run in progress come first, so JSON becomes one array.
     snapshots: bool,
     documents: u32,
+    /// Findings stand before the last report in the normal format; fio's has no place for them.
+    findings: bool,
 }
 
 impl Output {
@@ -53,7 +55,12 @@ impl Output {
                 Some((PathBuf::from(path), file.with_context(|| format!("opening {path} for the report"))?))
             }
         };
-        Ok(Output { formats, destination, snapshots, documents: 0 })
+        Ok(Output { formats, destination, snapshots, documents: 0, findings: false })
+    }
+
+    /// With findings before the last report.
+    pub(crate) fn with_findings(self) -> Output {
+        Output { findings: true, ..self }
     }
 
     pub(crate) fn to_standard_output(&self) -> bool {
@@ -102,6 +109,9 @@ impl Output {
 
     /// The last report.
     pub(crate) fn finish(&mut self, recording: &Recording) -> Result<()> {
+        if self.findings && self.formats.contains(&Format::Normal) && !self.has_json() {
+            self.write(&iolab_findings::findings_text(&recording.findings))?;
+        }
         self.add(recording)?;
         if self.snapshots && self.has_json() { self.write("]\n") } else { Ok(()) }
     }

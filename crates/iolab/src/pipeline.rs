@@ -132,5 +132,6 @@ pub(crate) fn run(
     })?;
     let mut recording = result.recording;
     recording.warnings.extend(unfit.map(|reason| format!("time stamps come from clock_gettime: {reason}")));
+    recording.findings = iolab_findings::find(&recording);
     Ok((recording, result.spools))
 }

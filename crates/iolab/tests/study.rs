@@ -165,3 +165,45 @@ fn a_collection_with_a_mistake_in_its_last_study_runs_nothing() {
     lab.run(["study", "run", "both.toml"]).ended(2, "iodeep");
     assert!(!lab.path("both").exists());
 }
+
+#[test]
+fn a_command_is_studied_by_the_numbers_it_prints() {
+    let lab = Lab::new();
+    lab.file(
+        "it.toml",
+        "title = \"Sleep\"\ncommand = 'echo \"{\\\"took\\\": [$((100 * {length} + IOLAB_BLOCK))]}\"'\nblocks = 5\n\
+         [[value]]\nname = \"time\"\nat = \"/took/0\"\nunit = \"ns\"\nbetter = \"lower\"\n\
+         [[axis]]\noption = \"length\"\nvalues = [1, 2]\n",
+    );
+    let printed = lab.run(["study", "run", "it.toml"]).ended(0, "[10/10").printed();
+    assert!(printed.contains("2 against 1: time +98.0 % ["), "{printed}");
+    assert_eq!(announced(&lab.run(["study", "resume", "it"]).ended(0, "")), 0);
+    assert_eq!(std::fs::read_to_string(lab.path("it/trials/b03-c001.json")).unwrap(), "{\"took\": [203]}\n");
+}
+
+#[test]
+fn a_command_that_fails_ends_the_study_with_what_it_said() {
+    let lab = Lab::new();
+    lab.file(
+        "it.toml",
+        "title = \"No\"\ncommand = 'echo no such luck >&2; exit 3'\n\
+         [[value]]\nname = \"time\"\nat = \"/t\"\nbetter = \"lower\"\n",
+    );
+    lab.run(["study", "run", "it.toml"]).ended(1, "no such luck");
+}
+
+#[test]
+fn commands_around_all_trials_run_once_for_every_start_and_undo_whatever_happens() {
+    let lab = lab("20ms", "before_all = \"echo up >> all\"\nafter_all = \"echo down >> all\"");
+    let said = || std::fs::read_to_string(lab.path("all")).unwrap();
+    lab.run(["study", "run", "it.toml"]).ended(0, "[12/12");
+    assert_eq!(said(), "up\ndown\n");
+    lab.run(["study", "resume", "it"]).ended(0, "");
+    assert_eq!(said(), "up\ndown\n", "nothing was left to run");
+    lab.file(
+        "half.toml",
+        study("20ms", "before_all = \"echo half >> all; false\"\nafter_all = \"echo undone >> all\""),
+    );
+    lab.run(["study", "run", "half.toml"]).ended(1, "before_all of the study failed");
+    assert_eq!(said(), "up\ndown\nhalf\nundone\n");
+}

@@ -1,1 +1,29 @@
-//! Reports as one self-contained HTML file.
+//! Reports as one self-contained HTML file: of a study, or of a single recording.
+//!
+//! Values in, text out: files are read and written by the program. A page needs nothing but itself: it loads nothing, runs no script, and
+//! reads in light and dark, on paper, on a telephone and aloud. Every chart has its data as a table beside it. What is escaped, and how
+//! directions of text are kept apart, is in `frame.rs`.
+
+mod cost;
+mod digest;
+mod environment;
+mod findings;
+mod frame;
+mod number;
+mod recording_page;
+mod results;
+mod standing;
+mod study_page;
+mod summary;
+mod verdicts;
+
+pub use digest::{DeviceDigest, Digest, DirectionDigest};
+pub use recording_page::recording_page;
+pub use study_page::{StudyReport, collection_page, exemplars, study_page};
+
+/// A page.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// The document.
+    pub html: String,
+}

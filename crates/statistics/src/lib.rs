@@ -8,9 +8,10 @@
 //! | --- | --- |
 //! | what is typical of these trials, how surely? | [`median()`], [`median_interval`] |
 //! | does B differ from A, by how much? | [`compare`], from [`signed_rank()`] and [`signed_rank_interval`], over blocks |
-//! | and if they were not measured in blocks? | [`rank_sum()`], [`rank_sum_interval`], [`cliffs_delta`] |
+//! | and if they were not measured in blocks? | [`compare_unpaired`], from [`rank_sum()`], [`rank_sum_interval`], [`cliffs_delta`] |
 //! | many comparisons at once? | [`holm()`] |
 //! | how sure is a percentile of one run? | [`percentile_intervals`], [`samples_needed`] |
+//! | and its mean rate? the ratio of two? | [`mean_interval`], [`ratio_interval`] |
 //! | any other statistic? | [`Bootstrap`] |
 //! | has it settled? | [`snia`], [`fio_deviation`], [`fio_slope`], [`change_points()`], [`mser5`] |
 //! | where does a load-latency curve turn? | [`knee()`] |
@@ -25,6 +26,7 @@ mod holm;
 mod interval;
 mod knee;
 mod line;
+mod mean;
 mod median;
 mod normal;
 mod percentile;
@@ -36,12 +38,13 @@ mod steady_state;
 
 pub use bootstrap::Bootstrap;
 pub use change_points::{Segment, change_points, mser5, noise_variance, steady_segment};
-pub use comparison::{Better, Comparison, Rules, Verdict, compare, settle};
+pub use comparison::{Better, Comparison, Pairing, Rules, Verdict, compare, compare_unpaired, settle};
 pub use effect::{Magnitude, cliffs_delta, magnitude};
 pub use holm::holm;
 pub use interval::{Interval, TestResult};
 pub use knee::knee;
 pub use line::Line;
+pub use mean::{mean_interval, ratio_interval};
 pub use median::{median, median_interval, quantile};
 pub use percentile::{percentile_intervals, samples_needed};
 pub use random::Random;

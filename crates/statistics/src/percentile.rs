@@ -16,7 +16,7 @@ pub fn samples_needed(percent: f64) -> u64 {
 }
 
 /// Fewer intervals than this cannot be resampled in any useful way.
-const LEAST_INTERVALS: usize = 10;
+pub(crate) const LEAST_INTERVALS: usize = 10;
 
 /// Intervals for percentiles of all that `intervals` hold together, in ns. `None` for a percentile with fewer samples than [`samples_needed`], and
 /// for all with fewer than ten intervals.
@@ -56,7 +56,7 @@ pub fn percentile_intervals(
 }
 
 /// Intervals that are drawn together.
-fn stretch(intervals: usize) -> usize {
+pub(crate) fn stretch(intervals: usize) -> usize {
     (intervals as f64).cbrt().round().max(1.0) as usize
 }
 

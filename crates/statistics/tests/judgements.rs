@@ -1,8 +1,9 @@
 //! Verdicts, steady states, change points and knees on worked examples.
 
 use iolab_statistics::{
-    Better, Magnitude, Rules, SniaRules, SteadyState, Verdict, change_points, cliffs_delta, compare, fio_deviation,
-    fio_slope, knee, magnitude, median_interval, mser5, noise_variance, samples_needed, settle, snia, steady_segment,
+    Better, Magnitude, Rules, SniaRules, SteadyState, Verdict, change_points, cliffs_delta, compare, compare_unpaired,
+    fio_deviation, fio_slope, knee, magnitude, median_interval, mser5, noise_variance, samples_needed, settle, snia,
+    steady_segment,
 };
 
 #[test]
@@ -37,6 +38,27 @@ fn too_few_blocks_give_an_interval_and_no_verdict() {
     {
         assert_eq!(compare(baseline, candidate, Better::Lower, &rules), None);
     }
+}
+
+#[test]
+fn unpaired_trials_need_four_of_each() {
+    let rules = Rules::default();
+    let of =
+        |theirs: &[f64], ours: &[f64]| compare_unpaired(theirs, ours, Better::Lower, &rules).expect("sound values");
+    let four = of(&[100.0, 101.0, 102.0, 103.0], &[120.0, 121.0, 122.0, 123.0]);
+    assert_eq!((four.verdict, four.blocks, four.delta), (Verdict::Slower, 4, 1.0));
+    // Two of the 70 ways to choose four of eight.
+    assert!((four.p_value - 2.0 / 70.0).abs() < 1e-12 && four.ratio.holds(1.2), "{four:?}");
+    let three = of(&[100.0, 101.0, 102.0], &[120.0, 121.0, 122.0, 123.0]);
+    assert_eq!(three.verdict, Verdict::Inconclusive { more_blocks: Some(1) });
+    let alike = of(&[100.0, 100.1, 99.9, 100.2, 99.8], &[100.05, 100.15, 99.95, 100.0, 99.85]);
+    assert_eq!(alike.verdict, Verdict::Equivalent);
+    // Six tests need 1 in 120: five of each, which can be chosen in 252 ways.
+    let mut matrix = vec![four; 6];
+    settle(&mut matrix, &rules);
+    assert_eq!(matrix[0].verdict, Verdict::Inconclusive { more_blocks: Some(1) });
+    assert_eq!(compare_unpaired(&[], &[1.0], Better::Lower, &rules), None);
+    assert_eq!(compare_unpaired(&[1.0, 0.0], &[1.0], Better::Lower, &rules), None);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use iolab_histogram::{Histogram, SparseHistogram};
 use iolab_statistics::{
-    Better, Bootstrap, Random, Rules, Verdict, compare, median_interval, percentile_intervals, quantile, rank_sum,
-    rank_sum_interval, settle, signed_rank_interval,
+    Better, Bootstrap, Random, Rules, Verdict, compare, mean_interval, median_interval, percentile_intervals, quantile,
+    rank_sum, rank_sum_interval, ratio_interval, settle, signed_rank_interval,
 };
 
 const STUDIES: usize = 8000;
@@ -112,6 +112,36 @@ fn percentile_intervals_hold_the_truth_of_dependent_latencies() {
     }
     let few = percentile_intervals(&wandering_run(&mut random), &[99.9, 99.99], 0.95, 50, 1);
     assert!(few[0].is_some() && few[1].is_none(), "24,000 samples are enough for p99.9, not for p99.99");
+}
+
+/// Two minutes of a rate that wanders about 1000.
+fn wandering_rate(random: &mut Random) -> Vec<f64> {
+    let mut level = 0.0;
+    let mut second = |random: &mut Random| {
+        level = 0.3 * level + 50.0 * random.normal();
+        1000.0 + level
+    };
+    (0..120).map(|_| second(random)).collect()
+}
+
+#[test]
+fn intervals_of_mean_rates_and_of_their_ratio_hold_the_truth() {
+    let (mut rates, mut ratios) = (0, 0);
+    let mut random = Random::new(17);
+    for study in 0..RESAMPLED {
+        let mut interval = |factor: f64| {
+            let values: Vec<f64> = wandering_rate(&mut random).iter().map(|value| value * factor).collect();
+            mean_interval(&values, 0.95, 500, study as u64).expect("there are enough intervals")
+        };
+        let (baseline, candidate) = (interval(1.0), interval(1.1));
+        rates += i32::from(baseline.holds(1000.0));
+        ratios += i32::from(ratio_interval(&baseline, &candidate).expect("rates are positive").holds(1.1));
+    }
+    for (held, of) in [(rates, "rates"), (ratios, "ratios")] {
+        let percent = 100.0 * f64::from(held) / RESAMPLED as f64;
+        assert!((92.5..=97.5).contains(&percent), "the intervals of {of} hold the truth in {percent} % of runs");
+    }
+    assert_eq!(mean_interval(&[1.0; 9], 0.95, 200, 1), None, "nine stretches are too few");
 }
 
 /// Speed of the machine from 1 to 3 over the study, in a random shape.

@@ -4,7 +4,7 @@ use iolab_recording::Recording;
 use iolab_statistics::{Comparison, Interval, Rules, compare, median_interval, settle};
 use serde::{Deserialize, Serialize};
 
-use crate::{Design, Figure, Study};
+use crate::{Design, Figure, Measure, Study};
 
 /// What is kept of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,18 @@ impl Trial {
             None => None,
         };
         Trial { block, configuration, values: figures.iter().map(|figure| figure.of(recording)).collect(), flaw }
+    }
+
+    /// The figures of what a command printed.
+    pub fn of_command(block: u32, configuration: usize, figures: &[Figure], printed: &serde_json::Value) -> Trial {
+        let value = |figure: &Figure| match &figure.measure {
+            Measure::Reported(reported) => reported.of(printed),
+            _ => None,
+        };
+        let values: Vec<Option<f64>> = figures.iter().map(value).collect();
+        let missing = figures.iter().zip(&values).find(|(_, value)| value.is_none());
+        let flaw = missing.map(|(figure, _)| format!("it printed no number for '{}'", figure.name()));
+        Trial { block, configuration, values, flaw }
     }
 }
 

@@ -6,10 +6,11 @@ use iolab_recording::{DirectionRecording, Recording};
 use iolab_statistics::{Better, samples_needed};
 use serde::{Deserialize, Serialize};
 
-use crate::StudyError;
+use crate::device_figure::DeviceFigure;
+use crate::{Reported, StudyError};
 
 /// What is measured, of which operations.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Operations.
     pub side: Side,
@@ -30,7 +31,7 @@ pub enum Side {
 }
 
 /// What of the operations.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Operations per second.
@@ -45,6 +46,10 @@ pub enum Measure {
     Response(f64),
     /// CPU time of the load generator for each operation, ns.
     CpuPerOperation,
+    /// What the block device under the run's files did.
+    Device(DeviceFigure),
+    /// A number in what the command of the study prints.
+    Reported(Reported),
 }
 
 impl Figure {
@@ -72,6 +77,9 @@ impl Figure {
             "bandwidth" | "bw" => Some(Measure::Bandwidth),
             "mean" => Some(Measure::MeanLatency),
             "cpu" if side == Side::All => Some(Measure::CpuPerOperation),
+            _ if side == Side::All && rest.starts_with("device.") => {
+                DeviceFigure::from_name(&rest["device.".len()..]).map(Measure::Device)
+            }
             _ => match (rest.strip_prefix("response_p"), rest.strip_prefix('p')) {
                 (Some(word), _) => percent(word).map(Measure::Response),
                 (_, Some(word)) => percent(word).map(Measure::Latency),
@@ -80,7 +88,8 @@ impl Figure {
         };
         let unknown = || {
             StudyError::meaning(format!(
-                "no figure is called '{name}': iops, bandwidth, mean, p50, p99, p99.9, response_p99, cpu, and read.… or write.… of those"
+                "no figure is called '{name}': iops, bandwidth, mean, p50, p99, p99.9, response_p99, cpu, and read.… or write.… of those; {}",
+                DeviceFigure::names()
             ))
         };
         measure.map(|measure| Figure { side, measure }).ok_or_else(unknown)
@@ -93,21 +102,40 @@ impl Figure {
             Side::Read => "read.",
             Side::Write => "write.",
         };
-        match self.measure {
+        match &self.measure {
             Measure::Iops => format!("{side}iops"),
             Measure::Bandwidth => format!("{side}bandwidth"),
             Measure::MeanLatency => format!("{side}mean"),
             Measure::Latency(percent) => format!("{side}p{percent}"),
             Measure::Response(percent) => format!("{side}response_p{percent}"),
             Measure::CpuPerOperation => format!("{side}cpu"),
+            Measure::Device(figure) => format!("device.{}", figure.name()),
+            Measure::Reported(reported) => reported.name.clone(),
         }
     }
 
     /// Which direction is good.
     pub fn better(&self) -> Better {
-        match self.measure {
-            Measure::Iops | Measure::Bandwidth => Better::Higher,
+        match &self.measure {
+            Measure::Iops | Measure::Bandwidth | Measure::Device(_) => Better::Higher,
+            Measure::Reported(reported) => reported.better,
             _ => Better::Lower,
+        }
+    }
+
+    /// Whether more, or less, of it is good in itself. Of merges and request sizes neither is: they are higher or lower, not better or worse.
+    pub fn is_judged(&self) -> bool {
+        !matches!(self.measure, Measure::Device(_))
+    }
+
+    /// What one of it is: `ns`, `B/s`, `B`, `%`, or empty for plain numbers and operations per second.
+    pub fn unit(&self) -> &str {
+        match &self.measure {
+            Measure::Iops => "",
+            Measure::Bandwidth => "B/s",
+            Measure::Device(figure) => figure.unit(),
+            Measure::Reported(reported) => &reported.unit,
+            _ => "ns",
         }
     }
 
@@ -120,20 +148,22 @@ impl Figure {
                 .map(|one| amount(one) as f64 * 1e9 / one.runtime_ns as f64);
             Some(rates.sum::<f64>()).filter(|rate| *rate > 0.0)
         };
-        match self.measure {
+        match &self.measure {
             Measure::Iops => rate(|one| one.ios),
             Measure::Bandwidth => rate(|one| one.bytes),
             Measure::MeanLatency => {
                 let all = merged(directions().map(|one| &one.lat));
                 (!all.is_empty()).then(|| all.mean())
             }
-            Measure::Latency(percent) => percentile(&merged(directions().map(|one| &one.lat)), percent),
-            Measure::Response(percent) => percentile(&merged(directions().map(|one| &one.response)), percent),
+            Measure::Latency(percent) => percentile(&merged(directions().map(|one| &one.lat)), *percent),
+            Measure::Response(percent) => percentile(&merged(directions().map(|one| &one.response)), *percent),
             Measure::CpuPerOperation => {
                 let operations: u64 = directions().map(|one| one.ios).sum();
                 let cpu: u64 = recording.workers.iter().map(|worker| worker.cpu.user_ns + worker.cpu.system_ns).sum();
                 (operations > 0).then(|| cpu as f64 / operations as f64)
             }
+            Measure::Device(figure) => figure.of(recording.devices.first()?),
+            Measure::Reported(_) => None,
         }
     }
 

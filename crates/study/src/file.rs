@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::axis::expand;
-use crate::{Axis, Figure, Place, Point, Setting, StudyError};
+use crate::{Axis, Figure, Measure, Place, Point, Reported, Setting, Side, StudyError};
 
 /// A study, as its author means it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,12 @@ pub struct Study {
     pub baseline: Option<(String, String)>,
     /// What is compared, the most important first.
     pub figures: Vec<Figure>,
+    /// Shell command before the first trial of every start of the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_all: Option<String>,
+    /// Shell command after its last, however it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_all: Option<String>,
     /// Shell command before each trial.
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
@@ -75,6 +81,8 @@ pub enum JobSource {
     File(String),
     /// Its text.
     Text(String),
+    /// Not a job but a shell command, with `{option}` where settings stand, which prints JSON.
+    Command(String),
 }
 
 #[derive(Deserialize)]
@@ -85,6 +93,9 @@ struct File {
     question: String,
     job: Option<String>,
     job_text: Option<String>,
+    command: Option<String>,
+    #[serde(default)]
+    value: Vec<Reported>,
     blocks: Option<u32>,
     seed: Option<u64>,
     #[serde(default)]
@@ -95,6 +106,8 @@ struct File {
     exclude: Vec<BTreeMap<String, Scalar>>,
     baseline: Option<BTreeMap<String, Scalar>>,
     figures: Option<Vec<Spanned<String>>>,
+    before_all: Option<String>,
+    after_all: Option<String>,
     set_up: Option<String>,
     tear_down: Option<String>,
     quick: Option<QuickTable>,
@@ -174,14 +187,26 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at), message },
         placed => placed,
     };
-    let job = match (file.job, file.job_text) {
-        (Some(path), None) => JobSource::File(path),
-        (None, Some(text)) => JobSource::Text(text),
-        _ => return Err(StudyError::meaning("a study has either job = \"FILE\" or job_text = \"\"\"…\"\"\"")),
+    let job = match (file.job, file.job_text, file.command) {
+        (Some(path), None, None) => JobSource::File(path),
+        (None, Some(text), None) => JobSource::Text(text),
+        (None, None, Some(command)) => JobSource::Command(command),
+        _ => {
+            return Err(StudyError::meaning(
+                "a study has job = \"FILE\", or job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
+            ));
+        }
     };
+    if matches!(job, JobSource::Command(_)) == file.value.is_empty() {
+        return Err(StudyError::meaning(
+            "[[value]] tables say which numbers the command of a study prints: a command needs them, a job has none",
+        ));
+    }
     let axes: Result<Vec<Axis>, StudyError> =
         file.axis.iter().map(|table| axis(table.get_ref()).map_err(|error| shape(table.span().start, error))).collect();
+    let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
     let figures: Result<Vec<Figure>, StudyError> = match &file.figures {
+        _ if !file.value.is_empty() => Ok(file.value.iter().map(reported).collect()),
         None => Ok(Figure::usual()),
         Some(names) => names
             .iter()
@@ -214,6 +239,8 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         excluded: excluded.collect(),
         baseline,
         figures: figures?,
+        before_all: file.before_all,
+        after_all: file.after_all,
         set_up: file.set_up,
         tear_down: file.tear_down,
         quick: file.quick.map(|quick| Quick { blocks: quick.blocks, settings: settings(&quick.settings) }),

@@ -48,13 +48,15 @@ pub fn describe_results(study: &Study, design: &Design, analysis: &Analysis) -> 
 }
 
 fn heading(figure: &Figure) -> String {
-    let what = match figure.measure {
+    let what = match &figure.measure {
         Measure::Iops => "operations per second".to_owned(),
         Measure::Bandwidth => "bytes per second".to_owned(),
         Measure::MeanLatency => "mean latency".to_owned(),
         Measure::Latency(percent) => format!("{percent} % of latencies are at most"),
         Measure::Response(percent) => format!("{percent} % of response times are at most"),
         Measure::CpuPerOperation => "CPU time of an operation".to_owned(),
+        Measure::Device(_) => "of the block device, as iostat(1) has it".to_owned(),
+        Measure::Reported(reported) => format!("{} of what the command prints", reported.at),
     };
     format!("{}: {what}", figure.name())
 }
@@ -91,14 +93,15 @@ fn limits(figure: &Figure, interval: &Interval) -> String {
     format!("{} .. {} ({confidence:.1} %)", shown(figure, interval.low), shown(figure, interval.high))
 }
 
-fn shown(figure: &Figure, value: f64) -> String {
-    match figure.measure {
-        Measure::Iops => scaled(value, &[(1e6, "M"), (1e3, "k"), (1.0, "")], ""),
-        Measure::Bandwidth => {
-            let units = [(f64::from(1 << 30), "Gi"), (f64::from(1 << 20), "Mi"), (1024.0, "Ki"), (1.0, "")];
-            scaled(value, &units, "B/s")
-        }
-        _ => rounded_ns(value),
+/// A value of a figure with its unit, for people.
+pub fn shown(figure: &Figure, value: f64) -> String {
+    let binary = [(f64::from(1 << 30), "Gi"), (f64::from(1 << 20), "Mi"), (1024.0, "Ki"), (1.0, "")];
+    match figure.unit() {
+        "ns" => rounded_ns(value),
+        "s" => rounded_ns(value * 1e9),
+        unit @ ("B/s" | "B") => scaled(value, &binary, unit),
+        "%" => format!("{value:.1} %"),
+        unit => scaled(value, &[(1e6, "M"), (1e3, "k"), (1.0, "")], unit),
     }
 }
 
@@ -120,11 +123,15 @@ fn sentence(study: &Study, design: &Design, contrast: &Contrast) -> String {
     let name = |number: usize| design.configurations[number].points.join(", ");
     let comparison = &contrast.comparison;
     let change = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
-    let figure = study.figures[contrast.figure].name();
+    let judged = &study.figures[contrast.figure];
+    let figure = judged.name();
     let verdict = match comparison.verdict {
+        Verdict::Faster if !judged.is_judged() => "higher".to_owned(),
+        Verdict::Slower if !judged.is_judged() => "lower".to_owned(),
         Verdict::Faster => "better".to_owned(),
         Verdict::Slower => "worse".to_owned(),
         Verdict::Equivalent => "equivalent".to_owned(),
+        Verdict::Inconclusive { more_blocks: Some(1) } => "inconclusive (one more block would decide)".to_owned(),
         Verdict::Inconclusive { more_blocks: Some(more) } => format!("inconclusive ({more} more blocks would decide)"),
         Verdict::Inconclusive { more_blocks: None } => "inconclusive".to_owned(),
     };

@@ -35,6 +35,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-logfs", 4),
     ("iolab-logfs-fuse", 5),
     ("iolab-image", 5),
+    ("iolab-block-trace", 5),
     ("iolab-findings", 5),
     ("iolab-comparison", 5),
     ("iolab-device-settings", 5),
@@ -56,8 +57,8 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-fs-bench", 6),
     ("iolab-runner", 6),
     ("iolab-report", 6),
-    ("iolab-page", 6),
-    ("iolab", 7),
+    ("iolab-page", 7),
+    ("iolab", 8),
 ];
 
 /// Crates (by the start of their name) that may use only these crates of the workspace, and why.

@@ -1,11 +1,14 @@
-//! `iolab explain TERM` and fio's `--cmdhelp`: what an option or a column of a report means.
+//! `iolab explain TERM` and fio's `--cmdhelp`: what an option or a column of a report means; `iolab explain RECORDING`: what limited a run.
 
 use iolab_jobfile::help;
 
 use crate::exit::Failure;
-use crate::{engine_registry, output};
+use crate::{engine_registry, output, recordings};
 
 pub(crate) fn main(term: &str) -> Result<u8, Failure> {
+    if term.contains('/') || std::path::Path::new(term).is_file() {
+        return recording(std::path::Path::new(term));
+    }
     let mut texts = Vec::new();
     if let Some(entry) = iolab_jobfile::find_option(term) {
         texts.push(help::describe(entry));
@@ -25,6 +28,18 @@ pub(crate) fn main(term: &str) -> Result<u8, Failure> {
         return Err(Failure::mistake(unknown(term)));
     }
     output::print(&texts.join("\n"))?;
+    Ok(0)
+}
+
+/// What limited a run.
+fn recording(path: &std::path::Path) -> Result<u8, Failure> {
+    let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
+    let limits = iolab_findings::limits(&loaded.recording);
+    if limits.is_empty() {
+        output::print("no job of this run did anything\n")?;
+    }
+    output::print(&iolab_findings::limits_text(&limits))?;
     Ok(0)
 }
 

@@ -1,33 +1,26 @@
-//! `iolab report FILE`: a saved recording in any format.
+//! `iolab report`: a saved recording in any format, or a study; both also as a page of HTML.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context;
+use iolab_page::recording_page;
+use iolab_recording::Recording;
 use iolab_report::TerseVersion;
 
+use super::study::telling;
 use crate::arguments::ReportArguments;
 use crate::exit::Failure;
 use crate::output::{self, Format};
 use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
-    let version = TerseVersion::from_number(u64::from(arguments.terse_version))
-        .ok_or_else(|| Failure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
-    let formats = arguments.output_format.iter().map(|word| {
-        let unknown = || Failure::mistake(format!("iolab: unknown format {word}: normal, terse, json or json+"));
-        Format::parse(word, version).ok_or_else(unknown)
-    });
-    let formats = formats.collect::<Result<Vec<_>, _>>()?;
-    let Loaded { recording, notes } =
-        recordings::load(&arguments.recording).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
-    notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
-    let text = match arguments.intervals.as_deref() {
-        Some("table") => iolab_report::intervals_table(&recording),
-        Some(_) => iolab_report::intervals_json_lines(&recording),
-        None => formats
-            .into_iter()
-            .map(|format| noted(format, &notes) + &output::render(&recording, format, true))
-            .collect(),
+    let wants_page = arguments.output_format.iter().any(|word| word == "html")
+        || arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
+    let text = match (telling::is_study(&arguments.recording), wants_page) {
+        (_, true) => page(arguments)?,
+        (true, false) => telling::text(&arguments.recording)?,
+        (false, false) => in_formats(arguments)?,
     };
     match &arguments.output {
         None => output::print(&text)?,
@@ -38,8 +31,59 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     Ok(0)
 }
 
+fn page(arguments: &ReportArguments) -> Result<String, Failure> {
+    if arguments.intervals.is_some()
+        || arguments.output_format.iter().any(|word| !["html", "normal"].contains(&word.as_str()))
+    {
+        return Err(Failure::mistake("iolab: html is a format by itself: name no other with it, and no --intervals"));
+    }
+    let page = if telling::is_study(&arguments.recording) {
+        telling::page(&arguments.recording)?
+    } else {
+        let Loaded { recording, notes } = load(&arguments.recording)?;
+        recording_page(&recording, &arguments.recording.display().to_string(), &notes, env!("CARGO_PKG_VERSION"))
+    };
+    Ok(page.html)
+}
+
+fn load(path: &Path) -> Result<Loaded, Failure> {
+    let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
+    Ok(loaded)
+}
+
+fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
+    let version = TerseVersion::from_number(u64::from(arguments.terse_version))
+        .ok_or_else(|| Failure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
+    let formats = arguments.output_format.iter().map(|word| {
+        let unknown = || Failure::mistake(format!("iolab: unknown format {word}: normal, terse, json, json+ or html"));
+        Format::parse(word, version).ok_or_else(unknown)
+    });
+    let formats = formats.collect::<Result<Vec<_>, _>>()?;
+    let Loaded { recording, notes } = load(&arguments.recording)?;
+    Ok(match arguments.intervals.as_deref() {
+        Some("table") => iolab_report::intervals_table(&recording),
+        Some(_) => iolab_report::intervals_json_lines(&recording),
+        None => formats
+            .into_iter()
+            .map(|format| noted(format, &notes) + &told(format, &recording) + &output::render(&recording, format, true))
+            .collect(),
+    })
+}
+
 /// What people must not overlook stands before the report; formats for programs have no place for it.
 fn noted(format: Format, notes: &[String]) -> String {
     let shown = if format == Format::Normal { notes } else { &[] };
     shown.iter().map(|note| format!("note: {note}\n")).collect()
+}
+
+/// Findings stand before the report, too. Recordings of older versions have none in them.
+fn told(format: Format, recording: &Recording) -> String {
+    match format {
+        Format::Normal if recording.findings.is_empty() => {
+            iolab_findings::findings_text(&iolab_findings::find(recording))
+        }
+        Format::Normal => iolab_findings::findings_text(&recording.findings),
+        _ => String::new(),
+    }
 }

@@ -58,7 +58,8 @@ pub(crate) fn execute_as(
     }
     // Beyond this point the plan cannot change.
     let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
-    let output = RefCell::new(Output::open(formats, run.output.as_deref(), run.status_interval_ns.is_some())?);
+    let output = Output::open(formats, run.output.as_deref(), run.status_interval_ns.is_some())?;
+    let output = RefCell::new(if mode == Mode::Iolab { output.with_findings() } else { output });
     output.borrow_mut().begin(plan)?;
     let keeping = begin_keeping(plan, run, mode)?;
     let display = display(run, mode, &output.borrow());

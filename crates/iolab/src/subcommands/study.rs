@@ -3,6 +3,8 @@
 mod collections;
 mod cost;
 mod folder;
+mod hooks;
+pub(crate) mod telling;
 mod trials;
 
 use std::path::{Path, PathBuf};
@@ -115,7 +117,7 @@ fn begin(file: &Path, path: &Path, form: Form) -> Result<Vec<(Folder, Study)>, F
     let mut studies = Vec::new();
     for file in &files {
         let (study, job) = read(file, form)?;
-        cost::of(&lay_out(&study)?, &job)?;
+        cost::of(&study, &lay_out(&study)?, &job)?;
         studies.push((study, job));
     }
     let folders = match &collection {
@@ -150,11 +152,15 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     let job = folder.job()?;
     eprint!("{}", announcement(study, &design, &job)?);
     // Beyond this point nothing decides any more which trials there are, or in which order.
-    let is_whole = trials::run(folder, study, &design, &job, allow_destroy)?;
+    let is_left = design.trials.iter().any(|trial| folder.trial(study, *trial).is_none());
+    let run = || trials::run(folder, study, &design, &job, allow_destroy);
+    let is_whole = if is_left { hooks::around(study, run)? } else { true };
     let analysis = analysis(folder, study, &design)?;
     folder.keep_analysis(&analysis)?;
     output::print(&describe_results(study, &design, &analysis))?;
     if is_whole {
+        let path = folder.path().display();
+        eprintln!("iolab: for the whole report, with figures: iolab report {path} -o {path}.html");
         return Ok(0);
     }
     eprintln!("iolab: interrupted; go on with: iolab study resume {}", folder.path().display());
@@ -171,7 +177,7 @@ fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
     }
     study.blocks = form.blocks.unwrap_or(study.blocks);
     let job = match &study.job {
-        JobSource::Text(text) => text.clone(),
+        JobSource::Text(text) | JobSource::Command(text) => text.clone(),
         JobSource::File(name) => {
             let job = path.parent().unwrap_or(Path::new("")).join(name);
             let missing = |error| Failure::mistake(format!("iolab: {place}: job {}: {error}", job.display()));
@@ -191,7 +197,7 @@ fn lay_out(study: &Study) -> Result<Design, Failure> {
 }
 
 fn announcement(study: &Study, design: &Design, job: &str) -> Result<String, Failure> {
-    Ok(describe_design(study, design) + &cost::of(design, job)?.describe())
+    Ok(describe_design(study, design) + &cost::of(study, design, job)?.describe())
 }
 
 fn analysis(folder: &Folder, study: &Study, design: &Design) -> Result<Analysis, Failure> {

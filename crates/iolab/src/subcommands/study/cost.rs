@@ -3,7 +3,7 @@
 use iolab_jobfile::command_line;
 use iolab_plan::{Direction, Plan, WorkerPlan};
 use iolab_resolve::Mode;
-use iolab_study::{Design, with_settings};
+use iolab_study::{Design, JobSource, Study, with_settings};
 use iolab_units::{format_bytes, format_ns};
 
 use crate::exit::Failure;
@@ -13,6 +13,8 @@ use crate::surroundings::Here;
 /// The cost of all trials.
 #[derive(Debug, Default)]
 pub(super) struct Cost {
+    /// Trials that are commands, of which nothing is known.
+    commands: usize,
     /// Time that trials take by their plans, ns.
     planned_ns: u64,
     /// Trials whose time depends on the device.
@@ -24,8 +26,12 @@ pub(super) struct Cost {
 }
 
 /// Plans a trial of every configuration.
-pub(super) fn of(design: &Design, job: &str) -> Result<Cost, Failure> {
+pub(super) fn of(study: &Study, design: &Design, job: &str) -> Result<Cost, Failure> {
     let mut cost = Cost::default();
+    if let JobSource::Command(_) = study.job {
+        cost.commands = design.trials.len();
+        return Ok(cost);
+    }
     for (number, configuration) in design.configurations.iter().enumerate() {
         let plan = plan(&with_settings(job, &configuration.settings)).map_err(|mut failure| {
             failure.message = format!("configuration {}:\n{}", configuration.points.join(", "), failure.message);
@@ -68,6 +74,9 @@ impl Cost {
 
     /// In a line.
     pub(super) fn describe(&self) -> String {
+        if self.commands > 0 {
+            return "as long, and as many bytes, as its command takes\n".to_owned();
+        }
         let mut text = format!("at most {}", format_ns(self.planned_ns));
         if self.open_ended > 0 {
             text += &format!(", and {} trials that end when their data is done", self.open_ended);

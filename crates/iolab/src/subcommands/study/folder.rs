@@ -9,13 +9,15 @@
 //!        analysis.json         what came out, made anew whenever trials are added
 //! ```
 //!
+//! Of a study of a command, base.fio is its text, jobs/c003.sh what is run and trials/b02-c003.json what that printed.
+//!
 //! Whoever runs trials holds a lock on study.json. A trial counts when its recording is there, whole and not interrupted; so a folder needs no list of what is done.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use iolab_study::{Analysis, Design, Planned, Study, Trial, with_settings};
+use iolab_study::{Analysis, Design, JobSource, Planned, Study, Trial, with_settings, with_values};
 
 use crate::exit::Failure;
 use crate::recordings;
@@ -96,11 +98,13 @@ impl Folder {
     }
 
     /// Writes the job of each configuration.
-    pub(super) fn write_jobs(&self, design: &Design, job: &str) -> anyhow::Result<()> {
+    pub(super) fn write_jobs(&self, study: &Study, design: &Design, job: &str) -> anyhow::Result<()> {
         for (number, configuration) in design.configurations.iter().enumerate() {
-            let path = self.job_of(number);
-            std::fs::write(&path, with_settings(job, &configuration.settings))
-                .with_context(|| path.display().to_string())?;
+            let (path, text) = match study.job {
+                JobSource::Command(_) => (self.command_of(number), with_values(job, &configuration.settings)),
+                _ => (self.job_of(number), with_settings(job, &configuration.settings)),
+            };
+            std::fs::write(&path, text).with_context(|| path.display().to_string())?;
         }
         Ok(())
     }
@@ -110,6 +114,16 @@ impl Folder {
         self.0.join("jobs").join(format!("c{configuration:03}.fio"))
     }
 
+    /// Command of a configuration.
+    pub(super) fn command_of(&self, configuration: usize) -> PathBuf {
+        self.job_of(configuration).with_extension("sh")
+    }
+
+    /// What the command of a trial printed.
+    pub(super) fn printed_of(&self, trial: Planned) -> PathBuf {
+        self.recording_of(trial).with_extension("json")
+    }
+
     /// Recording of a trial.
     pub(super) fn recording_of(&self, trial: Planned) -> PathBuf {
         self.0.join("trials").join(format!("b{:02}-c{:03}.iolab", trial.block, trial.configuration))
@@ -117,6 +131,11 @@ impl Folder {
 
     /// What a trial measured, if it was run to its end.
     pub(super) fn trial(&self, study: &Study, trial: Planned) -> Option<Trial> {
+        if let JobSource::Command(_) = study.job {
+            let text = std::fs::read_to_string(self.printed_of(trial)).ok()?;
+            let printed = serde_json::from_str(&text).ok()?;
+            return Some(Trial::of_command(trial.block, trial.configuration, &study.figures, &printed));
+        }
         let recording = recordings::load(&self.recording_of(trial)).ok()?.recording;
         (!recording.interrupted).then(|| Trial::new(trial.block, trial.configuration, &study.figures, &recording))
     }

@@ -14,10 +14,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use iolab_clock::Clock;
 use iolab_process::{INTERRUPTS, count_signals, kill};
-use iolab_study::{Design, Planned, Study};
+use iolab_study::{Design, JobSource, Planned, Study};
 use iolab_units::rounded_ns;
 
 use super::folder::Folder;
+use super::hooks;
 use crate::exit::{FAILED, Failure, INTERRUPTED, MISTAKE, REFUSED};
 use crate::recordings;
 
@@ -29,7 +30,7 @@ pub(super) fn run(
     job: &str,
     allow_destroy: &[String],
 ) -> Result<bool, Failure> {
-    folder.write_jobs(design, job)?;
+    folder.write_jobs(study, design, job)?;
     let missing: Vec<Planned> =
         design.trials.iter().copied().filter(|trial| folder.trial(study, *trial).is_none()).collect();
     count_signals();
@@ -76,7 +77,10 @@ fn run_one(folder: &Folder, study: &Study, trial: Planned, allow_destroy: &[Stri
         return Ok(false);
     }
     shell("set_up", study.set_up.as_deref(), folder, trial)?;
-    let ran = run_job(folder, trial, allow_destroy);
+    let ran = match study.job {
+        JobSource::Command(_) => run_command(folder, trial),
+        _ => run_job(folder, trial, allow_destroy),
+    };
     // Whatever became of the trial, and before its failure is told.
     shell("tear_down", study.tear_down.as_deref(), folder, trial)?;
     ran
@@ -118,6 +122,37 @@ fn run_job(folder: &Folder, trial: Planned, allow_destroy: &[String]) -> Result<
     }
 }
 
+/// One trial of a command. What it prints counts when it ended well: until then it has another name.
+fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
+    let printed = folder.printed_of(trial);
+    let unfinished = printed.with_extension("unfinished");
+    let log_path = printed.with_extension("log");
+    let make = |path: &Path| File::create(path).with_context(|| path.display().to_string());
+    let child = Command::new("sh")
+        .arg("-e")
+        .arg(folder.command_of(trial.configuration))
+        .env("PATH", hooks::path()?)
+        .env("IOLAB_BLOCK", trial.block.to_string())
+        .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
+        .stdin(Stdio::null())
+        .stdout(make(&unfinished)?)
+        .stderr(make(&log_path)?)
+        .process_group(0)
+        .spawn()
+        .context("starting a trial")?;
+    let status = wait_for(child).context("waiting for a trial")?;
+    if was_interrupted() {
+        return Ok(false);
+    }
+    if !status.success() {
+        let told = std::fs::read_to_string(&log_path).unwrap_or_default();
+        let command = folder.command_of(trial.configuration);
+        return Err(Failure::failed(format!("iolab: {} failed ({status}):\n{told}", command.display())));
+    }
+    std::fs::rename(&unfinished, &printed).with_context(|| printed.display().to_string())?;
+    Ok(true)
+}
+
 /// Its number, signal(7).
 const SIGINT: i32 = 2;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
@@ -150,6 +185,7 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> 
         .env("IOLAB_BLOCK", trial.block.to_string())
         .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
         .env("IOLAB_JOB", absolute(&job))
+        .env("PATH", hooks::path()?)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()

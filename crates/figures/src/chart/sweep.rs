@@ -1,0 +1,162 @@
+//! One measure over an axis that was swept: write share, jobs, depth, block size, or named choices.
+
+use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
+use crate::data::{cells, say};
+use crate::figure::Table;
+use crate::plot::{Frame, Point, gutter};
+use crate::scale::{Scale, Span};
+use crate::series::{Look, Style};
+use crate::sheet::{Entry, Sheet};
+use crate::{Estimate, Figure, Heading, Measure, Spacing, Unit};
+
+/// Lines with intervals over an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// What it is called.
+    pub heading: Heading,
+    /// What was swept, e.g. `share of writes`.
+    pub axis_title: String,
+    /// What its places are.
+    pub axis: SweepAxis,
+    /// What is measured.
+    pub measure: Measure,
+    /// One for each line.
+    pub series: Vec<SweepSeries>,
+}
+
+/// The places of the axis.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SweepAxis {
+    /// Names; `x` of a point is the number of its name, from 0.
+    Named(Vec<String>),
+    /// Numbers, equally spaced.
+    Linear(Unit),
+    /// Numbers, each power of two as far from the next.
+    Doubling(Unit),
+    /// Numbers on a logarithmic axis.
+    Log(Unit),
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepSeries {
+    /// Name.
+    pub name: String,
+    /// Ascending along the axis.
+    pub points: Vec<SweepPoint>,
+}
+
+/// One place of the axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SweepPoint {
+    /// Place, in the axis' unit.
+    pub x: f64,
+    /// What was measured there.
+    pub y: Estimate,
+}
+
+impl Sweep {
+    /// Draws it.
+    pub fn draw(&self) -> Figure {
+        let mut sheet = Sheet::new(&self.heading);
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let up = Span::of(points().flat_map(|point| point.y.numbers()));
+        if up.is_empty(self.measure.spacing) || self.scale().is_none() {
+            sheet.nothing(NO_DATA);
+            return sheet.finish(&format!("{} over {}.", self.measure.name, self.axis_title), self.table());
+        }
+        self.legend(&mut sheet);
+        let y = Scale::new(up, self.measure.spacing, self.measure.unit, 6);
+        let frame = Frame {
+            left: gutter([&y]),
+            x: self.scale().unwrap_or_else(|| Scale::named(&[])),
+            y,
+            x_title: self.axis_title.clone(),
+            y_title: self.measure.title(),
+            height: 280.0,
+            says_x: true,
+            named: matches!(self.axis, SweepAxis::Named(_)),
+            marks: Vec::new(),
+        };
+        let plot = sheet.frame(frame);
+        for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
+            let points = series.points.iter();
+            let points =
+                points.map(|point| Point { x: self.x(point), estimate: &point.y, tip: self.tip(series, point) });
+            let points: Vec<Point<'_>> = points.collect();
+            sheet.series(&plot, &points, Style::of(number));
+        }
+        note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
+        sheet.finish(&self.describe(), self.table())
+    }
+
+    fn legend(&self, sheet: &mut Sheet<'_>) {
+        let shown = || self.series.iter().enumerate().take(MOST_SERIES);
+        let mut entries: Vec<Entry> = shown()
+            .filter(|_| self.series.len() > 1)
+            .map(|(number, series)| Entry::new(&series.name, Look::Line(Style::of(number))))
+            .collect();
+        if shown().any(|(_, series)| series.points.iter().any(|point| !point.y.trials.is_empty())) {
+            entries.push(Entry::new("trials", Look::Trials));
+        }
+        sheet.legend(&entries);
+    }
+
+    /// The axis; `None` where no place can be shown.
+    fn scale(&self) -> Option<Scale> {
+        let along = Span::of(self.series.iter().flat_map(|series| &series.points).map(|point| point.x));
+        match &self.axis {
+            SweepAxis::Named(names) => (!names.is_empty()).then(|| Scale::named(names)),
+            SweepAxis::Linear(unit) => {
+                (!along.is_empty(Spacing::Linear)).then(|| Scale::close(along, *unit, 9).aired())
+            }
+            SweepAxis::Doubling(unit) => {
+                (!along.is_empty(Spacing::Log)).then(|| Scale::doubling(along, *unit, 12).aired())
+            }
+            SweepAxis::Log(unit) => {
+                (!along.is_empty(Spacing::Log)).then(|| Scale::new(along, Spacing::Log, *unit, 9).aired())
+            }
+        }
+    }
+
+    fn x(&self, point: &SweepPoint) -> f64 {
+        // A number that is no place has none.
+        if matches!(self.axis, SweepAxis::Named(_)) && point.x.fract() != 0.0 { f64::NAN } else { point.x }
+    }
+
+    fn place(&self, x: f64) -> String {
+        match &self.axis {
+            SweepAxis::Named(names) if x >= 0.0 && x.fract() == 0.0 => {
+                names.get(x as usize).cloned().unwrap_or_default()
+            }
+            SweepAxis::Named(_) => String::new(),
+            SweepAxis::Linear(unit) | SweepAxis::Doubling(unit) | SweepAxis::Log(unit) => unit.format(x),
+        }
+    }
+
+    fn tip(&self, series: &SweepSeries, point: &SweepPoint) -> String {
+        format!("{}, {}: {}", series.name, self.place(point.x), say(&point.y, self.measure.unit))
+    }
+
+    fn describe(&self) -> String {
+        let mut text = format!("{} over {}.", self.measure.name, self.axis_title);
+        for series in self.series.iter().take(MOST_SERIES) {
+            let values = series.points.iter().filter_map(|point| point.y.value);
+            text.push_str(&format!(" {}: {}.", series.name, ranging(values, self.measure.unit)));
+        }
+        text
+    }
+
+    fn table(&self) -> Table {
+        let axis = if self.axis_title.is_empty() { "place" } else { &self.axis_title };
+        let mut table = Table::new(&["series", axis, &self.measure.name, "low", "high", "trials"]);
+        for series in &self.series {
+            for point in &series.points {
+                let mut rest = cells(&point.y, self.measure.unit).to_vec();
+                rest.push(point.y.trials.len().to_string());
+                table.row(&[&series.name, &self.place(point.x)], &rest);
+            }
+        }
+        table
+    }
+}

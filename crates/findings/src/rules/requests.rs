@@ -1,0 +1,102 @@
+//! What became of operations on their way: cut into several requests, joined to others, left in a cache of the device.
+
+use iolab_plan::Direction;
+use iolab_recording::Severity;
+
+use super::{Seen, of_jobs};
+use crate::facts::{Facts, Job, Stage};
+use crate::traffic::{DATA, Traffic, is_top, setting};
+use crate::wording::{bytes, percent};
+
+/// Fewer operations than this are not counted.
+const LEAST_IOS: f64 = 100.0;
+
+/// More requests than operations by this factor: they were cut.
+const CUT: f64 = 1.2;
+
+/// From this share of merged requests on, the device saw another load than the job sent.
+const MERGED: f64 = 0.1;
+
+/// Operations that became several requests.
+pub(crate) fn split(facts: &Facts<'_>) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for (stage, traffic) in direct_only(facts) {
+        for direction in DATA {
+            let way = direction as usize;
+            let ios: f64 = facts.of(stage).map(|job| job.whole_ios(direction) as f64).sum();
+            let moved: f64 = facts.of(stage).map(|job| job.whole_bytes(direction) as f64).sum();
+            let near = moved > 0.0 && (0.8..1.2).contains(&(traffic.bytes[way] / moved));
+            if ios < LEAST_IOS || !near || traffic.requests[way] < CUT * ios {
+                continue;
+            }
+            let evidence = format!(
+                "operations of {} on average became {:.1} requests of {}{}",
+                bytes(moved / ios),
+                traffic.requests[way] / ios,
+                bytes(traffic.bytes[way] / traffic.requests[way]),
+                largest_request(facts)
+            );
+            seen.push(Seen::of_several(Severity::Note, names(facts, stage, direction), &evidence));
+        }
+    }
+    seen
+}
+
+/// Requests that were joined before the device saw them.
+pub(crate) fn merged(facts: &Facts<'_>) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for (stage, traffic) in direct_only(facts) {
+        for direction in DATA {
+            let way = direction as usize;
+            let all = traffic.requests[way] + traffic.merges[way];
+            let ios: f64 = facts.of(stage).map(|job| job.whole_ios(direction) as f64).sum();
+            // Merges of requests that were cut before, or of others' requests, leave the job's operations what they were.
+            let fewer = traffic.requests[way] < (1.0 - MERGED) * ios;
+            if ios < LEAST_IOS || !fewer || traffic.merges[way] < MERGED * all {
+                continue;
+            }
+            let evidence = format!(
+                "{} of the {} requests were merged with others; the device saw requests of {} on average",
+                percent(traffic.merges[way] / all),
+                if direction == Direction::Read { "read" } else { "write" },
+                bytes(traffic.bytes[way] / traffic.requests[way].max(1.0))
+            );
+            seen.push(Seen::of_several(Severity::Note, names(facts, stage, direction), &evidence));
+        }
+    }
+    seen
+}
+
+/// Writes that a device may have kept in memory that forgets, with nobody asking it not to.
+pub(crate) fn volatile_cache(facts: &Facts<'_>) -> Vec<Seen> {
+    let cached = facts.recording.devices.iter().find(|device| {
+        device.parts.is_empty() && setting(facts.recording, &device.name, "write_cache") == Some("write back")
+    });
+    let Some(device) = cached else { return Vec::new() };
+    of_jobs(facts, Severity::Note, |job| {
+        let writes = job.is_direct() && job.whole_bytes(Direction::Write) > 0;
+        let flushes = job.members.iter().any(|member| member.flushes());
+        (writes && !flushes)
+            .then(|| format!("{} has a write cache (write back), and the job asks for no flush", device.name))
+    })
+}
+
+fn largest_request(facts: &Facts<'_>) -> String {
+    let tops = facts.recording.devices.iter().filter(|device| is_top(&device.name, facts.recording));
+    let limits = tops.filter_map(|device| {
+        let kib = setting(facts.recording, &device.name, "max_sectors_kb")?;
+        Some(format!("; max_sectors_kb of {} is {kib}", device.name))
+    });
+    limits.collect()
+}
+
+/// Stages in which nothing but direct I/O went on, so that the devices' requests are the jobs'.
+fn direct_only<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = (&'f Stage, Traffic)> {
+    let only = |stage: &&Stage| !stage.jobs.is_empty() && facts.of(stage).all(Job::is_direct);
+    facts.stages.iter().filter(only).filter_map(|stage| Some((stage, stage.traffic?)))
+}
+
+fn names(facts: &Facts<'_>, stage: &Stage, direction: Direction) -> Vec<String> {
+    let jobs = facts.of(stage).filter(|job| job.whole_bytes(direction) > 0);
+    jobs.map(|job| job.name.to_owned()).collect()
+}

@@ -1,0 +1,182 @@
+//! Every rule on recordings of real runs: what is found in each is exactly what is true of it. States that could not be had on the machine at
+//! hand are made from these by changing a number.
+
+use iolab_findings::{Kind, RULES, find, limits};
+use iolab_recording::{Recording, Severity};
+
+fn recording(name: &str) -> Recording {
+    let path = format!("{}/tests/recordings/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    Recording::from_json(&std::fs::read_to_string(&path).expect(&path)).expect(name)
+}
+
+fn rules_of(recording: &Recording) -> Vec<String> {
+    find(recording).into_iter().map(|finding| finding.rule).collect()
+}
+
+/// What is true of each recording. Other tasks were busy where it says so.
+const EXPECTED: &[(&str, &[&str])] = &[
+    ("buffered-aio", &["host-busy", "submission-blocks", "too-few-samples"]),
+    ("buffered-mix", &["page-cache", "page-cache", "host-busy"]),
+    ("direct-read", &["host-busy", "too-few-samples"]),
+    ("direct-write", &["too-few-samples", "volatile-cache"]),
+    ("fsync-write", &["host-busy", "too-few-samples"]),
+    ("large-read", &["too-few-samples", "requests-split"]),
+    ("late-generator", &["host-busy", "generator-late", "too-few-samples"]),
+    ("loop-cached", &["cache-beneath", "host-busy"]),
+    ("loop-direct", &["too-few-samples"]),
+    ("many-jobs", &["page-cache"]),
+    ("memory-file-direct", &["host-busy", "steal", "no-device"]),
+    ("memory-file", &["fits-in-memory", "host-busy", "steal"]),
+    ("merged-read", &["requests-merged"]),
+    ("null", &["host-busy"]),
+    ("one-buffered", &["page-cache", "cpu-bound"]),
+    ("overload", &["host-busy", "rate-not-reached", "too-few-samples"]),
+    ("paced", &["other-traffic", "too-few-samples"]),
+    ("planted-load", &["host-busy", "other-traffic", "too-few-samples"]),
+    ("queue-read", &["host-busy"]),
+    ("shared-core", &["shared-core", "too-few-samples"]),
+    ("short", &["host-busy", "too-short", "too-few-samples"]),
+    ("sparse-read", &["unwritten-blocks", "host-busy"]),
+    ("stages", &["page-cache", "host-busy", "other-traffic", "too-few-samples"]),
+    ("synchronous-depth", &["host-busy", "other-traffic", "synchronous-engine", "too-few-samples"]),
+    ("zram-aio", &["submission-blocks", "cpu-bound"]),
+    ("zram-read", &["cpu-bound"]),
+    ("zram-split", &["cpu-bound", "too-few-samples", "requests-split"]),
+];
+
+#[test]
+fn each_recording_has_its_findings_and_no_others() {
+    for (name, expected) in EXPECTED {
+        assert_eq!(rules_of(&recording(name)), *expected, "{name}");
+    }
+}
+
+/// A change of a recording after which a rule must fire that was silent before.
+type Edge = (&'static str, &'static str, fn(&mut Recording));
+
+const EDGES: &[Edge] = &[
+    ("device-bytes", "direct-write", |recording| {
+        let device = &mut recording.devices[0];
+        device.after.write_sectors =
+            device.before.write_sectors + (device.after.write_sectors - device.before.write_sectors) / 4;
+    }),
+    ("littles-law", "queue-read", |recording| recording.workers[0].runtime_ns /= 3),
+    ("bandwidth", "direct-read", |recording| recording.workers[0].directions[0].bytes += 1 << 30),
+    ("bandwidth", "direct-read", |recording| recording.workers[0].directions[0].bytes /= 2),
+    ("steal", "loop-direct", |recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        host.last_mut().expect("samples").steal_ns += 1_000_000_000;
+    }),
+    ("host-busy", "loop-direct", |recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        let (idle_ns, waited_ns) = (host[0].idle_ns, host[0].cpu_some_ns);
+        let last = host.last_mut().expect("samples");
+        last.user_ns += last.idle_ns - idle_ns;
+        last.idle_ns = idle_ns;
+        last.iowait_ns = last.iowait_ns.min(last.at_ns);
+        last.cpu_some_ns = waited_ns.map(|waited_ns| waited_ns + last.at_ns);
+    }),
+    ("depth-not-reached", "queue-read", |recording| {
+        recording.workers[0].directions[0].lat.sum /= 4;
+    }),
+    ("tool-bound", "zram-read", |recording| {
+        recording.calibration.as_mut().expect("calibrated").loops[0].op_ps = 2_000_000;
+    }),
+    ("more-workers-than-cpus", "many-jobs", |recording| {
+        recording.workers.iter_mut().for_each(|worker| worker.cpu.system_ns += worker.runtime_ns / 2);
+    }),
+    ("clock", "zram-read", |recording| {
+        recording.host.clock = "clock_gettime".to_owned();
+        recording.calibration.as_mut().expect("calibrated").loops[0].stamp_ps = 900_000;
+    }),
+    ("cliff", "queue-read", |recording| {
+        for (at, interval) in recording.workers[0].intervals.iter_mut().enumerate() {
+            interval.ios[0] = if at < 10 { 27_000 } else { 9_000 } + (at as u64 % 3) * 100;
+        }
+    }),
+    ("drift", "queue-read", |recording| {
+        for (at, interval) in recording.workers[0].intervals.iter_mut().enumerate() {
+            interval.ios[0] = 20_000 + 800 * at as u64;
+        }
+    }),
+    ("other-traffic", "direct-read", |recording| recording.devices[0].after.write_sectors += 1 << 20),
+    ("too-few-samples", "merged-read", |recording| {
+        let direction = &mut recording.workers[0].directions[0];
+        (direction.lat.count, direction.clat.count) = (999, 999);
+    }),
+    ("rate-not-reached", "paced", |recording| {
+        let schedule = recording.workers[0].schedule.as_mut().expect("paced");
+        schedule.sent /= 2;
+    }),
+];
+
+#[test]
+fn a_change_of_one_number_is_noticed() {
+    for (rule, name, change) in EDGES {
+        let mut recording = recording(name);
+        let silent = !rules_of(&recording).iter().any(|found| found == rule);
+        change(&mut recording);
+        let found = rules_of(&recording);
+        assert!(silent && found.iter().any(|found| found == rule), "{rule} in {name}: {silent} {found:?}");
+    }
+}
+
+#[test]
+fn every_rule_fires_somewhere_and_is_silent_somewhere() {
+    for rule in RULES {
+        let in_table = EXPECTED.iter().filter(|(_, found)| found.contains(&rule.name)).count();
+        let by_change = EDGES.iter().filter(|(name, ..)| *name == rule.name).count();
+        assert!(in_table + by_change > 0, "{} fires nowhere", rule.name);
+        assert!(in_table < EXPECTED.len(), "{} always fires", rule.name);
+    }
+}
+
+#[test]
+fn findings_that_void_the_figures_stand_first() {
+    for (name, _) in EXPECTED {
+        let severities: Vec<Severity> = find(&recording(name)).iter().map(|finding| finding.severity).collect();
+        assert!(severities.is_sorted(), "{name}");
+    }
+    assert_eq!(find(&recording("buffered-mix"))[0].severity, Severity::Invalid);
+}
+
+#[test]
+fn jobs_without_statistics_are_not_spoken_of() {
+    let mut hidden = recording("synchronous-depth");
+    hidden.plan.workers[0].measurement.stats = false;
+    assert!(!rules_of(&hidden).iter().any(|rule| rule == "synchronous-engine"));
+    assert!(limits(&hidden).is_empty());
+}
+
+#[test]
+fn a_recording_of_nothing_has_nothing_to_say() {
+    let mut empty = recording("direct-read");
+    empty.workers[0] = iolab_recording::WorkerRecording::default();
+    empty.observations = None;
+    assert_eq!(find(&empty), []);
+    assert!(limits(&empty).is_empty());
+}
+
+#[test]
+fn what_limited_a_run_is_said() {
+    for (name, expected) in [
+        ("buffered-mix", Kind::Cache),
+        ("sparse-read", Kind::Cache),
+        ("loop-cached", Kind::Cache),
+        ("memory-file", Kind::Cache),
+        ("null", Kind::Tool),
+        ("paced", Kind::Schedule),
+        ("zram-read", Kind::Processor),
+        ("buffered-aio", Kind::Submission),
+        ("direct-write", Kind::Latency),
+        ("merged-read", Kind::Device),
+        ("queue-read", Kind::Device),
+        ("overload", Kind::Latency),
+        ("fsync-write", Kind::Host),
+    ] {
+        let limits = limits(&recording(name));
+        assert_eq!(limits.len(), 1, "{name}");
+        assert_eq!(limits[0].kind, expected, "{name}: {limits:?}");
+        assert!(limits[0].experiment.contains("iolab "), "{name}: {}", limits[0].experiment);
+    }
+}
