@@ -29,9 +29,8 @@ impl Format {
     /// Reads the description of an event, its file `format`.
     pub(crate) fn parse(text: &str) -> Result<Format, TraceError> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok());
-        let field = |name: &'static str, bytes: usize| {
-            offset_of(text, name, bytes).ok_or(TraceError::Format { field: name })
-        };
+        let field =
+            |name: &'static str, bytes: usize| offset_of(text, name, bytes).ok_or(TraceError::Format { field: name });
         Ok(Format {
             id: id.ok_or(TraceError::Format { field: "ID" })?,
             dev: field("dev", 4)?,
@@ -112,7 +111,9 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        for (missing, field) in [("ID: 2104", "ID"), ("sector_t sector", "sector"), ("rwbs[10]", "rwbs"), ("dev_t dev", "dev")] {
+        for (missing, field) in
+            [("ID: 2104", "ID"), ("sector_t sector", "sector"), ("rwbs[10]", "rwbs"), ("dev_t dev", "dev")]
+        {
             let error = Format::parse(&ISSUE.replace(missing, "x")).unwrap_err();
             assert!(matches!(error, TraceError::Format { field: found } if found == field), "{missing}: {error}");
         }

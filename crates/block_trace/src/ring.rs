@@ -180,7 +180,14 @@ fn open_event(tracepoint: u64, cpu: usize) -> io::Result<File> {
     let (process, group) = (-1, -1);
     // SAFETY: the kernel reads `size` bytes of the attributes and keeps no pointer to them.
     let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, process, cpu as libc::c_int, group, FLAG_CLOEXEC)
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            process,
+            cpu as libc::c_int,
+            group,
+            FLAG_CLOEXEC,
+        )
     };
     if fd < 0 {
         return Err(io::Error::last_os_error());

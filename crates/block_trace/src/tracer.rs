@@ -14,9 +14,7 @@ use crate::ring::Ring;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The kernel's descriptions of its tracepoints cannot be read.
-    #[error(
-        "tracefs cannot be read ({path}: {source}): as root, `mount -t tracefs none /sys/kernel/tracing`"
-    )]
+    #[error("tracefs cannot be read ({path}: {source}): as root, `mount -t tracefs none /sys/kernel/tracing`")]
     Tracefs {
         /// What was looked for last.
         path: PathBuf,
@@ -145,7 +143,9 @@ impl Tracer {
         let (start_ns, lost) = (self.taken_ns, std::mem::take(&mut self.lost));
         self.taken_ns = now_ns;
         let length_ns = now_ns.saturating_sub(start_ns);
-        self.devices.iter_mut().map(move |device| (device.name.as_str(), device.pairing.take(start_ns, length_ns, lost)))
+        self.devices
+            .iter_mut()
+            .map(move |device| (device.name.as_str(), device.pairing.take(start_ns, length_ns, lost)))
     }
 }
 
@@ -176,7 +176,10 @@ mod tests {
         let nowhere = System::fixture(Path::new("/nonexistent"), BTreeMap::new());
         assert!(matches!(Tracer::open(&nowhere, ["sda"], 0), Err(TraceError::NoDevice)));
         let Err(error) = format_of(&nowhere, "block_rq_issue") else { panic!("there is no such folder") };
-        assert!(error.to_string().contains("/nonexistent/sys/kernel/tracing/events/block/block_rq_issue/format"), "{error}");
+        assert!(
+            error.to_string().contains("/nonexistent/sys/kernel/tracing/events/block/block_rq_issue/format"),
+            "{error}"
+        );
         assert!(error.to_string().contains("mount -t tracefs"), "{error}");
     }
 }
