@@ -5,6 +5,7 @@
 
 mod looks;
 mod more;
+mod screen;
 mod selection;
 mod text;
 
@@ -56,9 +57,12 @@ pub(crate) struct WatchArguments {
     /// JSON lines: an object for each device and one for the machine at each interval
     #[arg(long)]
     json: bool,
-    /// Lines of iolab's own: requests in flight, settings, pressure, page cache
+    /// Lines of iolab's own: requests in flight, settings, latencies and sizes of requests (by tracepoints, as root), pressure, page cache
     #[arg(long)]
     more: bool,
+    /// The whole terminal: a table to sort and select in, and the course of the selected device; `?` shows the keys
+    #[arg(short = 'f', long, conflicts_with_all = ["output", "json"])]
+    full_screen: bool,
     /// Devices, or `ALL`; then the interval in seconds (`1`, `0.2`) and how many reports
     #[arg(value_name = "DEVICE | INTERVAL | COUNT")]
     words: Vec<String>,
@@ -71,6 +75,12 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
     iolab_process::count_signals();
     let clock = Clock::monotonic();
     let mut looker = Looker::new(system, selection, pace, clock.clone());
+    if arguments.more || arguments.full_screen {
+        looker.trace();
+    }
+    if arguments.full_screen {
+        return screen::main(looker, pace, form.unit);
+    }
     let mut printer = Printer::new(form, looker.facts());
     let mut before = None;
     let mut lines = Lines { clock: &clock, next_ns: clock.now_ns() };
@@ -87,7 +97,7 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
         }
         before = Some(look);
         left = left.map(|left| left.saturating_sub(1));
-        if left == Some(0) || pace.interval_ns == 0 || !lines.wait(pace.interval_ns) {
+        if left == Some(0) || pace.interval_ns == 0 || !lines.wait(pace.interval_ns, &mut looker) {
             break;
         }
     }
@@ -115,15 +125,16 @@ struct Lines<'a> {
     next_ns: u64,
 }
 
-/// How long a signal may go unnoticed.
-const NOTICE_NS: u64 = 50_000_000;
+/// How long a signal may go unnoticed, and events of traced requests wait.
+const NOTICE_NS: u64 = 20_000_000;
 
 impl Lines<'_> {
     /// Sleeps until the next line; false when the user has had enough.
-    fn wait(&mut self, interval_ns: u64) -> bool {
+    fn wait(&mut self, interval_ns: u64, looker: &mut Looker) -> bool {
         self.next_ns += interval_ns;
         loop {
             let now_ns = self.clock.now_ns();
+            looker.fetch();
             if iolab_process::INTERRUPTS.load(Ordering::Relaxed) > 0 {
                 return false;
             }

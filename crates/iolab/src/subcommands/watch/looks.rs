@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use iolab_block_columns::{Activity, CpuTicks};
+use iolab_block_trace::Tracer;
 use iolab_clock::Clock;
 use iolab_observe::{Sampler, System};
-use iolab_recording::{DeviceSample, HostSample};
+use iolab_recording::{DeviceSample, HostSample, RequestInterval};
 
 use super::selection::Selection;
 
@@ -33,6 +34,8 @@ pub(super) struct Look {
     pub(super) host: Option<HostSample>,
     /// The devices to show, in order.
     pub(super) devices: Vec<(String, DeviceSample)>,
+    /// Their requests since the last look, as far as they are traced.
+    pub(super) requests: Vec<(String, RequestInterval)>,
 }
 
 impl Look {
@@ -65,12 +68,27 @@ pub(super) struct Looker {
     clock: Clock,
     names: Vec<String>,
     sampler: Sampler,
+    tracer: Option<Tracer>,
 }
 
 impl Looker {
     pub(super) fn new(system: System, selection: Selection, pace: Pace, clock: Clock) -> Looker {
         let sampler = Sampler::open(&system, []);
-        Looker { system, selection, pace, clock, names: Vec::new(), sampler }
+        Looker { system, selection, pace, clock, names: Vec::new(), sampler, tracer: None }
+    }
+
+    /// Follows requests from now on, where that can be done; says so where not.
+    pub(super) fn trace(&mut self) {
+        let (names, _) = self.selection.names(&self.system);
+        match Tracer::open(&self.system, names.iter().map(String::as_str), self.clock.now_ns()) {
+            Ok(tracer) => self.tracer = Some(tracer),
+            Err(error) => eprintln!("iolab: warning: no latencies of requests: {error}"),
+        }
+    }
+
+    /// Fetches events of traced requests before their rings are full.
+    pub(super) fn fetch(&mut self) {
+        self.tracer.iter_mut().for_each(Tracer::read);
     }
 
     pub(super) fn facts(&self) -> Facts {
@@ -101,7 +119,10 @@ impl Looker {
         if only_used {
             devices.retain(|(_, sample)| !Activity::since_boot(sample).is_idle());
         }
-        Look { at_ns, unix_ns: self.clock.unix_ns(), cpu, host: self.sampler.host(at_ns), devices }
+        let (host, unix_ns, now_ns) = (self.sampler.host(at_ns), self.clock.unix_ns(), self.clock.now_ns());
+        let traced = self.tracer.iter_mut().flat_map(|tracer| tracer.take(now_ns));
+        let requests = traced.map(|(name, requests)| (name.to_owned(), requests)).collect();
+        Look { at_ns, unix_ns, cpu, host, devices, requests }
     }
 
     fn now_ns(&self) -> u64 {

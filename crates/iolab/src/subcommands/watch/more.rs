@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use iolab_block_columns::{Activity, CPU, EXTENDED, PLAIN};
-use iolab_recording::HostSample;
+use iolab_histogram::SparseHistogram;
+use iolab_recording::{HostSample, RequestInterval};
 use serde_json::{Map, Value, json};
 
 use super::looks::{Look, Looker};
@@ -28,11 +29,63 @@ pub(super) fn text(before: Option<&Look>, look: &Look, devices: &[(&str, Activit
             sample.writes_in_flight,
             settings.join(", ")
         );
+        let requests = look.requests.iter().find(|(known, _)| known == name);
+        text += &requests.map(|(_, requests)| requests_text(requests)).unwrap_or_default();
     }
     if let Some(host) = &look.host {
         let _ = writeln!(text, "machine       {}", host_text(before.and_then(|look| look.host.as_ref()), host));
     }
     text
+}
+
+/// Latencies and sizes of an interval, a line for each direction in which something was completed.
+fn requests_text(requests: &RequestInterval) -> String {
+    let mut text = String::new();
+    let us = |ns: u64| ns as f64 / 1000.0;
+    for (what, latency, size) in directions(requests) {
+        if latency.is_empty() {
+            continue;
+        }
+        let [p50, p99, p99_9] = [50.0, 99.0, 99.9].map(|percent| us(latency.percentile(percent)));
+        let _ = writeln!(
+            text,
+            "{:13} {what}: {} in the device for p50 {p50:.1}, p99 {p99:.1}, p99.9 {p99_9:.1}, max {:.1} us; {} to {} KiB, half of \
+             them up to {}",
+            "",
+            latency.count,
+            us(latency.max),
+            size.min / 1024,
+            size.max / 1024,
+            size.percentile(50.0) / 1024,
+        );
+    }
+    if requests.lost_events > 0 {
+        let _ = writeln!(
+            text,
+            "{:13} {} events were lost: not all requests are in these figures",
+            "", requests.lost_events
+        );
+    }
+    text
+}
+
+fn directions(requests: &RequestInterval) -> [(&'static str, &SparseHistogram, &SparseHistogram); 2] {
+    [("reads", &requests.read_ns, &requests.read_bytes), ("writes", &requests.write_ns, &requests.write_bytes)]
+}
+
+fn requests_json(requests: &RequestInterval) -> Value {
+    let mut object = Map::new();
+    for (what, latency, size) in directions(requests) {
+        let latencies = [("p50_ns", 50.0), ("p99_ns", 99.0), ("p99_9_ns", 99.9), ("max_ns", 100.0)];
+        let figures = latencies.map(|(name, percent)| (name.to_owned(), Value::from(latency.percentile(percent))));
+        let mut figures: Map<String, Value> = figures.into_iter().collect();
+        figures.insert("count".into(), latency.count.into());
+        figures.insert("mean_bytes".into(), size.mean().into());
+        figures.insert("max_bytes".into(), size.max.into());
+        object.insert(what.into(), figures.into());
+    }
+    object.insert("lost_events".into(), requests.lost_events.into());
+    object.into()
 }
 
 /// Shares of the time between two looks: (what, percent). Without an earlier look, since boot.
@@ -90,6 +143,9 @@ pub(super) fn json_lines(
         if let Some((_, sample)) = look.devices.iter().find(|(known, _)| known == name) {
             object.insert("reads_in_flight".into(), sample.reads_in_flight.into());
             object.insert("writes_in_flight".into(), sample.writes_in_flight.into());
+        }
+        if let Some((_, requests)) = look.requests.iter().find(|(known, _)| known == name) {
+            object.insert("requests".into(), requests_json(requests));
         }
         if form.more {
             object.insert("settings".into(), json!(looker.settings(name)));
