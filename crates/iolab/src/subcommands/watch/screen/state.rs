@@ -70,6 +70,8 @@ pub(super) struct State {
     /// The machine, in a line.
     pub(super) machine: String,
     last: Option<Look>,
+    /// What is shown is of the time since boot.
+    since_boot: bool,
 }
 
 impl State {
@@ -85,6 +87,7 @@ impl State {
             devices: Vec::new(),
             machine: String::new(),
             last: None,
+            since_boot: false,
         }
     }
 
@@ -92,7 +95,7 @@ impl State {
         SHOWN.iter().filter_map(|name| EXTENDED.iter().find(|column| column.name == *name))
     }
 
-    /// Takes a look in. The first is of the time since boot, and no point of a course.
+    /// Takes a look in. What the first shows is of the time since boot, and no point of a course when the next is there.
     pub(super) fn take(&mut self, look: Look, settings: impl Fn(&str) -> BTreeMap<String, String>) {
         if self.paused {
             // What happens meanwhile is one long interval, as for a reader who was away.
@@ -109,7 +112,7 @@ impl State {
             device.in_flight = (sample.reads_in_flight, sample.writes_in_flight);
             let requests =
                 look.requests.iter().find(|(traced, _)| traced == name).map(|(_, requests)| requests.clone());
-            if self.last.is_none() {
+            if self.since_boot {
                 device.course.clear();
             }
             device.course.push_back(Point { activity, requests });
@@ -121,7 +124,8 @@ impl State {
         if let Some(host) = &look.host {
             self.machine = more::host_text(self.last.as_ref().and_then(|last| last.host.as_ref()), host);
         }
-        if self.last.is_none() {
+        self.since_boot = self.last.is_none();
+        if self.since_boot {
             self.machine += "  (since boot)";
         }
         self.last = Some(look);

@@ -32,7 +32,7 @@ fn look(second: u64, traced: bool) -> Look {
 fn state(traced: bool) -> State {
     let mut state = State::new("lab".into(), Unit::Megabytes);
     let settings = |_: &str| BTreeMap::from([("scheduler".to_owned(), "[kyber]".to_owned())]);
-    (1..4).for_each(|second| state.take(look(second, traced), settings));
+    (1..5).for_each(|second| state.take(look(second, traced), settings));
     state
 }
 
@@ -74,8 +74,8 @@ fn traced_requests_are_a_heat_map() {
     assert!(whole.contains("sda requests by latency, 6 events lost"), "{lines:#?}");
     let row =
         |label: &str| lines.iter().find(|line| line.contains(label)).unwrap_or_else(|| panic!("{label}: {lines:#?}"));
-    assert!(row(" 100 us ").contains("███"), "the many: {lines:#?}");
-    assert!(row(" 5 ms ").contains('░'), "the one that was slow: {lines:#?}");
+    assert!(row("100 us ").contains("███"), "the many: {lines:#?}");
+    assert!(row("  5 ms ").contains('░'), "the one that was slow: {lines:#?}");
     assert!(!row(" 20 ms ").contains('░'), "{lines:#?}");
 }
 
