@@ -101,6 +101,9 @@ pub(crate) struct ReportArguments {
     /// File instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<String>,
+    /// Folder for every figure of the HTML report, as SVG and CSV
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) figures: Option<PathBuf>,
 }
 
 /// What to do with virtual SSDs.
