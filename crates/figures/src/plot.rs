@@ -1,10 +1,10 @@
 //! One pair of axes on a sheet: frame, grid, tick labels that keep apart, marked places, and drawing in it.
 
-use crate::data::Estimate;
+use crate::data::{Estimate, MOST_TRIALS};
 use crate::scale::Scale;
-use crate::series::Style;
+use crate::series::{Look, Style};
 use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH, legend_width};
-use crate::svg::{Anchor, Path, Rect};
+use crate::svg::{Anchor, Path, Rect, px};
 use crate::text::{Face, fit, width, wrap};
 
 /// What a pair of axes is to look like.
@@ -265,10 +265,23 @@ impl Sheet<'_> {
     pub(crate) fn estimate(&mut self, plot: &Plot, x: f64, estimate: &Estimate, (style, tip): (Style, &str)) {
         let estimate = estimate.sound();
         self.interval_and_trials(plot, x, &estimate);
+        let style = Style { hollow: estimate.interval.is_none(), ..style };
         let Some(value) = estimate.value else { return };
         match plot.y(value) {
             Some(y) => style.mark(self, (x, y), tip),
             None => self.hidden += 1,
+        }
+    }
+
+    /// A place for the pointer that is not seen: the interval is the band around the line.
+    fn unmarked(&mut self, plot: &Plot, x: f64, estimate: &Estimate, tip: &str) {
+        let estimate = estimate.sound();
+        match estimate.value.map(|value| plot.y(value)) {
+            Some(Some(y)) if !tip.is_empty() => {
+                self.svg.tipped("circle", &[("class", "i"), ("cx", &px(x)), ("cy", &px(y)), ("r", "5")], tip);
+            }
+            Some(None) => self.hidden += 1,
+            _ => {}
         }
     }
 
@@ -298,7 +311,8 @@ impl Sheet<'_> {
 
     /// One series of estimates along the x axis: band and line, or whiskers and markers while there are few.
     pub(crate) fn series(&mut self, plot: &Plot, points: &[Point<'_>], style: Style) {
-        const FEW: usize = 40;
+        const FEW: usize = 64;
+        const ENOUGH_TIPS: usize = 24;
         let sound: Vec<(f64, Estimate)> = points.iter().map(|point| (point.x, point.estimate.sound())).collect();
         self.svg.open("g", &[("class", &style.class())]);
         if !plot.named {
@@ -306,10 +320,17 @@ impl Sheet<'_> {
         }
         let line: Vec<(f64, Option<f64>)> = sound.iter().map(|(x, one)| (*x, one.value)).collect();
         self.curve(plot, &line, &style.line_class());
-        if points.len() <= FEW {
-            for point in points {
-                if let Some(x) = plot.x(point.x) {
+        if points.len() <= FEW || !style.marked {
+            let told = points.len().div_ceil(ENOUGH_TIPS);
+            for (n, point) in points.iter().enumerate() {
+                let Some(x) = plot.x(point.x) else { continue };
+                if style.marked {
                     self.estimate(plot, x, point.estimate, (style, &point.tip));
+                } else {
+                    let tip = if n % told == 0 { point.tip.as_str() } else { "" };
+                    let trials = if points.len() <= FEW { &point.estimate.trials[..] } else { &[] };
+                    self.trials(plot, x, trials);
+                    self.unmarked(plot, x, point.estimate, tip);
                 }
             }
         } else {
@@ -321,6 +342,7 @@ impl Sheet<'_> {
 
     /// Dots beside each other, in the order of the trials.
     fn trials(&mut self, plot: &Plot, x: f64, trials: &[f64]) {
+        let trials = &trials[..trials.len().min(MOST_TRIALS)];
         let step = (12.0 / trials.len().max(1) as f64).min(3.0);
         let start = x - step * (trials.len().saturating_sub(1)) as f64 / 2.0;
         let mut dots = Path::default();
@@ -340,6 +362,22 @@ impl Sheet<'_> {
         let place = Rect { x: from, y: plot.top, width: to - from, height: plot.bottom - plot.top };
         self.svg.rect(&[("class", "z")], place, "");
     }
+}
+
+/// The entries that say what dots and hollow markers are, where there are any.
+pub(crate) fn explanations<'e>(estimates: impl Iterator<Item = &'e Estimate> + Clone) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    if estimates.clone().any(|one| !one.sound().trials.is_empty()) {
+        entries.push(Entry::new("trials", Look::Trials));
+    }
+    let mut sound = estimates.map(Estimate::sound);
+    if sound.any(|one| one.value.is_some() && one.interval.is_none()) {
+        entries.push(Entry::new(
+            "hollow: no interval known",
+            Look::Marker(Style { colour: 6, hollow: true, ..Style::of(0) }),
+        ));
+    }
+    entries
 }
 
 /// Every how many labels can stand so that neighbours keep apart.

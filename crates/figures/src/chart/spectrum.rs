@@ -70,7 +70,9 @@ impl Spectrum {
             sheet.nothing(NO_DATA);
             return sheet.finish("Latency by percentile.", self.table());
         }
-        let styles = |number: usize| Style::of(number).plain();
+        // Markers at every point of a fine curve would hide it.
+        let coarse = self.series.iter().all(|series| series.points.len() <= 12);
+        let styles = |number: usize| if coarse { Style::of(number) } else { Style::of(number).plain() };
         let names = self.series.iter().enumerate().take(MOST_SERIES);
         let entries: Vec<Entry> =
             names.map(|(number, series)| Entry::new(&series.name, Look::Line(styles(number)))).collect();
