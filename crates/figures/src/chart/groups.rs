@@ -6,7 +6,8 @@
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
-use crate::plot::{Frame, Plot, explanations, gutter};
+use crate::plot::{Frame, Plot, gutter};
+use crate::points::explanations;
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style, missing};
 use crate::sheet::{Entry, Sheet};

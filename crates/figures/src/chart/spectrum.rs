@@ -5,7 +5,8 @@
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
-use crate::plot::{Frame, Point, gutter};
+use crate::plot::{Frame, gutter};
+use crate::points::Point;
 use crate::scale::{Scale, Span, Tick};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};

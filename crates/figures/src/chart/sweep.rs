@@ -3,7 +3,8 @@
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
-use crate::plot::{Frame, Point, explanations, gutter};
+use crate::plot::{Frame, gutter};
+use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
