@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::compare::CompareArguments;
+use crate::subcommands::doctor::DoctorArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::watch::WatchArguments;
@@ -81,17 +82,6 @@ enum Action {
 #[derive(Debug, clap::Args)]
 pub(crate) struct JobArguments {
     /// Job files and fio options: `job.fio`, `--name=x --rw=randread --bs=4k …`
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
-    pub(crate) words: Vec<String>,
-}
-
-/// What to look at.
-#[derive(Debug, clap::Args)]
-pub(crate) struct DoctorArguments {
-    /// JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// A job, as for `iolab run`: only what matters for it, and whether it would run
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
     pub(crate) words: Vec<String>,
 }

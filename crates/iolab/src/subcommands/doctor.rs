@@ -12,9 +12,19 @@ use std::fmt::Write;
 use iolab_jobfile::command_line::CommandLine;
 use serde::Serialize;
 
-use crate::arguments::DoctorArguments;
 use crate::exit::{FAILED, Failure};
 use crate::output;
+
+/// What to look at.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArguments {
+    /// JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A job, as for `iolab run`: only what matters for it, and whether it would run
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
+    pub(crate) words: Vec<String>,
+}
 
 /// How well something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
