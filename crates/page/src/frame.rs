@@ -94,7 +94,7 @@ pub(crate) fn table(caption: &Markup, label: &str, head: &[&str], rows: &[Vec<Ce
         div.scroll role="region" aria-label=(label) tabindex="0" {
             table {
                 caption { (caption) }
-                thead { tr { @for (place, column) in head.iter().enumerate() { th.n[counts(place)] scope="col" { bdi { (column) } } } } }
+                thead { tr { @for (place, column) in head.iter().enumerate() { th class=[counts(place).then_some("n")] scope="col" { bdi { (column) } } } } }
                 tbody { @for row in rows { tr { @for cell in row { (cell.markup()) } } } }
             }
         }
