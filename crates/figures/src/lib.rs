@@ -35,6 +35,9 @@ mod text;
 mod unit;
 mod viridis;
 
+#[cfg(test)]
+mod any_data;
+
 pub use chart::block_sizes::{BlockSizePoint, BlockSizeSeries, BlockSizes, Roofline};
 pub use chart::deciles::{DecileSeries, Deciles};
 pub use chart::forest::{Forest, ForestRow, Outcome};

@@ -3,7 +3,7 @@
 use crate::data::Estimate;
 use crate::scale::Scale;
 use crate::series::Style;
-use crate::sheet::{LINE, MARGIN, Sheet, WIDTH};
+use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH, legend_width};
 use crate::svg::{Anchor, Path, Rect};
 use crate::text::{Face, fit, width, wrap};
 
@@ -23,6 +23,8 @@ pub(crate) struct Frame {
     pub(crate) named: bool,
     /// Places on the x axis that have a label above the plot.
     pub(crate) marks: Vec<Mark>,
+    /// A legend of this plot alone, beside the title of the y axis.
+    pub(crate) legend: Vec<Entry>,
 }
 
 /// A vertical line with a label.
@@ -48,6 +50,7 @@ pub(crate) struct Plot {
     pub(crate) right: f64,
     pub(crate) top: f64,
     pub(crate) bottom: f64,
+    named: bool,
 }
 
 /// Room that the tick labels of these axes need to their left.
@@ -74,15 +77,13 @@ impl Plot {
 impl Sheet<'_> {
     /// Draws axes below what is there.
     pub(crate) fn frame(&mut self, frame: Frame) -> Plot {
-        let Frame { x, y, x_title, y_title, height, left, says_x, named, marks } = frame;
-        let last = x.ticks.last().filter(|_| says_x && !named).map_or(0.0, |tick| width(&tick.label, Face::Tick) / 2.0);
+        let Frame { x, y, x_title, y_title, height, left, says_x, named, marks, legend } = frame;
+        let last = x.ticks.last().filter(|_| !named).map_or(0.0, |tick| width(&tick.label, Face::Tick) / 2.0);
         let right = WIDTH - MARGIN - last.clamp(6.0, 80.0);
-        let title = fit(&y_title, Face::Label, WIDTH * 0.6);
-        self.svg.words((MARGIN, self.y + 13.0), Anchor::Start, Face::Label, &title);
-        let mut plot = Plot { x, y, left, right, top: 0.0, bottom: 0.0 };
-        let taken = if title.is_empty() { MARGIN } else { MARGIN + width(&title, Face::Label) + 14.0 };
+        let mut plot = Plot { x, y, left, right, top: 0.0, bottom: 0.0, named };
+        let taken = self.y_title(&y_title, &legend);
         let rows = self.mark_labels(&plot, &marks, taken);
-        self.y += LINE * rows.max(1) as f64 + 4.0;
+        self.y += LINE * rows.max(1) as f64 + 5.0;
         (plot.top, plot.bottom) = (self.y, self.y + height);
         self.grid(&plot);
         for mark in &marks {
@@ -108,11 +109,27 @@ impl Sheet<'_> {
         plot
     }
 
+    /// Title of the y axis and the plot's own legend; gives how far to the right they reach.
+    fn y_title(&mut self, y_title: &str, legend: &[Entry]) -> f64 {
+        let title = fit(y_title, Face::Label, WIDTH * 0.6);
+        let end = if title.is_empty() { MARGIN } else { MARGIN + width(&title, Face::Label) + 14.0 };
+        if end + legend_width(legend) > WIDTH - MARGIN {
+            self.legend(legend);
+        } else if !legend.is_empty() {
+            let y = self.y;
+            self.legend_from(legend, end);
+            self.y = y;
+        }
+        self.svg.words((MARGIN, self.y + 13.0), Anchor::Start, Face::Label, &title);
+        let beside = end + legend_width(legend) <= WIDTH - MARGIN;
+        if beside { end + legend_width(legend) } else { end }
+    }
+
     /// Labels of marked places, each in the first row where it fits; gives the number of rows.
     fn mark_labels(&mut self, plot: &Plot, marks: &[Mark], taken: f64) -> usize {
         const MOST_ROWS: usize = 4;
         let mut rows: Vec<Vec<(f64, f64)>> = vec![vec![(0.0, taken)]];
-        for mark in marks {
+        for mark in marks.iter().filter(|mark| !mark.label.is_empty()) {
             let Some(at) = plot.x(mark.at) else { continue };
             let text = fit(&mark.label, Face::Label, (plot.right - plot.left) * 0.7);
             let half = width(&text, Face::Label) / 2.0;
@@ -154,9 +171,15 @@ impl Sheet<'_> {
 
     /// Numbers below the x axis, thinned until they keep apart.
     fn numbers(&mut self, plot: &Plot) {
-        let places: Vec<(f64, &str)> =
-            plot.x.ticks.iter().filter_map(|tick| Some((plot.x(tick.value)?, tick.label.as_str()))).collect();
-        let stride = stride(&places, |label| width(label, Face::Tick) + 12.0);
+        let inside = |(x, label): &(f64, &str)| width(label, Face::Tick) / 2.0 <= x.min(WIDTH - x);
+        let places: Vec<(f64, &str)> = plot
+            .x
+            .ticks
+            .iter()
+            .filter_map(|tick| Some((plot.x(tick.value)?, tick.label.as_str())))
+            .filter(inside)
+            .collect();
+        let stride = stride(&places, |label| width(label, Face::Tick) + 8.0);
         let mut marks = Path::default();
         for (x, label) in places.iter().step_by(stride) {
             marks.move_to(*x, plot.bottom);
@@ -214,13 +237,20 @@ impl Sheet<'_> {
         }
     }
 
-    /// The area between lower and upper limits.
-    pub(crate) fn band(&mut self, plot: &Plot, limits: &[(f64, f64, f64)]) {
-        let places = limits.iter().filter_map(|(x, low, high)| Some((plot.x(*x)?, plot.y(*low)?, plot.y(*high)?)));
-        let places: Vec<(f64, f64, f64)> = places.collect();
-        if places.len() < 2 {
-            return;
+    /// The area between lower and upper limits, open where they are missing.
+    pub(crate) fn band(&mut self, plot: &Plot, limits: &[(f64, Option<(f64, f64)>)]) {
+        let place = |(x, limits): &(f64, Option<(f64, f64)>)| {
+            let (low, high) = (*limits)?;
+            Some((plot.x(*x)?, plot.y(low)?, plot.y(high)?))
+        };
+        let places: Vec<Option<(f64, f64, f64)>> = limits.iter().map(place).collect();
+        for piece in places.split(Option::is_none).filter(|piece| piece.len() > 1) {
+            self.area(&piece.iter().flatten().copied().collect::<Vec<_>>());
         }
+    }
+
+    /// The area between the lower and upper ends of places, px.
+    fn area(&mut self, places: &[(f64, f64, f64)]) {
         let upper = thinned(&places.iter().map(|(x, _, high)| (*x, *high)).collect::<Vec<_>>());
         let lower = thinned(&places.iter().map(|(x, low, _)| (*x, *low)).collect::<Vec<_>>());
         let mut path = Path::default();
@@ -271,9 +301,8 @@ impl Sheet<'_> {
         const FEW: usize = 40;
         let sound: Vec<(f64, Estimate)> = points.iter().map(|point| (point.x, point.estimate.sound())).collect();
         self.svg.open("g", &[("class", &style.class())]);
-        if points.len() > FEW {
-            let limit = |(x, one): &(f64, Estimate)| one.interval.map(|(low, high)| (*x, low, high));
-            self.band(plot, &sound.iter().filter_map(limit).collect::<Vec<_>>());
+        if !plot.named {
+            self.band(plot, &sound.iter().map(|(x, one)| (*x, one.interval)).collect::<Vec<_>>());
         }
         let line: Vec<(f64, Option<f64>)> = sound.iter().map(|(x, one)| (*x, one.value)).collect();
         self.curve(plot, &line, &style.line_class());

@@ -59,7 +59,7 @@ impl Scale {
     pub(crate) fn new(span: Span, spacing: Spacing, unit: Unit, ticks: usize) -> Scale {
         match spacing {
             Spacing::Linear => Scale::linear(span, unit, ticks),
-            Spacing::Log if unit == Unit::Bytes => Scale::binary(span, unit, ticks),
+            Spacing::Log if matches!(unit, Unit::Bytes | Unit::BytesPerSecond) => Scale::binary(span, unit, ticks),
             Spacing::Log => Scale::decimal(span, unit, ticks),
         }
     }
@@ -119,9 +119,17 @@ impl Scale {
         Scale { low: low.exp2(), high: high.exp2(), spacing: Spacing::Log, ticks }
     }
 
-    /// Powers of two for plain numbers such as depths and jobs.
-    pub(crate) fn doubling(span: Span, unit: Unit, ticks: usize) -> Scale {
-        Scale::binary(span, unit, ticks)
+    /// Doublings of plain numbers such as depths and jobs, with ticks where the data are.
+    pub(crate) fn doubling(values: impl IntoIterator<Item = f64>, unit: Unit, ticks: usize) -> Scale {
+        let mut values: Vec<f64> =
+            values.into_iter().filter(|value| *value > SMALLEST && sound(*value).is_some()).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let scale = Scale::binary(Span::of(values.iter().copied()), unit, ticks);
+        if values.is_empty() || values.len() > ticks {
+            return scale;
+        }
+        Scale { ticks: values.into_iter().map(|value| Tick { value, label: unit.format(value) }).collect(), ..scale }
     }
 
     /// Ratios around one: logarithmic, with steps of equal size while the ratios are near each other.

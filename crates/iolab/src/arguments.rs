@@ -10,6 +10,7 @@ use crate::subcommands;
 use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
+use crate::subcommands::watch::WatchArguments;
 
 /// A storage-I/O laboratory: runs fio's job files, measures honestly, keeps what it measured.
 #[derive(Debug, Parser)]
@@ -48,6 +49,8 @@ enum Action {
     /// Make, check, look into and change file systems of iolab's own kind (logfs)
     #[command(subcommand)]
     Fs(FsAction),
+    /// Watch block devices: iostat's columns, and what it has no column for
+    Watch(WatchArguments),
     /// Run one job under several settings, in blocks, and say which differences are real
     #[command(subcommand)]
     Study(StudyAction),
@@ -142,6 +145,8 @@ pub(crate) enum DeviceAction {
     Attach(AttachArguments),
     /// Every parameter a device can be given
     Parameters,
+    /// Put back the settings of kernel devices (`device.scheduler`, …) that a killed run has left
+    Restore,
 }
 
 /// What a virtual SSD is like.
@@ -360,6 +365,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Device(action) => subcommands::device::main(&action),
         Action::Nvme(action) => subcommands::nvme::main(&action),
         Action::Fs(action) => subcommands::fs::main(&action),
+        Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod device_catalogue;
+mod device_state;
 mod engine_registry;
 mod eta;
 mod exit;

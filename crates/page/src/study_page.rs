@@ -216,7 +216,7 @@ pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &Ru
     let mut chosen: Vec<Planned> = Vec::new();
     for configuration in configurations {
         if chosen.len() < MOST_EXEMPLARS && chosen.iter().all(|planned| planned.configuration != configuration) {
-            chosen.extend(middle(&outcome, configuration).map(|block| Planned { block, configuration }));
+            chosen.extend(middle(&outcome, configuration).map(|block| Planned { block, configuration, level: None }));
         }
     }
     chosen

@@ -105,7 +105,7 @@ impl BlockSizes {
             return sheet.finish("Speed against block size.", self.table());
         }
         self.legend(&mut sheet);
-        let x = Scale::new(sizes, Spacing::Log, Unit::Bytes, 11).aired();
+        let x = Scale::new(sizes, Spacing::Log, Unit::Bytes, 14).aired();
         let scales: Vec<Scale> = shown.iter().map(|(speed, span)| self.scale(*speed, *span, &x)).collect();
         let left = gutter(&scales);
         for (number, ((speed, _), y)) in shown.iter().zip(scales).enumerate() {
@@ -120,6 +120,7 @@ impl BlockSizes {
                 says_x: last,
                 named: false,
                 marks: Vec::new(),
+                legend: Vec::new(),
             };
             self.plot(&mut sheet, *speed, frame);
         }

@@ -56,7 +56,7 @@ impl Outcome {
         match self {
             Outcome::Better => "good",
             Outcome::Worse => "bad",
-            Outcome::Same => "s0",
+            Outcome::Same => "same",
             Outcome::Open => "open",
         }
     }
@@ -128,10 +128,10 @@ impl Forest {
             texts.map(|text| width(&text, face)).fold(0.0, f64::max).min(most)
         };
         let rows = || self.rows.iter().take(MOST_ROWS);
-        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 190.0);
+        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 180.0);
         let numbers = widest(&mut rows().map(|row| numbers(&row.ratio)), Face::Tick, 170.0);
         // The words are bold.
-        let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 150.0) * 1.15).min(150.0);
+        let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 200.0) * 1.15).min(200.0);
         let verdicts_at = WIDTH - MARGIN - verdicts;
         let numbers_at = verdicts_at - 14.0 - numbers;
         Columns { left: MARGIN + names + 16.0, right: numbers_at - 16.0, numbers: numbers_at, verdicts: verdicts_at }
@@ -181,14 +181,14 @@ impl Forest {
 
     /// What lies on which side of one.
     fn sides(&self, sheet: &mut Sheet<'_>, columns: &Columns) {
-        let room = (columns.right - columns.left) / 2.0 + 60.0;
-        let arrow = width("← ", Face::Label);
-        let (below, above) = (fit(&self.below, Face::Label, room - arrow), fit(&self.above, Face::Label, room - arrow));
+        // Each text keeps to its own side of the middle.
+        let middle = (columns.left + columns.right) / 2.0;
+        let room = (columns.right - columns.left) / 2.0 + 60.0 - width("← ", Face::Label);
+        let below = fit(&self.below, Face::Label, room.min(middle - 40.0));
+        let above = fit(&self.above, Face::Label, room.min(WIDTH - middle - 40.0));
         if below.is_empty() && above.is_empty() {
             return;
         }
-        // Each text keeps to its own side of the middle.
-        let middle = (columns.left + columns.right) / 2.0;
         if !below.is_empty() {
             sheet.svg.words((middle - 8.0, sheet.y + 13.0), Anchor::End, Face::Label, &format!("← {below}"));
         }

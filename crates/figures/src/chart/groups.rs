@@ -8,7 +8,7 @@ use crate::data::{cells, say};
 use crate::figure::Table;
 use crate::plot::{Frame, Plot, gutter};
 use crate::scale::{Scale, Span};
-use crate::series::{Look, Style};
+use crate::series::{Look, Style, missing};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
 use crate::{Estimate, Figure, Heading, Measure, Spacing};
@@ -76,6 +76,7 @@ impl Groups {
                 says_x: true,
                 named: true,
                 marks: Vec::new(),
+                legend: Vec::new(),
             };
             let plot = sheet.frame(frame);
             for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
@@ -99,6 +100,10 @@ impl Groups {
             let style = Style { colour: 6, hollow: true, ..Style::of(6) };
             entries.push(Entry::new("hollow: no interval known", Look::Marker(style)));
         }
+        let short = |series: &GroupSeries| series.values.len() < self.groups.len();
+        if shown().any(|one| one.sound().value.is_none()) || self.series.iter().any(short) {
+            entries.push(Entry::new("no value: too few samples", Look::Missing));
+        }
         sheet.legend(&entries);
     }
 
@@ -115,7 +120,8 @@ impl Groups {
         let style = Style::of(number);
         sheet.svg.open("g", &[("class", &style.class())]);
         for (n, group) in plot.x.ticks.iter().enumerate() {
-            let Some(estimate) = series.values.get(first + n) else { continue };
+            let unknown = Estimate::default();
+            let estimate = series.values.get(first + n).unwrap_or(&unknown);
             let Some(middle) = plot.x(group.value) else { continue };
             let x = middle + (number as f64 - (drawn - 1.0) / 2.0) * wide;
             let tip = format!("{}, {}: {}", series.name, group.label, say(estimate, self.measure.unit));
@@ -130,6 +136,7 @@ impl Groups {
                     sheet.interval_and_trials(plot, x, &sound);
                     sheet.svg.close("g");
                 }
+                (None, _) if sound.value.is_none() => missing(sheet, (x, plot.bottom), &tip),
                 _ => sheet.estimate(plot, x, &sound, (Style { hollow: sound.interval.is_none(), ..style }, &tip)),
             }
         }

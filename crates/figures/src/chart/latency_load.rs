@@ -88,6 +88,7 @@ impl LatencyLoad {
             says_x: true,
             named: false,
             marks: self.marks(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         if let Some(slo) = &self.slo {

@@ -87,6 +87,7 @@ impl Spectrum {
             says_x: true,
             named: false,
             marks: Vec::new(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
@@ -111,7 +112,7 @@ impl Spectrum {
         for series in &self.series {
             for point in &series.points {
                 table.row(
-                    &[&series.name, &format!("{}\u{A0}%", point.percentile)],
+                    &[&series.name, &format!("{}\u{A0}%", short(point.percentile))],
                     &cells(&point.latency_ns, Unit::Nanoseconds),
                 );
             }
@@ -120,9 +121,17 @@ impl Spectrum {
     }
 }
 
+/// As many decimals as tell it from 100.
+fn short(percentile: f64) -> String {
+    let decimals =
+        if percentile < 90.0 { 1 } else { (1.0 - (100.0 - percentile).log10()).ceil().clamp(1.0, 9.0) as usize };
+    let text = format!("{percentile:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 fn place<'p>(series: &SpectrumSeries, point: &'p SpectrumPoint) -> Option<Point<'p>> {
     let x = rarity(point.percentile)?;
-    let tip = format!("{} p{} {}", series.name, point.percentile, say(&point.latency_ns, Unit::Nanoseconds));
+    let tip = format!("{} p{} {}", series.name, short(point.percentile), say(&point.latency_ns, Unit::Nanoseconds));
     Some(Point { x, estimate: &point.latency_ns, tip })
 }
 
@@ -132,4 +141,24 @@ fn axis(rarest: f64) -> Scale {
         (value <= rarest * 1.001).then(|| Tick { value, label: (*label).to_owned() })
     });
     Scale::with_ticks(1.0, rarest * 1.001, Spacing::Log, ticks.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_keep_their_nines() {
+        for (percentile, expected) in [
+            (50.0, "50"),
+            (99.0, "99"),
+            (99.9, "99.9"),
+            (99.99, "99.99"),
+            (99.999, "99.999"),
+            (17.4595, "17.5"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(short(percentile), expected);
+        }
+    }
 }

@@ -77,6 +77,7 @@ impl Sweep {
             says_x: true,
             named: matches!(self.axis, SweepAxis::Named(_)),
             marks: Vec::new(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
@@ -104,14 +105,15 @@ impl Sweep {
 
     /// The axis; `None` where no place can be shown.
     fn scale(&self) -> Option<Scale> {
-        let along = Span::of(self.series.iter().flat_map(|series| &series.points).map(|point| point.x));
+        let places = || self.series.iter().flat_map(|series| &series.points).map(|point| point.x);
+        let along = Span::of(places());
         match &self.axis {
             SweepAxis::Named(names) => (!names.is_empty()).then(|| Scale::named(names)),
             SweepAxis::Linear(unit) => {
                 (!along.is_empty(Spacing::Linear)).then(|| Scale::close(along, *unit, 9).aired())
             }
             SweepAxis::Doubling(unit) => {
-                (!along.is_empty(Spacing::Log)).then(|| Scale::doubling(along, *unit, 12).aired())
+                (!along.is_empty(Spacing::Log)).then(|| Scale::doubling(places(), *unit, 12).aired())
             }
             SweepAxis::Log(unit) => {
                 (!along.is_empty(Spacing::Log)).then(|| Scale::new(along, Spacing::Log, *unit, 9).aired())

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use iolab_comparison::{Run, RunSummary, Side};
-use iolab_study::{Design, JobSource, Study, Trial};
+use iolab_study::{Design, JobSource, Planned, Study, Trial};
 
 use crate::exit::Failure;
 use crate::recordings::{self, Loaded};
@@ -90,7 +90,7 @@ fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let trial = Trial::of_command(0, 0, &study.figures, &printed);
+    let trial = Trial::of_command(Planned { block: 0, configuration: 0, level: None }, &study.figures, &printed);
     let values = study.figures.iter().zip(trial.values);
     Ok(RunSummary {
         name: path.display().to_string(),
@@ -101,7 +101,7 @@ fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
     })
 }
 
-/// Block and configuration of `b02-c003.iolab`.
+/// Block and configuration of `b02-c003.iolab`. `None` for anything else, such as a level of a ladder.
 fn place(recording: &Path, design: &Design) -> Option<(u32, Vec<(String, String)>)> {
     let (block, configuration) = recording.file_stem()?.to_str()?.strip_prefix('b')?.split_once("-c")?;
     let configuration = design.configurations.get(configuration.parse::<usize>().ok()?)?;
