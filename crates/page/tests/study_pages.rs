@@ -4,7 +4,7 @@ use iolab_histogram::Histogram;
 use iolab_page::{Digest, DirectionDigest, StudyReport, collection_page, study_page};
 use iolab_recording::{Finding, HostFacts, Severity};
 use iolab_statistics::Rules;
-use iolab_study::{Collection, Design, Study, Trial, analyse, design, read};
+use iolab_study::{Analysis, Collection, Design, Results, Study, Trial, analyse, design, read};
 use iolab_testkit::html::{HtmlPage, read_html};
 
 /// A study with trials that were never run, but could have been.
@@ -13,6 +13,13 @@ struct Made {
     design: Design,
     trials: Vec<Trial>,
     digests: Vec<Digest>,
+}
+
+impl Made {
+    fn analysis(&self, rules: &Rules) -> Analysis {
+        let results = Results { trials: self.trials.clone(), ..Default::default() };
+        analyse(&self.study, &self.design, &results, rules)
+    }
 }
 
 const HEAD: &str = "job_text = \"[j]\\nrw=randread\\n\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n";
@@ -31,7 +38,7 @@ fn made(text: &str, speed: impl Fn(&[String]) -> f64) -> Made {
             block: planned.block,
             configuration: planned.configuration,
             values: vec![Some(iops), Some(3.0 * latency_ns)],
-            flaw: None,
+            ..Trial::default()
         });
         digests.push(digest(*planned, iops));
     }
@@ -70,14 +77,14 @@ fn digest(planned: iolab_study::Planned, iops: f64) -> Digest {
 /// The page, and the same read by a strict reader.
 fn shown(made: &Made) -> (String, HtmlPage) {
     let rules = Rules::default();
-    let analysis = analyse(&made.study, &made.design, &made.trials, &rules);
+    let analysis = made.analysis(&rules);
     let page = study_page(&report(made, &analysis, &rules));
     let read = read_html(&page.html);
     read.stands_alone();
     (page.html, read)
 }
 
-fn report<'a>(made: &'a Made, analysis: &'a iolab_study::Analysis, rules: &'a Rules) -> StudyReport<'a> {
+fn report<'a>(made: &'a Made, analysis: &'a Analysis, rules: &'a Rules) -> StudyReport<'a> {
     StudyReport {
         study: &made.study,
         design: &made.design,
@@ -273,7 +280,7 @@ fn a_page_of_twenty_trials_is_small() {
 fn several_studies_share_a_page() {
     let (one, other) = (engines(), engines());
     let rules = Rules::default();
-    let analyses = [&one, &other].map(|made| analyse(&made.study, &made.design, &made.trials, &rules));
+    let analyses = [&one, &other].map(|made| made.analysis(&rules));
     let reports = [report(&one, &analyses[0], &rules), report(&other, &analyses[1], &rules)];
     let collection = Collection {
         title: "Both".to_owned(),
