@@ -18,6 +18,7 @@
 mod compare;
 mod condition;
 mod differences;
+mod fio_json;
 mod from_recording;
 mod pairing;
 mod side;
@@ -28,6 +29,7 @@ mod value;
 pub use compare::{Basis, IntervalsFrom, Outcome, Request, Row, SideFacts, hold_against};
 pub use condition::{Above, Condition, ConditionError, Judged, Judgement, RowJudgement};
 pub use differences::Difference;
+pub use fio_json::{FioJsonError, read_fio_json};
 pub use pairing::PairingChoice;
 pub use side::{Run, Side};
 pub use summary::{

@@ -14,7 +14,7 @@ use crate::output;
 /// What to compare, how, and what must not have become worse.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Baseline and candidate: recordings, folders of recordings, folders of studies; several with commas
+    /// Baseline and candidate: recordings, JSON reports of fio, folders of those, folders of studies; several with commas
     #[arg(value_name = "BASELINE CANDIDATE", num_args = 0..=2, conflicts_with_all = ["baseline", "candidate"])]
     sides: Vec<String>,
     /// Runs of the baseline, instead of the first argument

@@ -1,6 +1,6 @@
 //! Finding and reading the runs of both sides.
 //!
-//! A name is a recording, a folder of recordings, the folder of a study, or a folder of such folders.
+//! A name is a recording, a JSON report of fio, a folder of those, the folder of a study, or a folder of such folders.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,9 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
         let before = side.runs.len();
         read(Path::new(name), with_intervals, &mut side)?;
         if side.runs.len() == before {
-            return Err(Failure::mistake(format!("iolab: {name}: no recordings in it")));
+            return Err(Failure::mistake(format!(
+                "iolab: {name}: neither recordings nor fio's JSON reports (*.iolab, *.json) in it"
+            )));
         }
     }
     Ok(side)
@@ -33,7 +35,8 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
 
 fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
     if !path.is_dir() {
-        side.runs.push(Run { summary: summary(path, with_intervals)?, ..Run::default() });
+        let summaries = summaries(path, with_intervals)?.into_iter();
+        side.runs.extend(summaries.map(|summary| Run { summary, ..Run::default() }));
         return Ok(());
     }
     if path.join("study.json").exists() {
@@ -41,8 +44,9 @@ fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failur
     }
     for entry in entries(path)? {
         let is_study = || entry.join("study.json").exists();
-        if has_extension(&entry, "iolab") {
-            side.runs.push(Run { summary: summary(&entry, with_intervals)?, ..Run::default() });
+        if has_extension(&entry, "iolab") || has_extension(&entry, "json") {
+            let summaries = summaries(&entry, with_intervals)?.into_iter();
+            side.runs.extend(summaries.map(|summary| Run { summary, ..Run::default() }));
         } else if is_study() {
             let first = side.runs.len();
             read_study(&entry, with_intervals, side)?;
@@ -107,6 +111,21 @@ fn place(recording: &Path, design: &Design) -> Option<(u32, Vec<(String, String)
     let configuration = design.configurations.get(configuration.parse::<usize>().ok()?)?;
     let points = design.axes.iter().cloned().zip(configuration.points.iter().cloned());
     Some((block.parse().ok()?, points.collect()))
+}
+
+/// What is in a file: one recording, or the reports of fio.
+fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failure> {
+    let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+    if has_extension(path, "iolab")
+        || iolab_recording::partial::is_partial(&bytes)
+        || begins.contains("iolab_recording")
+    {
+        return Ok(vec![summary(path, with_intervals)?]);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    iolab_comparison::read_fio_json(&path.display().to_string(), &text).map_err(|error| wrong(error.to_string()))
 }
 
 fn summary(path: &Path, with_intervals: bool) -> Result<RunSummary, Failure> {
