@@ -85,7 +85,7 @@ pub(crate) fn cells<'r>(sides: [&'r Side; 2]) -> Vec<Cell<'r>> {
 }
 
 /// Each job for itself, and all together when there are several and they ran at the same time.
-fn groups(run: &RunSummary) -> Vec<(JobName, Vec<&JobSummary>)> {
+pub(crate) fn groups(run: &RunSummary) -> Vec<(JobName, Vec<&JobSummary>)> {
     let mut groups: Vec<(JobName, Vec<&JobSummary>)> =
         run.jobs.iter().map(|job| (Some(job.name.clone()), vec![job])).collect();
     if run.jobs.is_empty() {

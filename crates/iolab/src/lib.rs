@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
 
 mod arguments;
+mod database;
 mod device_catalogue;
 mod engine_registry;
 mod eta;
@@ -14,6 +15,7 @@ mod log_files;
 mod output;
 mod pipeline;
 mod recordings;
+mod run_files;
 mod safety;
 mod subcommands;
 mod surroundings;

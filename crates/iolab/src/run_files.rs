@@ -1,17 +1,19 @@
-//! Finding and reading the runs of both sides.
+//! Finding and reading runs by their names.
 //!
-//! A name is a recording, a JSON report of fio, a folder of those, the folder of a study, or a folder of such folders.
+//! A name is an entry of the database (`@12`, `@tag:NAME`), a recording, a JSON report of fio, a folder of those, the folder of a study, or a folder of such folders.
 
 use std::path::{Path, PathBuf};
 
 use iolab_comparison::{Run, RunSummary, Side};
+use iolab_recording::partial;
 use iolab_study::{Design, JobSource, Study, Trial};
 
+use crate::database;
 use crate::exit::Failure;
 use crate::recordings::{self, Loaded};
 
 /// Both sides. Intervals are read where there is one run on each side only: nothing else needs them.
-pub(super) fn load(baseline: &[String], candidate: &[String]) -> Result<(Side, Side), Failure> {
+pub(crate) fn load(baseline: &[String], candidate: &[String]) -> Result<(Side, Side), Failure> {
     let (theirs, ours) = (side(baseline, false)?, side(candidate, false)?);
     if theirs.runs.len() == 1 && ours.runs.len() == 1 {
         return Ok((side(baseline, true)?, side(candidate, true)?));
@@ -23,7 +25,15 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
     let mut side = Side { name: names.join(", "), ..Side::default() };
     for name in names {
         let before = side.runs.len();
-        read(Path::new(name), with_intervals, &mut side)?;
+        for (path, part) in places(name)? {
+            let first = side.runs.len();
+            read(&path, with_intervals, &mut side)?;
+            if let Some(part) = part {
+                // Of a file with several reports, an entry is one.
+                let kept = side.runs.split_off(first).into_iter().nth(part as usize);
+                side.runs.extend(kept);
+            }
+        }
         if side.runs.len() == before {
             return Err(Failure::mistake(format!(
                 "iolab: {name}: neither recordings nor fio's JSON reports (*.iolab, *.json) in it"
@@ -31,6 +41,34 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
         }
     }
     Ok(side)
+}
+
+/// The files that a name stands for, and which of several reports in one.
+fn places(name: &str) -> Result<Vec<(PathBuf, Option<u32>)>, Failure> {
+    let Some(entry) = name.strip_prefix('@') else { return Ok(vec![(PathBuf::from(name), None)]) };
+    let of = |entry: iolab_store::Entry| {
+        let path = PathBuf::from(&entry.path);
+        if !path.exists() {
+            let gone = format!("iolab: @{}: {} is not there any more", entry.id, entry.path);
+            return Err(Failure::mistake(gone));
+        }
+        Ok((path, (entry.kind == iolab_store::Kind::Fio).then_some(entry.part)))
+    };
+    let store = database::open()?;
+    if let Some(tag) = entry.strip_prefix("tag:") {
+        let filter = iolab_store::Filter { tags: vec![tag.to_owned()], with_trials: true, ..Default::default() };
+        let entries = store.list(&filter).map_err(database::failure)?;
+        if entries.is_empty() {
+            return Err(Failure::mistake(format!("iolab: {name}: nothing has this tag")));
+        }
+        return entries.into_iter().map(of).collect();
+    }
+    let id = entry.parse().map_err(|_| {
+        Failure::mistake(format!(
+            "iolab: {name}: @ and the number of an entry, or @tag: and a tag (iolab db list shows them)"
+        ))
+    })?;
+    Ok(vec![of(store.entry(id).map_err(database::failure)?)?])
 }
 
 fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
@@ -58,7 +96,7 @@ fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failur
 }
 
 /// What is in a folder, by name.
-fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |error: std::io::Error| Failure::mistake(format!("iolab: {}: {error}", path.display()));
     let mut entries = std::fs::read_dir(path)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>())
@@ -71,18 +109,33 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
     path.extension().is_some_and(|extension| extension == wanted)
 }
 
-/// The trials of a study, each with its block and its configuration.
-fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
+/// What a trial left, and its place in the study.
+pub(crate) struct TrialFile {
+    pub(crate) path: PathBuf,
+    pub(crate) block: u32,
+    pub(crate) points: Vec<(String, String)>,
+}
+
+/// The study of a folder and what its trials left.
+pub(crate) fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
     let file = path.join("study.json");
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", file.display()));
     let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
     let study: Study = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let design = iolab_study::design(&study).map_err(|error| wrong(error.to_string()))?;
+    let extension = if matches!(study.job, JobSource::Command(_)) { "json" } else { "iolab" };
+    let files = entries(&path.join("trials"))?.into_iter().filter(|entry| has_extension(entry, extension));
+    let trial = |path: PathBuf| place(&path, &design).map(|(block, points)| TrialFile { path, block, points });
+    let trials = files.filter_map(trial).collect();
+    Ok((study, trials))
+}
+
+/// The trials of a study, each with its block and its configuration.
+fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
+    let (study, trials) = study(path)?;
     let is_command = matches!(study.job, JobSource::Command(_));
-    let extension = if is_command { "json" } else { "iolab" };
-    for trial in entries(&path.join("trials"))?.into_iter().filter(|entry| has_extension(entry, extension)) {
-        let Some((block, points)) = place(&trial, &design) else { continue };
-        let summary = if is_command { printed(&trial, &study)? } else { summary(&trial, with_intervals)? };
+    for TrialFile { path, block, points } in trials {
+        let summary = if is_command { printed(&path, &study)? } else { summary(&path, with_intervals)? };
         side.runs.push(Run { summary, block: Some(block), points });
     }
     side.figures.extend(study.figures.into_iter().filter(|figure| !side.figures.contains(figure)).collect::<Vec<_>>());
@@ -90,7 +143,7 @@ fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), 
 }
 
 /// What the command of a trial printed.
-fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
+pub(crate) fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
@@ -114,7 +167,7 @@ fn place(recording: &Path, design: &Design) -> Option<(u32, Vec<(String, String)
 }
 
 /// What is in a file: one recording, or the reports of fio.
-fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failure> {
+pub(crate) fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failure> {
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
@@ -126,6 +179,12 @@ fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failu
     }
     let text = String::from_utf8_lossy(&bytes);
     iolab_comparison::read_fio_json(&path.display().to_string(), &text).map_err(|error| wrong(error.to_string()))
+}
+
+/// Whether a file is a recording, whole or partial; else it may be a report of fio.
+pub(crate) fn is_recording(path: &Path, bytes: &[u8]) -> bool {
+    let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+    has_extension(path, "iolab") || partial::is_partial(bytes) || begins.contains("iolab_recording")
 }
 
 fn summary(path: &Path, with_intervals: bool) -> Result<RunSummary, Failure> {
