@@ -11,6 +11,7 @@ use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::db::DbAction;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
+use crate::subcommands::watch::WatchArguments;
 
 /// A storage-I/O laboratory: runs fio's job files, measures honestly, keeps what it measured.
 #[derive(Debug, Parser)]
@@ -49,6 +50,8 @@ enum Action {
     /// Make, check, look into and change file systems of iolab's own kind (logfs)
     #[command(subcommand)]
     Fs(FsAction),
+    /// Watch block devices: iostat's columns, and what it has no column for
+    Watch(WatchArguments),
     /// Run one job under several settings, in blocks, and say which differences are real
     #[command(subcommand)]
     Study(StudyAction),
@@ -102,6 +105,9 @@ pub(crate) struct ReportArguments {
     /// File instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<String>,
+    /// Folder for every figure of the HTML report, as SVG and CSV
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) figures: Option<PathBuf>,
 }
 
 /// What to do with virtual SSDs.
@@ -143,6 +149,8 @@ pub(crate) enum DeviceAction {
     Attach(AttachArguments),
     /// Every parameter a device can be given
     Parameters,
+    /// Put back the settings of kernel devices (`device.scheduler`, …) that a killed run has left
+    Restore,
 }
 
 /// What a virtual SSD is like.
@@ -361,6 +369,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Device(action) => subcommands::device::main(&action),
         Action::Nvme(action) => subcommands::nvme::main(&action),
         Action::Fs(action) => subcommands::fs::main(&action),
+        Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Db(action) => subcommands::db::main(&action),

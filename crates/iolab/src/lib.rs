@@ -7,6 +7,7 @@
 mod arguments;
 mod database;
 mod device_catalogue;
+mod device_state;
 mod engine_registry;
 mod eta;
 mod exit;

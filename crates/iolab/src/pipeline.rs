@@ -11,6 +11,7 @@ use iolab_recording::Recording;
 use iolab_resolve::{Mode, Overrides};
 use iolab_runner::{Observer, RunError, RunRequest};
 
+use crate::device_state;
 use crate::engine_registry::{self, ENGINES};
 use crate::exit::{FAILED, Failure};
 use crate::safety;
@@ -114,6 +115,8 @@ pub(crate) fn run(
     observer: &mut dyn Observer,
 ) -> Result<(Recording, Vec<Option<File>>), Failure> {
     iolab_process::count_signals();
+    let machine = device_state::is_asked(plan).then(device_state::machine).transpose()?;
+    let applied = machine.as_ref().map(|machine| device_state::apply_to(machine, plan)).transpose()?;
     let (clock, unfit) = Clock::best();
     let host = iolab_observe::System::live().host_facts(clock.name(), std::env::args().collect());
     let request = RunRequest {
@@ -132,6 +135,9 @@ pub(crate) fn run(
     })?;
     let mut recording = result.recording;
     recording.warnings.extend(unfit.map(|reason| format!("time stamps come from clock_gettime: {reason}")));
+    if let Some(applied) = applied {
+        device_state::put_back(applied, &mut recording);
+    }
     recording.findings = iolab_findings::find(&recording);
     Ok((recording, result.spools))
 }

@@ -25,7 +25,7 @@ mod tests;
 
 pub use fuzz::fuzz_entry;
 pub use job_set::{Diagnostic, JobSection, JobSet, Severity, Surroundings};
-pub use options::{OPTIONS, find_option, suggest};
+pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
 pub use parse::{Failure, Input, Request, parse};
 pub use render::render;
 pub use values::{NumberRules, ValueError, canonical, errno_by_name, parse_value};

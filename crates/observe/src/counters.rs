@@ -47,13 +47,19 @@ pub(crate) fn pressure_ns(text: &str) -> (Option<u64>, Option<u64>) {
     (total("some"), total("full"))
 }
 
+/// Ticks of all CPUs together since boot, as the first line of `/proc/stat` has them (proc_stat(5)): user, nice, system, idle, iowait, irq,
+/// softirq, steal. What an old kernel does not count is 0.
+pub(crate) fn cpu_ticks(text: &str) -> Option<[u64; 8]> {
+    let words = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map_while(|word| word.parse().ok());
+    let mut ticks = [0; 8];
+    let read = ticks.iter_mut().zip(words).map(|(tick, word)| *tick = word).count();
+    (read >= 4).then_some(ticks)
+}
+
 /// Puts the first line of `/proc/stat` into `host`. `tick_ns` is the length of one tick (proc_stat(5): USER_HZ).
 pub(crate) fn cpu_times(text: &str, tick_ns: u64, host: &mut HostSample) -> Option<()> {
-    let mut words = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-    // user nice system idle iowait irq softirq steal; old kernels end earlier.
-    let mut next = || words.next().and_then(|word| word.parse::<u64>().ok()).map(|ticks| ticks.saturating_mul(tick_ns));
-    let [user, nice, system, idle] = [next()?, next()?, next()?, next()?];
-    let [iowait, irq, softirq, steal] = [(); 4].map(|()| next().unwrap_or(0));
+    let [user, nice, system, idle, iowait, irq, softirq, steal] =
+        cpu_ticks(text)?.map(|ticks| ticks.saturating_mul(tick_ns));
     host.user_ns = user.saturating_add(nice);
     host.system_ns = system.saturating_add(irq).saturating_add(softirq);
     (host.idle_ns, host.iowait_ns, host.steal_ns) = (idle, iowait, steal);

@@ -29,6 +29,7 @@ impl System {
             memory_bytes: self.memory_bytes(),
             clock: clock.to_owned(),
             command_line,
+            device_settings: Vec::new(),
         }
     }
 

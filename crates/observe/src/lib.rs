@@ -13,6 +13,7 @@ mod file_facts;
 mod hazard;
 mod host;
 mod layout_mark;
+mod machine;
 mod mounts;
 mod sampling;
 mod signature;
@@ -26,6 +27,7 @@ pub use file_facts::{
 pub use hazard::{Hazard, WriteTarget};
 pub use host::{locked_memory_limit, page_bytes};
 pub use layout_mark::{LayoutMark, MARK_NAME, is_fio_generated_name, layout_mark, mark_layout};
+pub use machine::CpuTicks;
 pub use mounts::{Mount, Swap};
 pub use sampling::Sampler;
 pub use signature::{SIGNATURE_BYTES, signatures};

@@ -59,12 +59,12 @@ impl System {
 }
 
 impl Sampler {
-    /// Opens the counters of the block devices with these kernel names, and those of the machine.
+    /// Opens the counters of the block devices or partitions with these kernel names, and those of the machine.
     pub fn open<'a>(system: &System, names: impl IntoIterator<Item = &'a str>) -> Sampler {
         let open = |relative: &str| File::open(system.path(relative)).ok();
         let device = |name: &str| OpenDevice {
-            stat: open(&format!("sys/block/{name}/stat")),
-            in_flight: open(&format!("sys/block/{name}/inflight")),
+            stat: open(&system.statistics_path(name)),
+            in_flight: open(&system.statistics_path(name).replace("/stat", "/inflight")),
         };
         Sampler {
             devices: names.into_iter().map(device).collect(),

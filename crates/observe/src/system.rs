@@ -42,7 +42,7 @@ impl System {
     }
 
     /// A path below the root: `path("proc/swaps")`.
-    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+    pub fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
     }
 

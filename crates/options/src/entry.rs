@@ -86,6 +86,8 @@ pub enum Category {
     Replay,
     /// Zoned devices and data placement.
     Zones,
+    /// Settings of the block devices under the files.
+    Device,
 }
 
 /// What text an option accepts, and which [`crate::Value`] it becomes.

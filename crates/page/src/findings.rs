@@ -15,7 +15,8 @@ pub(crate) struct Gathered {
     pub(crate) of: usize,
 }
 
-/// Runs with the same rule, gravity, consequence and advice share a finding; only the evidence, which has the numbers, is of each.
+/// Runs in which the same rule found something of the same gravity share a finding: its words are those of the first, the evidence is of
+/// each.
 pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Finding])>) -> Vec<Gathered> {
     let of = runs.len();
     let mut all: Vec<Gathered> = Vec::new();
@@ -23,8 +24,7 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
         for finding in findings {
             let is_same = |other: &&mut Gathered| {
                 let other = &other.finding;
-                (&other.rule, other.severity, &other.consequence, &other.advice)
-                    == (&finding.rule, finding.severity, &finding.consequence, &finding.advice)
+                (&other.rule, other.severity) == (&finding.rule, finding.severity)
             };
             let seen = (run.clone(), finding.evidence.clone());
             match all.iter_mut().find(is_same) {

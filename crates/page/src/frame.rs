@@ -36,7 +36,7 @@ const POLICY: &str =
 
 /// The whole document.
 pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
-    let style = include_str!("style.css");
+    let style = format!("{}\n{}", iolab_figures::STYLE, include_str!("style.css"));
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -111,6 +111,12 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
+    /// A cell of which nothing is known but its text: numbers begin with a digit or a sign.
+    pub(crate) fn text_or_number(text: &str) -> Cell {
+        let is_number = text.starts_with(|first: char| first.is_ascii_digit() || "+-−×÷–".contains(first));
+        if is_number { Cell::Number(text.to_owned()) } else { Cell::Text(text.to_owned()) }
+    }
+
     fn markup(&self) -> Markup {
         html! {
             @match self {

@@ -2,8 +2,10 @@
 //!
 //! Values in, text out: files are read and written by the program. A page needs nothing but itself: it loads nothing, runs no script, and
 //! reads in light and dark, on paper, on a telephone and aloud. Every chart has its data as a table beside it. What is escaped, and how
-//! directions of text are kept apart, is in `frame.rs`.
+//! directions of text are kept apart, is in `frame.rs`;
+//! which figures a study gets is in the table of `charts/choice.rs`.
 
+mod charts;
 mod cost;
 mod digest;
 mod environment;
@@ -17,13 +19,16 @@ mod study_page;
 mod summary;
 mod verdicts;
 
+pub use charts::csv;
 pub use digest::{DeviceDigest, Digest, DirectionDigest};
 pub use recording_page::recording_page;
 pub use study_page::{StudyReport, collection_page, exemplars, study_page};
 
-/// A page.
+/// A page, and the figures in it for those who want them as files.
 #[derive(Debug, Clone)]
 pub struct Page {
     /// The document.
     pub html: String,
+    /// Its figures, in its order.
+    pub figures: Vec<iolab_figures::Figure>,
 }

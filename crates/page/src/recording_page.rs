@@ -9,6 +9,7 @@ use iolab_report::{
 use iolab_units::rounded_ns;
 use maud::{Markup, html};
 
+use crate::charts::{Gallery, run_charts};
 use crate::frame::{Cell, Header, Section, counted, details, document, name, number, table};
 use crate::number::{bytes, bytes_per_second, grouped, percent, rate};
 use crate::{Page, cost, digest, environment, findings};
@@ -16,6 +17,8 @@ use crate::{Page, cost, digest, environment, findings};
 /// The page of a recording and its figures. `source` is how the reader would name the file, `notes` what must be said with it.
 pub fn recording_page(recording: &Recording, source: &str, notes: &[String], version: &str) -> Page {
     let told = figures(recording);
+    let mut gallery = Gallery::new("");
+    run_charts(&mut gallery, recording, "");
     let title = match told.jobs.as_slice() {
         [] => "A run".to_owned(),
         [only] => only.plan.job.clone(),
@@ -25,6 +28,9 @@ pub fn recording_page(recording: &Recording, source: &str, notes: &[String], ver
         Section::new("summary", "What came out", summary(recording, &told.jobs, notes)),
         Section::new("jobs", "Jobs", jobs(&told.jobs)),
     ];
+    if !gallery.is_empty() {
+        sections.push(Section::new("figures", "Figures", gallery.markup()));
+    }
     sections.extend([
         Section::new("cost", "Cost", costs(&told.jobs)),
         Section::new("devices", "Block devices", devices(recording)),
@@ -32,7 +38,7 @@ pub fn recording_page(recording: &Recording, source: &str, notes: &[String], ver
         Section::new("again", "How to do it again", again(recording, source)),
     ]);
     let header = Header { title: &title, question: "", facts: facts(recording), version };
-    Page { html: document(&header, &sections) }
+    Page { html: document(&header, &sections), figures: gallery.into_figures() }
 }
 
 fn facts(recording: &Recording) -> Markup {

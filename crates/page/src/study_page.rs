@@ -1,10 +1,12 @@
 //! The report of a study: what was asked and what came out first, then the evidence, then how to make it again.
 
+use iolab_figures::Figure;
 use iolab_recording::{HostFacts, Recording};
 use iolab_statistics::Rules;
 use iolab_study::{Analysis, Collection, Design, Planned, Study};
 use maud::{Markup, html};
 
+use crate::charts::{Gallery, Material, forest, placed, run_charts, study_charts};
 use crate::digest::Digest;
 use crate::frame::{Header, Section, counted, details, document, name};
 use crate::standing::Outcome;
@@ -43,15 +45,18 @@ pub fn study_page(report: &StudyReport<'_>) -> Page {
         facts: facts(report),
         version: report.version,
     };
-    Page { html: document(&header, &sections(report, "", "What came out")) }
+    let (sections, figures) = sections(report, "", "What came out");
+    Page { html: document(&header, &sections), figures }
 }
 
 /// The page of several studies of one matter: the sections of each, under its name.
 pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> Page {
     let titles = distinct_titles(reports);
-    let mut all = Vec::new();
+    let (mut all, mut figures) = (Vec::new(), Vec::new());
     for (place, (report, title)) in reports.iter().zip(&titles).enumerate() {
-        all.extend(sections(report, &format!("s{}-", place + 1), title));
+        let own = sections(report, &format!("s{}-", place + 1), title);
+        all.extend(own.0);
+        figures.extend(own.1);
     }
     let trials = reports.iter().map(|report| report.design.trials.len() - report.missing).sum();
     let header = Header {
@@ -60,7 +65,7 @@ pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> 
         facts: html! { p { (counted(reports.len(), "study", "studies")) ", " (counted(trials, "trial", "trials")) "." } },
         version: reports.first().map_or("", |report| report.version),
     };
-    Page { html: document(&header, &all) }
+    Page { html: document(&header, &all), figures }
 }
 
 /// The titles of studies; a number tells those apart that have the same.
@@ -74,7 +79,7 @@ fn distinct_titles(reports: &[StudyReport<'_>]) -> Vec<String> {
 }
 
 /// The sections of one study. On a page with several, `prefix` makes their ids unique and `title` is the study's.
-fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> Vec<Section> {
+fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section>, Vec<Figure>) {
     let outcome =
         Outcome { study: report.study, design: report.design, analysis: report.analysis, rules: report.rules };
     let is_part = !prefix.is_empty();
@@ -83,10 +88,15 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> Vec<Section>
         Section::new(format!("{prefix}{id}"), title, body)
     };
     let mut sections = vec![Section::new(format!("{prefix}summary"), title, opening(report, &outcome, is_part))];
+    let forests = forests(&outcome, prefix);
     if verdicts::exist(&outcome) {
-        sections.push(section("verdicts", "Verdicts", verdict_section(&outcome)));
+        sections.push(section("verdicts", "Verdicts", verdict_section(&outcome, &forests)));
     }
-    sections.extend([section("results", "All results", results::section(&outcome))]);
+    let gallery = gallery(report, &outcome, prefix);
+    if !gallery.is_empty() {
+        sections.push(section("figures", "Figures", gallery.markup()));
+    }
+    sections.push(section("results", "All results", results::section(&outcome)));
     if !report.digests.is_empty() {
         sections.push(section("cost", "Cost", cost::section(&outcome, report.digests)));
     }
@@ -94,7 +104,30 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> Vec<Section>
         section("environment", "Environment", environment_section(report, &outcome)),
         section("again", "How to do it again", again(report, &outcome)),
     ]);
-    sections
+    let forests = forests.into_iter().map(|(_, figure)| figure);
+    (sections, forests.chain(gallery.into_figures()).collect())
+}
+
+/// A forest plot for each figure with comparisons, by the number of the figure.
+fn forests(outcome: &Outcome<'_>, prefix: &str) -> Vec<(usize, Figure)> {
+    let all = 0..outcome.analysis.figures.len();
+    let compared = all.filter(|number| !verdicts::of_figure(outcome, *number).is_empty());
+    compared.map(|number| (number, forest(outcome, number, prefix))).collect()
+}
+
+/// What the study varied, then what happened in some typical trials.
+fn gallery(report: &StudyReport<'_>, outcome: &Outcome<'_>, prefix: &str) -> Gallery {
+    let mut gallery = Gallery::new(prefix);
+    study_charts(&mut gallery, Material { outcome: *outcome, digests: report.digests });
+    gallery.group(
+        "Typical trials over time",
+        "Of some configurations, the trial whose first figure is in the middle. What stands below each other happened at the same time.",
+    );
+    for (planned, recording) in report.exemplars {
+        let name = format!("{}, block {}", outcome.name(planned.configuration), planned.block + 1);
+        run_charts(&mut gallery, recording, &name);
+    }
+    gallery
 }
 
 fn lowered(title: &str) -> String {
@@ -130,14 +163,13 @@ fn facts(report: &StudyReport<'_>) -> Markup {
     }
 }
 
-fn verdict_section(outcome: &Outcome<'_>) -> Markup {
+fn verdict_section(outcome: &Outcome<'_>, forests: &[(usize, Figure)]) -> Markup {
     html! {
         (verdicts::reading(outcome))
-        @for (number, figure) in outcome.analysis.figures.iter().enumerate() {
-            @if !verdicts::of_figure(outcome, number).is_empty() {
-                h3 { (figure.name()) }
-                (verdicts::of(outcome, number))
-            }
+        @for (number, figure) in forests {
+            h3 { bdi { (outcome.analysis.figures[*number].name()) } }
+            (placed(figure))
+            (verdicts::of(outcome, *number))
         }
     }
 }
@@ -185,7 +217,7 @@ pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &Ru
     let mut chosen: Vec<Planned> = Vec::new();
     for configuration in configurations {
         if chosen.len() < MOST_EXEMPLARS && chosen.iter().all(|planned| planned.configuration != configuration) {
-            chosen.extend(middle(&outcome, configuration).map(|block| Planned { block, configuration }));
+            chosen.extend(middle(&outcome, configuration).map(|block| Planned { block, configuration, level: None }));
         }
     }
     chosen

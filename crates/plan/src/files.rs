@@ -1,5 +1,6 @@
 //! Files and devices: where, how long, how they are made, opened and removed.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,9 @@ pub struct LayoutPlan {
     pub fill_device: bool,
     /// Never write: refuse jobs that would (`--readonly`).
     pub read_only: bool,
+    /// Settings of the block devices under the files, for the time of the run: name as in `/sys/block/DEVICE/queue`, and value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub device_settings: BTreeMap<String, String>,
 }
 
 /// `sync=`.

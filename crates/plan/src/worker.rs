@@ -109,6 +109,9 @@ pub struct MeasurementPlan {
     /// Time between looks at block devices and machine (`sample_interval`), ns; 0 looks never. A run has the shortest of its workers'.
     #[serde(default)]
     pub sample_interval_ns: u64,
+    /// Follow every request of the block devices by tracepoints (`trace_block`); one worker that wants it is enough.
+    #[serde(default)]
+    pub trace_block: bool,
     /// Averaging window of the bandwidth summary (`bwavgtime`), ms.
     pub bandwidth_window_ms: u64,
     /// Averaging window of the IOPS summary (`iopsavgtime`), ms.

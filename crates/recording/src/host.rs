@@ -19,6 +19,24 @@ pub struct HostFacts {
     pub clock: String,
     /// The program's command line.
     pub command_line: Vec<String>,
+    /// Settings of block devices that were changed for the run, and put back after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_settings: Vec<DeviceSetting>,
+}
+
+/// One setting of a block device, `/sys/block/DEVICE/queue/NAME`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceSetting {
+    /// Kernel name of the device.
+    pub device: String,
+    /// Name of the setting.
+    pub name: String,
+    /// What the job asks for.
+    pub asked: String,
+    /// What it was.
+    pub before: String,
+    /// What it was while the run went on.
+    pub during: String,
 }
 
 /// One block device under the run's files.

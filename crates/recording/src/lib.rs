@@ -19,7 +19,7 @@ mod worker;
 pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, METHOD, Overhead, TimerLateness};
 pub use finding::{Finding, Severity};
 pub use format::{FORMAT, ReadError};
-pub use host::{DeviceCounters, DeviceUse, HostFacts};
+pub use host::{DeviceCounters, DeviceSetting, DeviceUse, HostFacts};
 pub use interval::{DirectionInterval, IntervalLatencies};
 pub use log::{HistogramLogEntry, LogEntry};
 pub use observations::{DeviceSample, DeviceSeries, HostSample, Observations, RequestInterval};

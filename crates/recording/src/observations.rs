@@ -85,7 +85,8 @@ pub struct DeviceSample {
     pub writes_in_flight: u64,
 }
 
-/// The requests that a device completed in one interval.
+/// The requests that a device completed in one interval. Of a device without a request queue (its settings have no `scheduler`), what file
+/// systems and programs handed it, from there to completion (tracepoints `block_bio_queue`, `block_bio_complete`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequestInterval {
     /// Start, ns since the start of the run.

@@ -59,6 +59,7 @@ pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
         append: flag("file_append", false),
         fill_device: flag("fill_device", false),
         read_only: job.request.overrides.readonly,
+        device_settings: crate::device_settings::device_settings(job),
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod blocks;
 mod buffers;
+mod device_settings;
 mod directions;
 mod distribution;
 mod engine;

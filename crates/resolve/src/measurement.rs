@@ -25,6 +25,7 @@ pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
     let bandwidth_window_ms = window_ms(job, "bwavgtime", "write_bw_log");
     let iops_window_ms = window_ms(job, "iopsavgtime", "write_iops_log");
     let interval_ms = bandwidth_window_ms.min(iops_window_ms).clamp(INTERVAL_MS.0, INTERVAL_MS.1);
+    let sample_interval_ns = sample_interval_ns(job, limits);
     MeasurementPlan {
         stats: job.flag("stats").unwrap_or(true),
         slat,
@@ -33,7 +34,8 @@ pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
         bandwidth,
         interval_ns: interval_ms * 1_000_000,
         histogram_interval_ns: histogram_interval_ns(job),
-        sample_interval_ns: sample_interval_ns(job, limits),
+        sample_interval_ns,
+        trace_block: trace_block(job, sample_interval_ns),
         bandwidth_window_ms,
         iops_window_ms,
         percentiles: percentiles(job, slat, clat, lat),
@@ -84,6 +86,19 @@ fn sample_interval_ns(job: &Job<'_>, limits: &LimitPlan) -> u64 {
         job.error("sample_interval", "looks are 10ms to 1h apart", "sample_interval=1s, or sample_interval=0 for none");
     }
     asked_ns
+}
+
+/// Requests are kept by the intervals between looks.
+fn trace_block(job: &Job<'_>, sample_interval_ns: u64) -> bool {
+    let asked = job.flag("trace_block").unwrap_or(false);
+    if asked && sample_interval_ns == 0 {
+        job.warn(
+            "trace_block",
+            "trace_block has no effect without looks at the devices".to_owned(),
+            "sample_interval=1s",
+        );
+    }
+    asked && sample_interval_ns > 0
 }
 
 /// Percentiles of a latency need that latency to be measured.

@@ -170,6 +170,8 @@ fn looks_at_the_machine_are_10_ms_to_1_h_apart_or_none() {
         let reason = &refusals(&section(&format!("size=1m {refused}")), |_| {})[0].reason;
         assert!(reason.contains("10ms to 1h"), "{refused}: {reason}");
     }
+    let traces = |options: &str| worker(&format!("size=1m {options}")).measurement.trace_block;
+    assert_eq!(["rw=read", "trace_block=1", "trace_block=1 sample_interval=0"].map(traces), [false, true, false]);
     for (options, expected_ns) in [("runtime=60", 0), ("sample_interval=1", 1_000_000_000)] {
         let plan = resolved(&section(&format!("size=1m {options}")), |request| request.mode = Mode::Fio).plan;
         assert_eq!(plan.workers[0].measurement.sample_interval_ns, expected_ns, "fio mode: {options}");

@@ -2,10 +2,12 @@
 //!
 //! The supervisor looks, never a worker: between operations nothing changes. Looks are on lines common to the whole run, `k × interval`
 //! after its start, and one at either end; a line that was slept through is skipped, not made up for. Each look also goes into the partial
-//! recording, so that a killed run keeps all but the last.
+//! recording, so that a killed run keeps all but the last. Between looks, the events of traced requests are fetched before their rings
+//! are full.
 
 use std::path::PathBuf;
 
+use iolab_block_trace::Tracer;
 use iolab_clock::Clock;
 use iolab_observe::{Sampler, System};
 use iolab_plan::Plan;
@@ -21,24 +23,54 @@ pub(crate) struct Sampling {
     observations: Observations,
     /// What the last look saw; kept for its allocations.
     news: Observations,
+    tracer: Option<Tracer>,
     origin_ns: u64,
+    /// When the next look is due, and the next fetching of events.
     next_ns: u64,
+    next_fetch_ns: u64,
+    /// Why requests are not traced although they should be.
+    trouble: Option<String>,
 }
+
+/// A ring of events holds what a fast device does in about this time.
+const FETCH_EVERY_NS: u64 = 20_000_000;
 
 impl Sampling {
     /// Opens what is to be looked at, if the plan wants anything to be.
-    pub(crate) fn open(plan: &Plan, system: &System, paths: &[PathBuf]) -> Option<Sampling> {
+    pub(crate) fn open(plan: &Plan, system: &System, paths: &[PathBuf], clock: &Clock) -> Option<Sampling> {
         let intervals = plan.workers.iter().map(|worker| worker.measurement.sample_interval_ns);
         let interval_ns = intervals.filter(|interval_ns| *interval_ns > 0).min()?;
         let devices: Vec<_> = system.devices_under(paths).iter().map(|device| system.series_of(device)).collect();
         let sampler = Sampler::open(system, devices.iter().map(|device| device.name.as_str()));
+        let traced = plan.workers.iter().any(|worker| worker.measurement.trace_block);
+        let names = devices.iter().map(|device| device.name.as_str());
+        let tracer = traced.then(|| Tracer::open(system, names, clock.now_ns()));
+        let (tracer, trouble) = match tracer.transpose() {
+            Ok(tracer) => (tracer, None),
+            Err(error) => (None, Some(format!("requests of block devices are not traced: {error}"))),
+        };
         let news = Observations { interval_ns, devices, host: Vec::new() };
-        Some(Sampling { sampler, observations: Observations::default(), news, origin_ns: 0, next_ns: 0 })
+        let observations = Observations::default();
+        Some(Sampling {
+            sampler,
+            observations,
+            news,
+            tracer,
+            origin_ns: 0,
+            next_ns: 0,
+            next_fetch_ns: u64::MAX,
+            trouble,
+        })
     }
 
     /// The first look, when the run begins.
     pub(crate) fn begin(mut self, origin_ns: u64, clock: &Clock, stream: &Stream) -> Sampling {
         self.origin_ns = origin_ns;
+        if let Some(tracer) = &mut self.tracer {
+            // Layout and preparation are nobody's latencies.
+            tracer.take(origin_ns).for_each(drop);
+            self.next_fetch_ns = origin_ns;
+        }
         self.look(clock, stream);
         // Settings have been told.
         self.news.interval_ns = 0;
@@ -54,7 +86,16 @@ impl Sampling {
         if now_ns >= self.next_ns {
             self.look(clock, stream);
         }
-        self.next_ns
+        if let Some(tracer) = self.tracer.as_mut().filter(|_| now_ns >= self.next_fetch_ns) {
+            tracer.read();
+            self.next_fetch_ns = now_ns + FETCH_EVERY_NS;
+        }
+        self.next_ns.min(self.next_fetch_ns)
+    }
+
+    /// Takes out what the user must be told.
+    pub(crate) fn trouble(&mut self) -> Option<String> {
+        self.trouble.take()
     }
 
     /// The last look, and everything seen.
@@ -76,6 +117,17 @@ impl Sampling {
         }
         self.news.host.clear();
         self.news.host.extend(self.sampler.host(since_start_ns()));
+        self.news.devices.iter_mut().for_each(|device| device.requests.clear());
+        let traced = self.tracer.iter_mut().flat_map(|tracer| tracer.take(clock.now_ns()));
+        for (name, mut requests) in traced {
+            requests.start_ns = requests.start_ns.saturating_sub(self.origin_ns);
+            let device = self.news.devices.iter_mut().find(|device| device.name == name);
+            // The first look has no interval before it.
+            device
+                .into_iter()
+                .filter(|_| !self.observations.host.is_empty())
+                .for_each(|device| device.requests.push(requests.clone()));
+        }
         self.next_ns = next_line_ns(since_start_ns(), self.interval_ns()).saturating_add(self.origin_ns);
         stream.observed(&self.news);
         self.observations.append(self.news.clone());

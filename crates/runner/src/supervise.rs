@@ -268,7 +268,7 @@ impl<'a> Supervisor<'a> {
         let files = self.workers().iter().filter(touches_files).flat_map(|worker| &worker.files);
         let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
         let system = System::live();
-        let sampling = Sampling::open(&self.ground.plan, &system, &paths);
+        let sampling = Sampling::open(&self.ground.plan, &system, &paths, self.clock);
         self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
         self.recording.started_unix_ns = self.clock.unix_ns();
         self.ground.stream.begun(self.recording.started_unix_ns);
@@ -276,6 +276,7 @@ impl<'a> Supervisor<'a> {
         self.ground.control.set_origin(now_ns);
         self.origin_ns = Some(now_ns);
         self.sampling = sampling.map(|sampling| sampling.begin(now_ns, self.clock, &self.ground.stream));
+        self.recording.warnings.extend(self.sampling.as_mut().and_then(Sampling::trouble));
     }
 
     fn pass_on_interrupts(&mut self) {

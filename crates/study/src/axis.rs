@@ -35,7 +35,7 @@ pub fn expand(text: &str) -> Result<Vec<String>, StudyError> {
     let Some((from, rest)) = text.split_once("..") else { return Ok(vec![text.trim().to_owned()]) };
     let refused =
         |reason: &str| StudyError::meaning(format!("range '{text}': {reason}, as in '1k..1M x2' or '1..10 +3'"));
-    let (to, step) = rest.trim().split_once(' ').ok_or_else(|| refused("it needs a step"))?;
+    let (to, step) = rest.trim().split_once([' ', ':']).ok_or_else(|| refused("it needs a step"))?;
     let number = |word: &str| {
         parse_bytes(word.trim(), KbBase::K1024).map_err(|error| refused(&format!("'{}': {error}", word.trim())))
     };
@@ -88,6 +88,7 @@ mod tests {
         check("512k..3m x2", &["512k", "1m", "2m"]);
         check("1..10 +3", &["1", "4", "7", "10"]);
         check("1..64 x4", &["1", "4", "16", "64"]);
+        check("1..64:x4", &["1", "4", "16", "64"]);
         check("5..5 +1", &["5"]);
     }
 

@@ -3,7 +3,8 @@
 use iolab_statistics::Random;
 use serde::{Deserialize, Serialize};
 
-use crate::{Study, StudyError};
+use crate::analysis::contrasts;
+use crate::{Study, StudyError, reach};
 
 /// An option of a job and its value, as in a job file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,12 +25,15 @@ pub struct Configuration {
 }
 
 /// One trial to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Planned {
     /// Block, from 0.
     pub block: u32,
     /// Number of the configuration.
     pub configuration: usize,
+    /// Number of the ladder's level; `None` for a trial without a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<usize>,
 }
 
 /// What will run.
@@ -55,7 +59,8 @@ const MOST_TRIALS: usize = 100_000;
 pub fn design(study: &Study) -> Result<Design, StudyError> {
     check_options(study)?;
     check_names(study)?;
-    let size = study.axes.iter().try_fold(1, |size: usize, axis| size.checked_mul(axis.points.len()));
+    let trials_of_one = 1 + study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
+    let size = study.axes.iter().try_fold(trials_of_one, |size, axis| size.checked_mul(axis.points.len()));
     if size.and_then(|size| size.checked_mul(study.blocks as usize)).is_none_or(|trials| trials > MOST_TRIALS) {
         return Err(StudyError::meaning(format!("more than {MOST_TRIALS} trials: name fewer values or fewer blocks")));
     }
@@ -75,7 +80,11 @@ pub fn design(study: &Study) -> Result<Design, StudyError> {
     Ok(Design {
         axes: study.axes.iter().map(|axis| axis.name.clone()).collect(),
         trials: order(study, configurations.len()),
-        warnings: confounded(study, &configurations),
+        warnings: [
+            confounded(study, &configurations),
+            reach::warning(contrasts(study, &configurations).len(), study.blocks).into_iter().collect(),
+        ]
+        .concat(),
         configurations,
     })
 }
@@ -97,16 +106,44 @@ fn is_excluded(study: &Study, configuration: &Configuration) -> bool {
     study.excluded.iter().any(|row| row.iter().all(has))
 }
 
-/// Each block in a random order of its own.
+/// Each block in a random order of its own. With a ladder: first the closed loops, from which the rates of the levels follow, then the levels.
 fn order(study: &Study, configurations: usize) -> Vec<Planned> {
     let mut random = Random::new(study.seed);
-    let mut trials = Vec::with_capacity(configurations * study.blocks as usize);
+    let levels = study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
+    let mut trials = Vec::with_capacity(configurations * (1 + levels) * study.blocks as usize);
     for block in 0..study.blocks {
-        let mut order: Vec<usize> = (0..configurations).collect();
-        random.shuffle(&mut order);
-        trials.extend(order.into_iter().map(|configuration| Planned { block, configuration }));
+        let mut closed: Vec<Planned> =
+            (0..configurations).map(|configuration| Planned { block, configuration, level: None }).collect();
+        random.shuffle(&mut closed);
+        trials.extend(closed);
+        let of = |configuration| (0..levels).map(move |level| Planned { block, configuration, level: Some(level) });
+        let mut open: Vec<Planned> = (0..configurations).flat_map(of).collect();
+        if !open.is_empty() {
+            random.shuffle(&mut open);
+        }
+        trials.extend(open);
     }
     trials
+}
+
+impl Design {
+    /// What a trial tries, in a few words.
+    pub fn name_of(&self, study: &Study, trial: Planned) -> String {
+        let mut name = self.configurations[trial.configuration].name();
+        if let (Some(level), Some(ladder)) = (trial.level, &study.ladder) {
+            name += &format!(", load {} %", ladder.levels[level]);
+        } else if study.ladder.is_some() {
+            name += ", closed loop";
+        }
+        name
+    }
+}
+
+impl Configuration {
+    /// What it is, in a few words.
+    pub fn name(&self) -> String {
+        if self.points.is_empty() { "the job".to_owned() } else { self.points.join(", ") }
+    }
 }
 
 fn check_options(study: &Study) -> Result<(), StudyError> {

@@ -2,13 +2,17 @@
 //!
 //! Every key is known or refused with its place. Values of options are written as text, numbers or truth values and mean what they mean in a job file.
 
+mod axes;
+mod procedure;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::axis::expand;
-use crate::{Axis, Figure, Measure, Place, Point, Reported, Setting, Side, StudyError};
+use crate::{Axis, Figure, Ladder, Measure, Place, Precondition, Reported, Setting, Side, StudyError, profile};
+use axes::{AxisTable, Values, axis};
+use procedure::{Blocks, LadderTable, PreconditionKey};
 
 /// A study, as its author means it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,8 +23,11 @@ pub struct Study {
     pub question: String,
     /// The job that every trial runs.
     pub job: JobSource,
-    /// How often each configuration is tried.
+    /// How often each configuration is tried; with `auto_blocks`, at most.
     pub blocks: u32,
+    /// When fewer blocks are enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_blocks: Option<AutoBlocks>,
     /// From which the order follows.
     pub seed: u64,
     /// Options of every trial.
@@ -43,6 +50,18 @@ pub struct Study {
     pub set_up: Option<String>,
     /// Shell command after each trial, however it ended.
     pub tear_down: Option<String>,
+    /// The profile that it began from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What is done to the storage before trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
+    /// Whether the warm-up of each trial is left out (`steady = "auto"`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trims_warm_up: bool,
+    /// Rates that are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Ladder>,
     /// What is different in its quick form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
@@ -57,20 +76,13 @@ pub struct Quick {
     pub settings: Vec<Setting>,
 }
 
-impl Study {
-    /// The study in its quick form: fewer blocks, other settings.
-    ///
-    /// # Errors
-    /// It has no quick form.
-    pub fn quickened(mut self) -> Result<Study, StudyError> {
-        let quick = self.quick.take().ok_or_else(|| {
-            StudyError::meaning("this study has no quick form: give it a [quick] table with blocks and settings")
-        })?;
-        self.blocks = quick.blocks.unwrap_or(self.blocks);
-        self.settings.retain(|setting| quick.settings.iter().all(|own| own.option != setting.option));
-        self.settings.extend(quick.settings);
-        Ok(self)
-    }
+/// `blocks = "auto"`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AutoBlocks {
+    /// The fewest blocks.
+    pub start: u32,
+    /// Enough when no interval is wider, to either side and as a share of its estimate.
+    pub half_width: f64,
 }
 
 /// Where the job comes from.
@@ -96,7 +108,8 @@ struct File {
     command: Option<String>,
     #[serde(default)]
     value: Vec<Reported>,
-    blocks: Option<u32>,
+    blocks: Option<Blocks>,
+    half_width: Option<Scalar>,
     seed: Option<u64>,
     #[serde(default)]
     settings: BTreeMap<String, Scalar>,
@@ -111,6 +124,10 @@ struct File {
     set_up: Option<String>,
     tear_down: Option<String>,
     quick: Option<QuickTable>,
+    profile: Option<Spanned<String>>,
+    precondition: Option<Spanned<PreconditionKey>>,
+    steady: Option<Spanned<String>>,
+    ladder: Option<Spanned<LadderTable>>,
 }
 
 #[derive(Deserialize)]
@@ -119,35 +136,6 @@ struct QuickTable {
     blocks: Option<u32>,
     #[serde(default)]
     settings: BTreeMap<String, Scalar>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AxisTable {
-    name: Option<String>,
-    option: Option<String>,
-    options: Option<Vec<String>>,
-    values: Option<Values>,
-    #[serde(default)]
-    point: Vec<PointTable>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PointTable {
-    name: String,
-    set: BTreeMap<String, Scalar>,
-}
-
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "a range such as \"1k..1M x2\", a list of values, or a list of lists for several options"
-)]
-enum Values {
-    Range(String),
-    List(Vec<Scalar>),
-    Rows(Vec<Vec<Scalar>>),
 }
 
 #[derive(Deserialize)]
@@ -183,126 +171,154 @@ pub fn read(text: &str) -> Result<Study, StudyError> {
         place: Place::of(text, error.span().map_or(0, |span| span.start)),
         message: error.message().to_owned(),
     })?;
-    let shape = |at: usize, error: StudyError| match error {
-        StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at), message },
-        placed => placed,
-    };
-    let job = match (file.job, file.job_text, file.command) {
-        (Some(path), None, None) => JobSource::File(path),
-        (None, Some(text), None) => JobSource::Text(text),
-        (None, None, Some(command)) => JobSource::Command(command),
-        _ => {
+    file.study(text)
+}
+
+impl File {
+    fn study(self, text: &str) -> Result<Study, StudyError> {
+        let axes: Result<Vec<Axis>, StudyError> =
+            self.axis.iter().map(|table| placed(text, table, axis(table.get_ref()))).collect();
+        let (blocks, auto_blocks) = Blocks::read(self.blocks.as_ref(), self.half_width.as_ref())?;
+        let excluded =
+            self.exclude.iter().map(|row| row.iter().map(|(axis, point)| (axis.clone(), point.text())).collect());
+        let mut study = Study {
+            job: self.job_source()?,
+            blocks,
+            auto_blocks,
+            seed: self.seed.unwrap_or(1),
+            settings: settings(&self.settings),
+            axes: axes?,
+            excluded: excluded.collect(),
+            baseline: self.baseline()?,
+            figures: self.figures(text)?,
+            profile: None,
+            precondition: None,
+            trims_warm_up: self.trims_warm_up(text)?,
+            ladder: self.ladder.as_ref().map(|table| placed(text, table, table.get_ref().read())).transpose()?,
+            quick: self.quick()?,
+            before_all: self.before_all,
+            after_all: self.after_all,
+            title: self.title,
+            question: self.question,
+            set_up: self.set_up,
+            tear_down: self.tear_down,
+        };
+        if let Some(name) = &self.profile {
+            placed(text, name, study.begin_from(name.get_ref()))?;
+        }
+        if let Some(key) = &self.precondition {
+            study.precondition = placed(text, key, key.get_ref().read())?;
+        }
+        Ok(study)
+    }
+
+    fn job_source(&self) -> Result<JobSource, StudyError> {
+        let job = match (&self.job, &self.job_text, &self.command) {
+            (Some(path), None, None) => JobSource::File(path.clone()),
+            (None, Some(text), None) => JobSource::Text(text.clone()),
+            (None, None, Some(command)) => JobSource::Command(command.clone()),
+            _ => {
+                return Err(StudyError::meaning(
+                    "a study has job = \"FILE\", or job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
+                ));
+            }
+        };
+        let is_command = matches!(job, JobSource::Command(_));
+        if is_command == self.value.is_empty() {
             return Err(StudyError::meaning(
-                "a study has job = \"FILE\", or job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
+                "[[value]] tables say which numbers the command of a study prints: a command needs them, a job has none",
             ));
         }
-    };
-    if matches!(job, JobSource::Command(_)) == file.value.is_empty() {
-        return Err(StudyError::meaning(
-            "[[value]] tables say which numbers the command of a study prints: a command needs them, a job has none",
-        ));
-    }
-    let axes: Result<Vec<Axis>, StudyError> =
-        file.axis.iter().map(|table| axis(table.get_ref()).map_err(|error| shape(table.span().start, error))).collect();
-    let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
-    let figures: Result<Vec<Figure>, StudyError> = match &file.figures {
-        _ if !file.value.is_empty() => Ok(file.value.iter().map(reported).collect()),
-        None => Ok(Figure::usual()),
-        Some(names) => names
-            .iter()
-            .map(|name| Figure::from_name(name.get_ref()).map_err(|error| shape(name.span().start, error)))
-            .collect(),
-    };
-    let baseline = match file.baseline.iter().flatten().collect::<Vec<_>>()[..] {
-        [] => None,
-        [(axis, point)] => Some((axis.clone(), point.text())),
-        _ => {
+        if is_command && (self.ladder.is_some() || self.precondition.is_some() || self.steady.is_some()) {
             return Err(StudyError::meaning(
+                "ladder, precondition and steady are about jobs: what a command does, it has to do by itself",
+            ));
+        }
+        Ok(job)
+    }
+
+    fn quick(&self) -> Result<Option<Quick>, StudyError> {
+        let Some(quick) = &self.quick else { return Ok(None) };
+        if quick.blocks == Some(0) {
+            return Err(StudyError::meaning("quick: blocks = 0: a study has one block at least"));
+        }
+        Ok(Some(Quick { blocks: quick.blocks, settings: settings(&quick.settings) }))
+    }
+
+    fn figures(&self, text: &str) -> Result<Vec<Figure>, StudyError> {
+        if !self.value.is_empty() {
+            let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
+            return Ok(self.value.iter().map(reported).collect());
+        }
+        let Some(names) = &self.figures else { return Ok(Figure::usual()) };
+        names.iter().map(|name| placed(text, name, Figure::from_name(name.get_ref()))).collect()
+    }
+
+    fn baseline(&self) -> Result<Option<(String, String)>, StudyError> {
+        match self.baseline.iter().flatten().collect::<Vec<_>>()[..] {
+            [] => Ok(None),
+            [(axis, point)] => Ok(Some((axis.clone(), point.text()))),
+            _ => Err(StudyError::meaning(
                 "baseline names one point of one axis, as in baseline = { ioengine = \"psync\" }",
-            ));
+            )),
         }
-    };
-    let blocks = file.blocks.unwrap_or(7);
-    if blocks == 0 || file.quick.as_ref().is_some_and(|quick| quick.blocks == Some(0)) {
-        return Err(StudyError::meaning("blocks = 0: a study has one block at least, and seven unless told"));
     }
-    let excluded =
-        file.exclude.iter().map(|row| row.iter().map(|(axis, point)| (axis.clone(), point.text())).collect());
-    Ok(Study {
-        title: file.title,
-        question: file.question,
-        job,
-        blocks,
-        seed: file.seed.unwrap_or(1),
-        settings: settings(&file.settings),
-        axes: axes?,
-        excluded: excluded.collect(),
-        baseline,
-        figures: figures?,
-        before_all: file.before_all,
-        after_all: file.after_all,
-        set_up: file.set_up,
-        tear_down: file.tear_down,
-        quick: file.quick.map(|quick| Quick { blocks: quick.blocks, settings: settings(&quick.settings) }),
+
+    fn trims_warm_up(&self, text: &str) -> Result<bool, StudyError> {
+        let Some(word) = &self.steady else { return Ok(false) };
+        match word.get_ref().as_str() {
+            "auto" => Ok(true),
+            "none" => Ok(false),
+            other => {
+                let message =
+                    format!("steady = \"{other}\": \"auto\" leaves out the warm-up of each trial, \"none\" nothing");
+                placed(text, word, Err(StudyError::meaning(message)))
+            }
+        }
+    }
+}
+
+impl Study {
+    /// The study in its quick form: fewer blocks, other settings.
+    ///
+    /// # Errors
+    /// It has no quick form.
+    pub fn quickened(mut self) -> Result<Study, StudyError> {
+        let quick = self.quick.take().ok_or_else(|| {
+            StudyError::meaning("this study has no quick form: give it a [quick] table with blocks and settings")
+        })?;
+        if let Some(blocks) = quick.blocks {
+            (self.blocks, self.auto_blocks) = (blocks, None);
+        }
+        self.settings.retain(|setting| quick.settings.iter().all(|own| own.option != setting.option));
+        self.settings.extend(quick.settings);
+        Ok(self)
+    }
+
+    /// Takes over what a profile says and the study does not.
+    ///
+    /// # Errors
+    /// No such profile.
+    pub fn begin_from(&mut self, name: &str) -> Result<(), StudyError> {
+        let profile = profile(name)?;
+        let more = profile.settings_beside(|option| self.sets(option));
+        self.settings.extend(more);
+        self.precondition = profile.preconditioning();
+        self.profile = Some(name.to_owned());
+        Ok(())
+    }
+
+    /// Whether the study or one of its axes sets an option.
+    pub fn sets(&self, option: &str) -> bool {
+        let of_axes = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.settings);
+        self.settings.iter().chain(of_axes).any(|setting| setting.option == option)
+    }
+}
+
+/// A mistake with the place of the value that it is about.
+fn placed<T, V>(text: &str, at: &Spanned<V>, result: Result<T, StudyError>) -> Result<T, StudyError> {
+    result.map_err(|error| match error {
+        StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at.span().start), message },
+        placed => placed,
     })
-}
-
-fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
-    let (options, points) = match (&table.option, &table.options, &table.values) {
-        (Some(option), None, Some(Values::Range(range))) => (vec![option.clone()], single(option, expand(range)?)),
-        (Some(option), None, Some(Values::List(list))) => {
-            let values: Result<Vec<Vec<String>>, StudyError> = list.iter().map(|value| expand(&value.text())).collect();
-            (vec![option.clone()], single(option, values?.concat()))
-        }
-        (None, Some(options), Some(Values::Rows(rows))) => (options.clone(), zipped(options, rows)?),
-        (None, None, None) if !table.point.is_empty() => (Vec::new(), named(&table.point)),
-        _ => {
-            return Err(StudyError::meaning(
-                "an axis has option = \"bs\" with values, options = [\"bs\", \"iodepth\"] with a list of lists, or [[axis.point]] tables with name and set",
-            ));
-        }
-    };
-    if !table.point.is_empty() && !options.is_empty() {
-        return Err(StudyError::meaning("an axis has values or points, not both"));
-    }
-    let name = match &table.name {
-        Some(name) => name.clone(),
-        None if options.is_empty() => return Err(StudyError::meaning("an axis made of points needs a name")),
-        None => options.join("/"),
-    };
-    let axis = Axis { name, points };
-    let is_twice = |(place, point): (usize, &Point)| axis.points[..place].iter().any(|other| other.name == point.name);
-    match axis.points.iter().enumerate().find(|entry| is_twice(*entry)) {
-        Some((_, point)) => {
-            Err(StudyError::meaning(format!("axis '{}' has the point '{}' twice", axis.name, point.name)))
-        }
-        None if axis.points.is_empty() => Err(StudyError::meaning(format!("axis '{}' has no values", axis.name))),
-        None => Ok(axis),
-    }
-}
-
-fn single(option: &str, values: Vec<String>) -> Vec<Point> {
-    let point = |value: String| {
-        let settings = vec![Setting { option: option.to_owned(), value: value.clone() }];
-        Point { name: value, settings }
-    };
-    values.into_iter().map(point).collect()
-}
-
-fn zipped(options: &[String], rows: &[Vec<Scalar>]) -> Result<Vec<Point>, StudyError> {
-    let point = |row: &Vec<Scalar>| {
-        if row.len() != options.len() {
-            let message = format!("a row of {} values for {} options", row.len(), options.len());
-            return Err(StudyError::meaning(message));
-        }
-        let values: Vec<String> = row.iter().map(Scalar::text).collect();
-        let pairs = options.iter().zip(&values);
-        let settings = pairs.map(|(option, value)| Setting { option: option.clone(), value: value.clone() }).collect();
-        Ok(Point { name: values.join("/"), settings })
-    };
-    rows.iter().map(point).collect()
-}
-
-fn named(points: &[PointTable]) -> Vec<Point> {
-    points.iter().map(|point| Point { name: point.name.clone(), settings: settings(&point.set) }).collect()
 }

@@ -1,7 +1,7 @@
 //! From a study's text to its analysis.
 
 use iolab_statistics::{Rules, Verdict};
-use iolab_study::{Figure, Trial, analyse, describe_design, describe_results, design, read};
+use iolab_study::{Figure, Results, Trial, analyse, describe_design, describe_results, design, read};
 
 const STUDY: &str = r#"
 title = "Interfaces"
@@ -109,7 +109,7 @@ fn axes_that_only_change_together_are_warned_about() {
 }
 
 /// Trials on a machine that is three times as fast in some blocks as in others; io_uring is 20 % faster.
-fn trials() -> Vec<Trial> {
+fn trials() -> Results {
     let study = read(STUDY).expect("a sound study");
     let design = design(&study).expect("a sound design");
     let speed = [1.0, 3.0, 2.0, 1.5, 2.5, 1.2, 0.9];
@@ -118,9 +118,14 @@ fn trials() -> Vec<Trial> {
         let factor = if design.configurations[planned.configuration].points[1] == "psync" { 1.0 } else { 1.2 };
         let iops =
             1e5 * speed[planned.block as usize] * factor * noise[(planned.block as usize + planned.configuration) % 5];
-        Trial { block: planned.block, configuration: planned.configuration, values: vec![Some(iops), None], flaw: None }
+        Trial {
+            block: planned.block,
+            configuration: planned.configuration,
+            values: vec![Some(iops), None],
+            ..Trial::default()
+        }
     };
-    design.trials.iter().map(trial).collect()
+    Results { trials: design.trials.iter().map(trial).collect(), ..Results::default() }
 }
 
 #[test]
@@ -139,7 +144,7 @@ fn differences_show_through_a_machine_that_drifts() {
     assert!(text.contains("4k, io_uring against 4k, psync: iops +2"), "{text}");
     assert!(text.contains("too few samples"), "percentiles that nobody can know are not printed: {text}");
     // The order in which trials came makes no difference.
-    trials.reverse();
+    trials.trials.reverse();
     assert_eq!(analyse(&study, &design, &trials, &Rules::default()), analysis);
 }
 
@@ -148,8 +153,9 @@ fn flawed_trials_do_not_count_and_are_told() {
     let study = read(STUDY).expect("a sound study");
     let design = design(&study).expect("a sound design");
     let mut trials = trials();
-    let place = trials.iter().position(|trial| trial.block == 2 && trial.configuration == 1).expect("it was planned");
-    trials[place].flaw = Some("the disk was full".to_owned());
+    let place =
+        trials.trials.iter().position(|trial| trial.block == 2 && trial.configuration == 1).expect("it was planned");
+    trials.trials[place].flaw = Some("the disk was full".to_owned());
     let analysis = analyse(&study, &design, &trials, &Rules::default());
     assert_eq!(analysis.flaws, ["block 3, 4k, io_uring: the disk was full"]);
     assert_eq!(analysis.contrasts[0].comparison.blocks, 6);

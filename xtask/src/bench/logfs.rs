@@ -88,8 +88,8 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
         };
         match (make("logfs"), make("xfs"), make("ext4")) {
             (Ok(logfs), Ok(xfs), Ok(ext4)) => {
-                let xfs = Mounted::new("mkfs.xfs", &["-q", "-f"], xfs)?;
-                let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
+                let xfs = Mounted::new("mkfs.xfs", &["-q", "-f", "-K"], xfs)?;
+                let options = ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
                 let ext4 = Mounted::new("mkfs.ext4", &options, ext4)?;
                 let sides = sides(bench, &logfs.path, [xfs.folder(), ext4.folder()]);
                 for case in CASES {

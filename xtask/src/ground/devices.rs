@@ -1,12 +1,16 @@
 //! Block devices made for one measurement, and file systems of the kernel on them. Both go away with their values.
+//!
+//! A device is written from end to end before it is handed out, as any disk in use has been: whoever writes to a place of a sparse file or of a RAM
+//! disk for the first time pays for finding memory or blocks, which a file system that writes in place would pay once and one that writes a
+//! log again and again. File systems are made without discarding what the device holds, for the same reason.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::RAM_DISKS;
+use super::{RAM_DISKS, fill};
 
-/// An empty device.
+/// A device that nobody else uses.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) path: PathBuf,
@@ -27,15 +31,16 @@ impl Device {
         let number: u32 = answer.trim().parse().map_err(|_| format!("{RAM_DISKS} answered {answer}"))?;
         let device = Device { path: format!("/dev/zram{number}").into(), kind: Kind::RamDisk { number } };
         fs::write(format!("/sys/block/zram{number}/disksize"), bytes.to_string()).map_err(failed)?;
+        fill(&mut File::options().write(true).open(&device.path).map_err(failed)?, bytes).map_err(failed)?;
         Ok(device)
     }
 
-    /// A loop device over a sparse file in `folder`, around the page cache.
+    /// A loop device over a file in `folder`, around the page cache.
     pub(crate) fn over_a_file(folder: &Path, name: &str, bytes: u64) -> Result<Device, String> {
         let failed = |error: std::io::Error| format!("a loop device: {error}");
         let builder = |name: &str| tempfile::Builder::new().prefix(name).suffix(".img").tempfile_in(folder);
-        let file = builder(name).map_err(failed)?;
-        File::set_len(file.as_file(), bytes).map_err(failed)?;
+        let mut file = builder(name).map_err(failed)?;
+        fill(file.as_file_mut(), bytes).map_err(failed)?;
         let file = file.into_temp_path();
         let path = run(Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(&file))?;
         Ok(Device { path: path.trim().into(), kind: Kind::Loop { file } })

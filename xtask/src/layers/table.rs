@@ -35,6 +35,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-logfs", 4),
     ("iolab-logfs-fuse", 5),
     ("iolab-image", 5),
+    ("iolab-block-trace", 5),
     ("iolab-findings", 5),
     ("iolab-comparison", 5),
     ("iolab-device-settings", 5),

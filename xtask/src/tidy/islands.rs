@@ -19,6 +19,7 @@ const ISLANDS: &[(&str, &str)] = &[
     ("block/src/buffer.rs", "allocates aligned memory that a device works on"),
     ("block/src/uring_disk.rs", "hands addresses of buffers to io_uring"),
     ("vfio", "makes the ioctl calls that VFIO consists of"),
+    ("block_trace/src/ring.rs", "opens perf events and reads the rings that the kernel writes"),
     ("engine_posix", "makes read and write calls on slot pointers"),
     ("engine_mmap", "maps files and copies from and to the mapping"),
     ("engine_posixaio", "keeps control blocks where the C library finds them"),

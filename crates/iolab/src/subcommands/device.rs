@@ -12,7 +12,7 @@ use iolab_virtual_ssd::Config;
 use crate::arguments::{DeviceAction, DeviceParameters};
 use crate::device_catalogue::{Catalogue, Entry, socket};
 use crate::exit::Failure;
-use crate::output;
+use crate::{device_state, output};
 
 pub(crate) fn main(action: &DeviceAction) -> Result<u8, Failure> {
     match action {
@@ -23,6 +23,7 @@ pub(crate) fn main(action: &DeviceAction) -> Result<u8, Failure> {
         DeviceAction::Destroy { name, data } => destroy(name, *data),
         DeviceAction::Serve(arguments) => serve::main(arguments),
         DeviceAction::Attach(arguments) => attach::main(arguments),
+        DeviceAction::Restore => output::print(&device_state::restore()?).map(|()| 0).map_err(Failure::from),
         DeviceAction::Parameters => output::print(&parameters_table()).map(|()| 0).map_err(Failure::from),
     }
 }

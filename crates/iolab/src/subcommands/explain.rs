@@ -16,6 +16,9 @@ pub(crate) fn main(term: &str) -> Result<u8, Failure> {
     if let Some(column) = iolab_report::columns::find(term) {
         texts.push(iolab_report::columns::text(column));
     }
+    if let Some(column) = iolab_block_columns::find(term) {
+        texts.push(iolab_block_columns::text(column));
+    }
     for engine in engine_registry::descriptions() {
         if let Some(entry) = engine.options.iter().find(|entry| entry.answers_to(term)) {
             texts.push(format!("Option of engine {}:\n{}", engine.name, help::describe(entry)));

@@ -12,6 +12,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
     let pages = [
         ("options.md", iolab_jobfile::help::reference_page()),
         ("columns.md", iolab_report::columns::reference_page()),
+        ("block-columns.md", iolab_block_columns::reference_page()),
         ("engines.md", engines_page()),
         ("ssd-presets.md", iolab_ssd_timing::help::reference_page()),
     ];

@@ -16,3 +16,4 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod study;
+pub(crate) mod watch;

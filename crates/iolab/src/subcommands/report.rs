@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
-use iolab_page::recording_page;
+use iolab_page::{Page, recording_page};
 use iolab_recording::Recording;
 use iolab_report::TerseVersion;
 
@@ -16,13 +16,16 @@ use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     let wants_page = arguments.output_format.iter().any(|word| word == "html")
-        || arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
+        || arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"))
+        || arguments.figures.is_some();
     let text = match (telling::is_study(&arguments.recording), wants_page) {
         (_, true) => page(arguments)?,
         (true, false) => telling::text(&arguments.recording)?,
         (false, false) => in_formats(arguments)?,
     };
     match &arguments.output {
+        // Who asks for figures as files only does not want a page on the terminal.
+        None if arguments.figures.is_some() && !arguments.output_format.iter().any(|word| word == "html") => {}
         None => output::print(&text)?,
         Some(path) => std::fs::File::create(path)
             .and_then(|mut file| file.write_all(text.as_bytes()))
@@ -40,10 +43,26 @@ fn page(arguments: &ReportArguments) -> Result<String, Failure> {
     let page = if telling::is_study(&arguments.recording) {
         telling::page(&arguments.recording)?
     } else {
-        let Loaded { recording, notes } = load(&arguments.recording)?;
+        let Loaded { mut recording, notes } = load(&arguments.recording)?;
+        telling::with_findings(&mut recording);
         recording_page(&recording, &arguments.recording.display().to_string(), &notes, env!("CARGO_PKG_VERSION"))
     };
+    if let Some(folder) = &arguments.figures {
+        write_figures(folder, &page)?;
+    }
     Ok(page.html)
+}
+
+/// Each figure as a picture of its own and as a table.
+fn write_figures(folder: &Path, page: &Page) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    for figure in &page.figures {
+        for (ending, text) in [("svg", figure.standalone()), ("csv", iolab_page::csv(&figure.table))] {
+            let path = folder.join(format!("{}.{ending}", figure.id));
+            std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 fn load(path: &Path) -> Result<Loaded, Failure> {

@@ -20,7 +20,7 @@ use crate::pipeline::{self, Planned};
 use crate::recordings::Keeping;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{database, log_files, output};
+use crate::{database, device_state, log_files, output};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let command_line = take_apart(words)?;
@@ -55,7 +55,9 @@ pub(crate) fn execute_as(
     // Scripts take anything on fio's standard error for a failed run, and fio overwrites files without a word.
     if mode == Mode::Iolab {
         overwritten.iter().for_each(|warning| eprintln!("iolab: warning: {warning}"));
+        device_state::speak_of_left_over();
     }
+    device_state::check(plan)?;
     // Beyond this point the plan cannot change.
     let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
     let output = Output::open(formats, run.output.as_deref(), run.status_interval_ns.is_some())?;

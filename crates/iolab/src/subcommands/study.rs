@@ -4,6 +4,8 @@ mod collections;
 mod cost;
 mod folder;
 mod hooks;
+mod preconditioning;
+mod progress;
 pub(crate) mod telling;
 mod trials;
 
@@ -11,11 +13,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, JobSource, Study, StudyError, analyse, describe_design, describe_results};
+use iolab_study::{
+    Analysis, Design, JobSource, Setting, Study, StudyError, analyse, describe_design, describe_results, next,
+};
 
 use crate::exit::{Failure, INTERRUPTED};
 use crate::output;
 use folder::Folder;
+use trials::Running;
 
 /// What to do with studies.
 #[derive(Debug, Subcommand)]
@@ -131,14 +136,15 @@ fn begin(file: &Path, path: &Path, form: Form) -> Result<Vec<(Folder, Study)>, F
 fn plan(file: &Path, form: Form) -> Result<u8, Failure> {
     let (study, job) = read(file, form)?;
     let design = lay_out(&study)?;
-    output::print(&announcement(&study, &design, &job)?)?;
+    let cost = cost::of(&study, &design, &job)?;
+    output::print(&(describe_design(&study, &design) + &cost.describe()))?;
     Ok(0)
 }
 
 fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
     let (folder, study) = Folder::open(folder)?;
     let design = lay_out(&study)?;
-    let analysis = analysis(&folder, &study, &design)?;
+    let analysis = analysis(&folder, &study, &design);
     match json {
         true => output::print(&(folder::to_json(&analysis) + "\n"))?,
         false => output::print(&describe_results(&study, &design, &analysis))?,
@@ -150,12 +156,13 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     let _lock = folder.lock()?;
     let design = lay_out(study)?;
     let job = folder.job()?;
-    eprint!("{}", announcement(study, &design, &job)?);
-    // Beyond this point nothing decides any more which trials there are, or in which order.
-    let is_left = design.trials.iter().any(|trial| folder.trial(study, *trial).is_none());
-    let run = || trials::run(folder, study, &design, &job, allow_destroy);
-    let is_whole = if is_left { hooks::around(study, run)? } else { true };
-    let analysis = analysis(folder, study, &design)?;
+    let cost = cost::of(study, &design, &job)?;
+    eprint!("{}{}", describe_design(study, &design), cost.describe());
+    // Beyond this point nothing decides any more which trials there may be, or in which order.
+    let running = Running { folder, study, design: &design, job: &job, cost: &cost, allow_destroy };
+    let is_left = next(study, &design, &folder.results(study, &design)).is_some();
+    let is_whole = if is_left { hooks::around(study, || running.run())? } else { true };
+    let analysis = analysis(folder, study, &design);
     folder.keep_analysis(&analysis)?;
     crate::database::keep_study(folder.path());
     output::print(&describe_results(study, &design, &analysis))?;
@@ -176,16 +183,38 @@ fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
     if form.quick {
         study = study.quickened().map_err(|error| mistake(path, &error))?;
     }
-    study.blocks = form.blocks.unwrap_or(study.blocks);
-    let job = match &study.job {
-        JobSource::Text(text) | JobSource::Command(text) => text.clone(),
-        JobSource::File(name) => {
-            let job = path.parent().unwrap_or(Path::new("")).join(name);
-            let missing = |error| Failure::mistake(format!("iolab: {place}: job {}: {error}", job.display()));
-            std::fs::read_to_string(&job).map_err(missing)?
-        }
-    };
+    if let Some(blocks) = form.blocks {
+        (study.blocks, study.auto_blocks) = (blocks, None);
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let job = text_of(&study.job, folder).map_err(|error| Failure::mistake(format!("iolab: {place}: job {error}")))?;
+    complete(&mut study, &job, folder)?;
     Ok((study, job))
+}
+
+/// Reads what the study names, so that it is whole by itself.
+fn complete(study: &mut Study, job: &str, folder: &Path) -> Result<(), Failure> {
+    if let Some(source) = study.precondition.as_mut().and_then(|how| how.job.as_mut()) {
+        let text = text_of(source, folder);
+        let text = text.map_err(|error| Failure::mistake(format!("iolab: precondition: job {error}")))?;
+        *source = JobSource::Text(text);
+    }
+    // A warm-up is looked for in intervals: the usual ones, a second long, say little of a short trial.
+    let says_interval = job.lines().any(|line| line.split('=').next().is_some_and(|name| name.trim() == "interval"));
+    if study.trims_warm_up && !study.sets("interval") && !says_interval {
+        study.settings.push(Setting { option: "interval".to_owned(), value: "100ms".to_owned() });
+    }
+    Ok(())
+}
+
+fn text_of(source: &JobSource, folder: &Path) -> Result<String, String> {
+    match source {
+        JobSource::Text(text) | JobSource::Command(text) => Ok(text.clone()),
+        JobSource::File(name) => {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        }
+    }
 }
 
 fn mistake(path: &Path, error: &StudyError) -> Failure {
@@ -197,10 +226,6 @@ fn lay_out(study: &Study) -> Result<Design, Failure> {
     iolab_study::design(study).map_err(|error| Failure::mistake(format!("iolab: {}: {error}", study.title)))
 }
 
-fn announcement(study: &Study, design: &Design, job: &str) -> Result<String, Failure> {
-    Ok(describe_design(study, design) + &cost::of(study, design, job)?.describe())
-}
-
-fn analysis(folder: &Folder, study: &Study, design: &Design) -> Result<Analysis, Failure> {
-    Ok(analyse(study, design, &folder.trials(study, design)?, &Rules::default()))
+fn analysis(folder: &Folder, study: &Study, design: &Design) -> Analysis {
+    analyse(study, design, &folder.results(study, design), &Rules::default())
 }

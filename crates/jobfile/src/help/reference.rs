@@ -64,5 +64,6 @@ fn title(category: Category) -> &'static str {
         Category::Verify => "Verification",
         Category::Replay => "Recording and replay",
         Category::Zones => "Zones and data placement",
+        Category::Device => "Device settings (iolab's own)",
     }
 }

@@ -5,6 +5,7 @@
 
 mod block_size;
 mod buffers;
+mod device;
 mod durability;
 mod engine;
 mod errors;
@@ -20,6 +21,7 @@ mod time;
 mod verify;
 mod zones;
 
+pub use device::DEVICE_PREFIX;
 use iolab_options::OptionEntry;
 
 use crate::suggest::closest;
@@ -41,6 +43,7 @@ const TABLES: &[&[OptionEntry]] = &[
     verify::TABLE,
     replay::TABLE,
     zones::TABLE,
+    device::TABLE,
 ];
 
 const COUNT: usize = {

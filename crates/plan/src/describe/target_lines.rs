@@ -68,8 +68,32 @@ pub(super) fn layout(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("file_append", yes(layout.append), &["file_append"]),
             ("fill_device", yes(layout.fill_device), &["fill_device"]),
             ("read-only run", yes(layout.read_only), &[]),
+            ("device settings", device_settings(worker), DEVICE_OPTIONS),
         ],
     );
+}
+
+/// Options that set devices.
+const DEVICE_OPTIONS: &[&str] = &[
+    "device.scheduler",
+    "device.nomerges",
+    "device.max_sectors_kb",
+    "device.nr_requests",
+    "device.read_ahead_kb",
+    "device.wbt_lat_usec",
+    "device.io_poll",
+    "device.rq_affinity",
+    "device.rotational",
+    "device.add_random",
+    "device.iostats",
+    "device.io_timeout",
+    "device.write_cache",
+];
+
+fn device_settings(worker: &WorkerPlan) -> String {
+    let settings = &worker.layout.device_settings;
+    let words: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if words.is_empty() { "as they are".into() } else { words.join(", ") }
 }
 
 /// Memory and content.

@@ -6,21 +6,32 @@
 //!        jobs/c003.fio         the job of configuration 3, which iolab or fio can run by itself
 //!        trials/b02-c003.iolab the recording of its trial in block 2
 //!        trials/b02-c003.log   what that trial said
+//!        trials/b02-c003-l04.… the same of level 4 of its ladder
+//!        precondition/         jobs, recordings and logs of what was done before trials
 //!        analysis.json         what came out, made anew whenever trials are added
 //! ```
 //!
 //! Of a study of a command, base.fio is its text, jobs/c003.sh what is run and trials/b02-c003.json what that printed.
 //!
-//! Whoever runs trials holds a lock on study.json. A trial counts when its recording is there, whole and not interrupted; so a folder needs no list of what is done.
+//! Whoever runs trials holds a lock on study.json. A trial, or a step of preconditioning, counts when its recording is there, whole and not interrupted; so a folder
+//! needs no list of what is done.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use iolab_study::{Analysis, Design, JobSource, Planned, Study, Trial, with_settings, with_values};
+use iolab_plan::Direction;
+use iolab_recording::Recording;
+use iolab_study::{
+    Analysis, Design, JobSource, Planned, Precondition, Purge, Results, Step, StepResult, Study, Trial,
+    preconditionings, with_settings, with_values,
+};
 
 use crate::exit::Failure;
 use crate::recordings;
+
+/// Who looks at recordings as they are loaded.
+type Seen<'a> = &'a mut dyn FnMut(Planned, &mut Recording);
 
 /// The folder of a study.
 #[derive(Debug)]
@@ -45,7 +56,7 @@ impl Folder {
             if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
                 bail!("{} is not empty and not of a study: name another folder with --folder", path.display());
             }
-            for inner in ["jobs", "trials"] {
+            for inner in ["jobs", "trials", "precondition"] {
                 let inner = path.join(inner);
                 std::fs::create_dir_all(&inner).with_context(|| format!("making {}", inner.display()))?;
             }
@@ -121,28 +132,102 @@ impl Folder {
 
     /// What the command of a trial printed.
     pub(super) fn printed_of(&self, trial: Planned) -> PathBuf {
-        self.recording_of(trial).with_extension("json")
+        self.recording_of(&Step::Trial(trial)).with_extension("json")
     }
 
-    /// Recording of a trial.
-    pub(super) fn recording_of(&self, trial: Planned) -> PathBuf {
-        self.0.join("trials").join(format!("b{:02}-c{:03}.iolab", trial.block, trial.configuration))
+    /// Job file of a step: of a trial without a rate that of its configuration.
+    pub(super) fn job_of_step(&self, step: &Step) -> PathBuf {
+        match step {
+            Step::Trial(trial) => match trial.level {
+                None => self.job_of(trial.configuration),
+                Some(level) => self.0.join("jobs").join(format!("c{:03}-l{level:02}.fio", trial.configuration)),
+            },
+            _ => self.0.join("precondition").join(format!("{}.fio", step.name())),
+        }
+    }
+
+    /// Recording of a step.
+    pub(super) fn recording_of(&self, step: &Step) -> PathBuf {
+        let inner = if matches!(step, Step::Trial(_)) { "trials" } else { "precondition" };
+        self.0.join(inner).join(format!("{}.iolab", step.name()))
+    }
+
+    fn purge_file(&self, step: &Step) -> PathBuf {
+        self.recording_of(step).with_extension("json")
+    }
+
+    /// Keeps what a purge came to.
+    pub(super) fn keep_purge(&self, step: &Step, purge: &Purge) -> anyhow::Result<()> {
+        let path = self.purge_file(step);
+        std::fs::write(&path, to_json(purge)).with_context(|| path.display().to_string())
+    }
+
+    /// Adds what a step came to, if it was done to its end.
+    pub(super) fn load(&self, study: &Study, step: &Step, results: &mut Results) -> bool {
+        self.load_seen(study, step, results, &mut |_, _| {})
+    }
+
+    fn load_seen(&self, study: &Study, step: &Step, results: &mut Results, seen: Seen<'_>) -> bool {
+        if let Step::Trial(planned) = step {
+            let trial = self.trial(study, *planned, seen);
+            let was_run = trial.is_some();
+            results.trials.extend(trial);
+            return was_run;
+        }
+        let done = study.precondition.as_ref().and_then(|how| self.precondition_result(how, step));
+        let was_done = done.is_some();
+        results.steps.extend(done.map(|done| (*step, done)));
+        was_done
     }
 
     /// What a trial measured, if it was run to its end.
-    pub(super) fn trial(&self, study: &Study, trial: Planned) -> Option<Trial> {
+    fn trial(&self, study: &Study, planned: Planned, seen: Seen<'_>) -> Option<Trial> {
         if let JobSource::Command(_) = study.job {
-            let text = std::fs::read_to_string(self.printed_of(trial)).ok()?;
+            let text = std::fs::read_to_string(self.printed_of(planned)).ok()?;
             let printed = serde_json::from_str(&text).ok()?;
-            return Some(Trial::of_command(trial.block, trial.configuration, &study.figures, &printed));
+            return Some(Trial::of_command(planned, &study.figures, &printed));
         }
-        let recording = recordings::load(&self.recording_of(trial)).ok()?.recording;
-        (!recording.interrupted).then(|| Trial::new(trial.block, trial.configuration, &study.figures, &recording))
+        let mut recording = self.whole(&Step::Trial(planned))?;
+        seen(planned, &mut recording);
+        Some(Trial::new(planned, study, &recording))
     }
 
-    /// All trials so far.
-    pub(super) fn trials(&self, study: &Study, design: &Design) -> Result<Vec<Trial>, Failure> {
-        Ok(design.trials.iter().filter_map(|trial| self.trial(study, *trial)).collect())
+    fn precondition_result(&self, how: &Precondition, step: &Step) -> Option<StepResult> {
+        if let Step::Purge(_) = step {
+            let purge = serde_json::from_str(&std::fs::read_to_string(self.purge_file(step)).ok()?).ok()?;
+            return Some(StepResult { purge: Some(purge), ..StepResult::default() });
+        }
+        // What failed half-way has not brought the storage into any known state.
+        let recording = self.whole(step).filter(|one| one.workers.iter().all(|worker| worker.outcome.errno() == 0))?;
+        let written = recording.workers.iter().map(|worker| worker.directions[Direction::Write as usize].bytes);
+        Some(StepResult { value: how.figure.of(&recording), written_bytes: written.sum(), purge: None })
+    }
+
+    /// The recording of a step that was not interrupted.
+    fn whole(&self, step: &Step) -> Option<Recording> {
+        let recording = recordings::load(&self.recording_of(step)).ok()?.recording;
+        (!recording.interrupted).then_some(recording)
+    }
+
+    /// All that has been done so far.
+    pub(super) fn results(&self, study: &Study, design: &Design) -> Results {
+        self.results_seen(study, design, &mut |_, _| {})
+    }
+
+    /// The same, and each recording is shown on its way.
+    pub(super) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> Results {
+        let mut results = Results::default();
+        for trial in &design.trials {
+            self.load_seen(study, &Step::Trial(*trial), &mut results, seen);
+        }
+        for before in preconditionings(study, design) {
+            for step in [Step::Purge(before), Step::Fill(before), Step::Prepare(before)] {
+                self.load(study, &step, &mut results);
+            }
+            let mut rounds = 0..;
+            while rounds.next().is_some_and(|round| self.load(study, &Step::Round(before, round), &mut results)) {}
+        }
+        results
     }
 
     /// Keeps what came out.

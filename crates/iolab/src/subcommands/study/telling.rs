@@ -5,7 +5,7 @@ use std::path::Path;
 use iolab_page::{Digest, Page, StudyReport, collection_page, exemplars, study_page};
 use iolab_recording::Recording;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, JobSource, Planned, Study, Trial, analyse, describe_results};
+use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, describe_results, missing};
 
 use super::collections;
 use super::folder::Folder;
@@ -57,25 +57,20 @@ impl Told {
         let (folder, study) = Folder::open(path)?;
         let design = super::lay_out(&study)?;
         let rules = Rules::default();
-        let mut trials = Vec::new();
         let mut digests = Vec::new();
         // One recording after the other: all of them at once may not fit into memory.
-        for planned in &design.trials {
-            if matches!(study.job, JobSource::Command(_)) {
-                trials.extend(folder.trial(&study, *planned));
-                continue;
+        let results = folder.results_seen(&study, &design, &mut |planned, recording| {
+            if planned.level.is_none() {
+                with_findings(recording);
+                digests.push(Digest::of(planned, recording));
             }
-            let Ok(loaded) = recordings::load(&folder.recording_of(*planned)) else { continue };
-            let recording = loaded.recording;
-            if !recording.interrupted {
-                trials.push(Trial::new(planned.block, planned.configuration, &study.figures, &recording));
-                digests.push(Digest::of(*planned, &recording));
-            }
-        }
-        let missing = design.trials.len() - trials.len();
-        let analysis = analyse(&study, &design, &trials, &rules);
+        });
+        let missing = missing(&study, &design, &results).count();
+        let analysis = analyse(&study, &design, &results, &rules);
         let exemplars = exemplars(&study, &design, &analysis, &rules);
-        let load = |planned: Planned| Some((planned, recordings::load(&folder.recording_of(planned)).ok()?.recording));
+        let load = |planned: Planned| {
+            Some((planned, recordings::load(&folder.recording_of(&Step::Trial(planned))).ok()?.recording))
+        };
         let exemplars = exemplars.into_iter().filter_map(load).collect();
         let job = folder.job()?;
         Ok(Told {
@@ -104,5 +99,12 @@ impl Told {
             exemplars: &self.exemplars,
             version: env!("CARGO_PKG_VERSION"),
         }
+    }
+}
+
+/// Recordings of older versions have no findings in them.
+pub(crate) fn with_findings(recording: &mut Recording) {
+    if recording.findings.is_empty() {
+        recording.findings = iolab_findings::find(recording);
     }
 }

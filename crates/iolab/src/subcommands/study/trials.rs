@@ -4,7 +4,6 @@
 //! this program alone. It passes the signal on: the trial saves what it has and ends, then this program tears down and stops.
 
 use std::fs::File;
-use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,40 +13,141 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use iolab_clock::Clock;
 use iolab_process::{INTERRUPTS, count_signals, kill};
-use iolab_study::{Design, JobSource, Planned, Study};
-use iolab_units::rounded_ns;
+use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
 
+use super::cost::Cost;
 use super::folder::Folder;
 use super::hooks;
+use super::preconditioning::{self, Target};
+use super::progress::Progress;
 use crate::exit::{FAILED, Failure, INTERRUPTED, MISTAKE, REFUSED};
 use crate::recordings;
 
-/// Runs what is missing. False when the user ended it.
-pub(super) fn run(
-    folder: &Folder,
-    study: &Study,
-    design: &Design,
-    job: &str,
-    allow_destroy: &[String],
-) -> Result<bool, Failure> {
-    folder.write_jobs(study, design, job)?;
-    let missing: Vec<Planned> =
-        design.trials.iter().copied().filter(|trial| folder.trial(study, *trial).is_none()).collect();
-    count_signals();
-    let clock = Clock::monotonic();
-    let start_ns = clock.now_ns();
-    for (done, trial) in missing.iter().enumerate() {
-        let elapsed_ns = clock.now_ns().saturating_sub(start_ns);
-        show_progress(design, *trial, done, missing.len(), elapsed_ns);
-        wait_for_orphan(&folder.recording_of(*trial));
-        if folder.trial(study, *trial).is_some() {
-            continue;
+/// A study under way.
+pub(super) struct Running<'s> {
+    pub(super) folder: &'s Folder,
+    pub(super) study: &'s Study,
+    pub(super) design: &'s Design,
+    /// Text of the study's job.
+    pub(super) job: &'s str,
+    pub(super) cost: &'s Cost,
+    pub(super) allow_destroy: &'s [String],
+}
+
+impl Running<'_> {
+    /// Runs what is missing. False when the user ended it.
+    pub(super) fn run(&self) -> Result<bool, Failure> {
+        self.folder.write_jobs(self.study, self.design, self.job)?;
+        count_signals();
+        let mut results = self.folder.results(self.study, self.design);
+        let mut progress = Progress::new(self.study, self.design, self.cost.times_ns(), &results);
+        let clock = Clock::monotonic();
+        while let Some(step) = next(self.study, self.design, &results) {
+            progress.show(&step, &results);
+            wait_for_orphan(&self.folder.recording_of(&step));
+            let begun_ns = clock.now_ns();
+            // What is left of a run that was killed may just have come to its end.
+            let is_there = self.folder.load(self.study, &step, &mut results);
+            if !is_there && (was_interrupted() || !self.run_one(&step, &results)?) {
+                return Ok(false);
+            }
+            if !is_there && !self.folder.load(self.study, &step, &mut results) {
+                return Err(self.nothing_came_of(&step));
+            }
+            if let (Step::Trial(trial), false) = (&step, is_there) {
+                progress.took(*trial, clock.now_ns().saturating_sub(begun_ns));
+            }
         }
-        if !run_one(folder, study, *trial, allow_destroy)? {
-            return Ok(false);
+        Ok(true)
+    }
+
+    /// One step with what stands before and after it. False when the user ended it.
+    fn run_one(&self, step: &Step, results: &Results) -> Result<bool, Failure> {
+        match step {
+            Step::Trial(trial) => {
+                self.write_level(*trial, results)?;
+                shell("set_up", self.study.set_up.as_deref(), self.folder, *trial)?;
+                let ran = match self.study.job {
+                    JobSource::Command(_) => run_command(self.folder, *trial),
+                    _ => self.run_job(step),
+                };
+                // Whatever became of the trial, and before its failure is told.
+                shell("tear_down", self.study.tear_down.as_deref(), self.folder, *trial)?;
+                ran
+            }
+            Step::Purge(before) => {
+                let targets = self.targets(before);
+                self.write_job(step, &preconditioning::purge_job(&targets))?;
+                if !targets.is_empty() && !self.run_job(step)? {
+                    return Ok(false);
+                }
+                let recording = recordings::load(&self.folder.recording_of(step)).ok().map(|loaded| loaded.recording);
+                let purge = recording.map(|recording| preconditioning::purged(&targets, &recording));
+                self.folder.keep_purge(step, &purge.unwrap_or_default())?;
+                Ok(true)
+            }
+            Step::Fill(before) => {
+                self.write_job(step, &preconditioning::fill_job(&self.targets(before)))?;
+                self.run_job(step)
+            }
+            Step::Prepare(_) => {
+                self.write_job(step, self.own_job().unwrap_or_default())?;
+                self.run_job(step)
+            }
+            Step::Round(before, _) => {
+                let configuration = &self.design.configurations[before.configuration.unwrap_or(0)];
+                let load =
+                    self.own_job().map_or_else(|| with_settings(self.job, &configuration.settings), str::to_owned);
+                let round = self.study.precondition.as_ref().map(|how| how.round.clone()).unwrap_or_default();
+                let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
+                let length = [setting("runtime", round), setting("time_based", "1".to_owned())];
+                self.write_job(step, &with_settings(&load, &length))?;
+                self.run_job(step)
+            }
         }
     }
-    Ok(true)
+
+    /// What the trials that a preconditioning is for read and write.
+    fn targets(&self, before: &Before) -> Vec<Target> {
+        match before.configuration {
+            Some(number) => preconditioning::targets(&self.cost.plans()[number..=number]),
+            None => preconditioning::targets(self.cost.plans()),
+        }
+    }
+
+    /// The preconditioning job of the user.
+    fn own_job(&self) -> Option<&str> {
+        match self.study.precondition.as_ref()?.job.as_ref()? {
+            JobSource::Text(text) | JobSource::File(text) | JobSource::Command(text) => Some(text),
+        }
+    }
+
+    /// The job of a level: its rates follow from the closed loop.
+    fn write_level(&self, trial: Planned, results: &Results) -> Result<(), Failure> {
+        let (Some(level), Some(ladder)) = (trial.level, &self.study.ladder) else { return Ok(()) };
+        let closed_loop = results.closed_loop(trial.configuration);
+        let rates = closed_loop.and_then(|first| ladder.settings(level, first));
+        let rates = rates.context("a level without the closed loop before it")?;
+        let configuration = &self.design.configurations[trial.configuration];
+        let text = with_settings(&with_settings(self.job, &configuration.settings), &rates);
+        Ok(self.write_job(&Step::Trial(trial), &text)?)
+    }
+
+    fn write_job(&self, step: &Step, text: &str) -> anyhow::Result<()> {
+        let path = self.folder.job_of_step(step);
+        std::fs::write(&path, text).with_context(|| path.display().to_string())
+    }
+
+    fn nothing_came_of(&self, step: &Step) -> Failure {
+        let log = self.folder.recording_of(step).with_extension("log");
+        let told = std::fs::read_to_string(&log).unwrap_or_default();
+        let what = if matches!(step, Step::Trial(_)) { "the trial" } else { "the preconditioning" };
+        Failure::failed(format!("iolab: {what} {} failed:\n{told}", step.name()))
+    }
+
+    fn run_job(&self, step: &Step) -> Result<bool, Failure> {
+        run_job(self.folder, step, self.allow_destroy)
+    }
 }
 
 /// A study that was killed leaves its last trial running: it ends by itself, and counts.
@@ -57,38 +157,9 @@ fn wait_for_orphan(recording: &Path) {
     }
 }
 
-fn show_progress(design: &Design, trial: Planned, done: usize, of: usize, elapsed_ns: u64) {
-    let left = match done {
-        0 => String::new(),
-        done => format!(", about {} left", rounded_ns(elapsed_ns as f64 / done as f64 * (of - done) as f64)),
-    };
-    let name = design.configurations[trial.configuration].points.join(", ");
-    let line = format!("[{}/{of}{left}] block {}: {name}", done + 1, trial.block + 1);
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K{line}{}", if done + 1 == of { "\n" } else { "" });
-    } else {
-        eprintln!("{line}");
-    }
-}
-
-/// One trial with what stands before and after it. False when the user ended it.
-fn run_one(folder: &Folder, study: &Study, trial: Planned, allow_destroy: &[String]) -> Result<bool, Failure> {
-    if was_interrupted() {
-        return Ok(false);
-    }
-    shell("set_up", study.set_up.as_deref(), folder, trial)?;
-    let ran = match study.job {
-        JobSource::Command(_) => run_command(folder, trial),
-        _ => run_job(folder, trial, allow_destroy),
-    };
-    // Whatever became of the trial, and before its failure is told.
-    shell("tear_down", study.tear_down.as_deref(), folder, trial)?;
-    ran
-}
-
-fn run_job(folder: &Folder, trial: Planned, allow_destroy: &[String]) -> Result<bool, Failure> {
-    let job = folder.job_of(trial.configuration);
-    let recording = folder.recording_of(trial);
+fn run_job(folder: &Folder, step: &Step, allow_destroy: &[String]) -> Result<bool, Failure> {
+    let job = folder.job_of_step(step);
+    let recording = folder.recording_of(step);
     let log_path = recording.with_extension("log");
     let make_log = || File::create(&log_path).with_context(|| log_path.display().to_string());
     let log = make_log()?;
@@ -181,7 +252,7 @@ fn was_interrupted() -> bool {
 /// A command of the study, with the trial in its environment.
 fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> anyhow::Result<()> {
     let Some(command) = command else { return Ok(()) };
-    let job = folder.job_of(trial.configuration);
+    let job = folder.job_of_step(&Step::Trial(trial));
     let status = Command::new("sh")
         .args(["-c", command])
         .env("IOLAB_BLOCK", trial.block.to_string())

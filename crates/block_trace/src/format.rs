@@ -1,0 +1,121 @@
+//! Where the fields of a tracepoint's record are, as tracefs says (Documentation/trace/events.rst).
+
+use crate::TraceError;
+
+/// A tracepoint of the group `block`: its number, and where its record has what is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Format {
+    /// For `perf_event_attr.config`.
+    pub(crate) id: u64,
+    dev: usize,
+    sector: usize,
+    sectors: usize,
+    direction: usize,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fields {
+    /// As the kernel holds device numbers: 12 bits of major, 20 of minor.
+    pub(crate) dev: u32,
+    pub(crate) sector: u64,
+    pub(crate) bytes: u64,
+    pub(crate) writes: bool,
+    /// Neither a read nor a write: discard, flush.
+    pub(crate) other: bool,
+}
+
+impl Format {
+    /// Reads the description of an event, its file `format`.
+    pub(crate) fn parse(text: &str) -> Result<Format, TraceError> {
+        let id = text.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok());
+        let field =
+            |name: &'static str, bytes: usize| offset_of(text, name, bytes).ok_or(TraceError::Format { field: name });
+        Ok(Format {
+            id: id.ok_or(TraceError::Format { field: "ID" })?,
+            dev: field("dev", 4)?,
+            sector: field("sector", 8)?,
+            sectors: field("nr_sector", 4)?,
+            direction: field("rwbs", 1)?,
+        })
+    }
+
+    /// Takes a record apart; `None` if it is too short.
+    pub(crate) fn fields(&self, record: &[u8]) -> Option<Fields> {
+        let word = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
+        let sector = u64::from_le_bytes(record.get(self.sector..self.sector + 8)?.try_into().ok()?);
+        // `rwbs` begins with a letter for the operation, behind an F if a flush goes ahead of it.
+        let letters = record.get(self.direction..self.direction + 2)?;
+        let letter = if letters[0] == b'F' && matches!(letters[1], b'W' | b'R') { letters[1] } else { letters[0] };
+        Some(Fields {
+            dev: word(self.dev)?,
+            sector,
+            bytes: u64::from(word(self.sectors)?) * 512,
+            writes: letter == b'W',
+            other: !matches!(letter, b'W' | b'R'),
+        })
+    }
+}
+
+/// The offset of a field with at least this size.
+fn offset_of(text: &str, name: &str, bytes: usize) -> Option<usize> {
+    text.lines().find_map(|line| {
+        let mut parts = line.trim().strip_prefix("field:")?.split(';');
+        let declared = parts.next()?.split_whitespace().last()?;
+        let same = declared == name || declared.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+        let offset: usize = parts.next()?.trim().strip_prefix("offset:")?.parse().ok()?;
+        let size: usize = parts.next()?.trim().strip_prefix("size:")?.parse().ok()?;
+        (same && size >= bytes).then_some(offset)
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) const ISSUE: &str = "name: block_rq_issue\nID: 2104\nformat:\n\
+        \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
+        \tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\
+        \tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\
+        \tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n\
+        \tfield:unsigned int bytes;\toffset:28;\tsize:4;\tsigned:0;\n\
+        \tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;\n";
+
+    pub(crate) fn record(dev: u32, sector: u64, sectors: u32, letters: &[u8]) -> Vec<u8> {
+        let mut record = vec![0; 64];
+        record[8..12].copy_from_slice(&dev.to_le_bytes());
+        record[16..24].copy_from_slice(&sector.to_le_bytes());
+        record[24..28].copy_from_slice(&sectors.to_le_bytes());
+        record[34..34 + letters.len()].copy_from_slice(letters);
+        record
+    }
+
+    #[test]
+    fn fields_are_where_the_description_says() {
+        let format = Format::parse(ISSUE).unwrap();
+        assert_eq!(format.id, 2104);
+        for (letters, writes, other) in [
+            (&b"R"[..], false, false),
+            (b"RA", false, false),
+            (b"WS", true, false),
+            (b"FWFS", true, false),
+            (b"D", false, true),
+            (b"F", false, true),
+            (b"FF", false, true),
+        ] {
+            let fields = format.fields(&record(7 << 20 | 1, 99, 8, letters)).unwrap();
+            assert_eq!(fields, Fields { dev: 7 << 20 | 1, sector: 99, bytes: 4096, writes, other }, "{letters:?}");
+        }
+        assert_eq!(format.fields(&[0; 20]), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        for (missing, field) in
+            [("ID: 2104", "ID"), ("sector_t sector", "sector"), ("rwbs[10]", "rwbs"), ("dev_t dev", "dev")]
+        {
+            let error = Format::parse(&ISSUE.replace(missing, "x")).unwrap_err();
+            assert!(matches!(error, TraceError::Format { field: found } if found == field), "{missing}: {error}");
+        }
+    }
+}

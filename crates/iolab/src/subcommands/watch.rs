@@ -1,0 +1,158 @@
+//! `iolab watch`: what `iostat` prints of block devices, column by column, and what it does not: depths, settings, pressure, latencies.
+//!
+//! The letters are those of iostat(1) of sysstat, and so is what they print, to the last digit when both read the same counters. Dates are
+//! in UTC. What has no place in iostat's tables stands on lines of its own (`--more`), in JSON lines (`--json`) or on the full screen.
+
+mod looks;
+mod more;
+mod screen;
+mod selection;
+mod text;
+
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::Ordering;
+
+use anyhow::Context;
+use iolab_block_columns::Unit;
+use iolab_clock::Clock;
+use iolab_observe::System;
+
+use crate::exit::Failure;
+use looks::Looker;
+use text::{Form, Printer};
+
+/// What is shown, of which devices, how often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WatchArguments {
+    /// All columns
+    #[arg(short = 'x')]
+    extended: bool,
+    /// Kilobytes, which is what is shown anyway
+    #[arg(short = 'k', conflicts_with = "megabytes")]
+    kilobytes: bool,
+    /// Megabytes
+    #[arg(short = 'm')]
+    megabytes: bool,
+    /// Devices only
+    #[arg(short = 'd')]
+    devices_only: bool,
+    /// CPUs only, unless -d or -x is given, too
+    #[arg(short = 'c')]
+    cpu_only: bool,
+    /// The time before each report (UTC)
+    #[arg(short = 't')]
+    timestamps: bool,
+    /// Leave out the first report, which is of the time since boot
+    #[arg(short = 'y')]
+    skip_first: bool,
+    /// Leave out devices that did nothing
+    #[arg(short = 'z')]
+    omit_idle: bool,
+    /// Partitions, too: of these devices (with commas), of all used ones, or `ALL`
+    #[arg(short = 'p', value_name = "DEVICES", num_args = 0..=1, default_missing_value = "")]
+    partitions: Option<String>,
+    /// iostat's JSON, a document that ends when watching ends
+    #[arg(short = 'o', value_name = "JSON", value_parser = ["JSON"], conflicts_with = "json")]
+    output: Option<String>,
+    /// JSON lines: an object for each device and one for the machine at each interval
+    #[arg(long)]
+    json: bool,
+    /// Lines of iolab's own: requests in flight, settings, latencies and sizes of requests (by tracepoints, as root), pressure, page cache
+    #[arg(long)]
+    more: bool,
+    /// The whole terminal: a table to sort and select in, and the course of the selected device; `?` shows the keys
+    #[arg(short = 'f', long, conflicts_with_all = ["output", "json"])]
+    full_screen: bool,
+    /// Devices, or `ALL`; then the interval in seconds (`1`, `0.2`) and how many reports
+    #[arg(value_name = "DEVICE | INTERVAL | COUNT")]
+    words: Vec<String>,
+}
+
+pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
+    let system = System::live();
+    let (selection, pace) = selection::read(arguments, &system)?;
+    let form = form(arguments);
+    iolab_process::count_signals();
+    let clock = Clock::monotonic();
+    let mut looker = Looker::new(system, selection, pace, clock.clone());
+    if arguments.more || arguments.full_screen {
+        looker.trace();
+    }
+    if arguments.full_screen {
+        return screen::main(looker, pace, form.unit);
+    }
+    let mut printer = Printer::new(form, looker.facts());
+    let mut before = None;
+    let mut lines = Lines { clock: &clock, next_ns: clock.now_ns() };
+    if !write(&printer.begin())? {
+        return Ok(0);
+    }
+    let mut left = pace.reports.map(|reports| reports + u64::from(arguments.skip_first));
+    loop {
+        let look = looker.look();
+        let skipped = before.is_none() && arguments.skip_first;
+        let text = if skipped { printer.skip() } else { printer.report(before.as_ref(), &look, &looker) };
+        if !write(&text)? {
+            return Ok(0);
+        }
+        before = Some(look);
+        left = left.map(|left| left.saturating_sub(1));
+        if left == Some(0) || pace.interval_ns == 0 || !lines.wait(pace.interval_ns, &mut looker) {
+            break;
+        }
+    }
+    write(&printer.end())?;
+    Ok(0)
+}
+
+fn form(arguments: &WatchArguments) -> Form {
+    Form {
+        extended: arguments.extended,
+        unit: if arguments.megabytes { Unit::Megabytes } else { Unit::Kilobytes },
+        cpu: !arguments.devices_only || arguments.cpu_only,
+        devices: !arguments.cpu_only || arguments.devices_only || arguments.extended || arguments.partitions.is_some(),
+        timestamps: arguments.timestamps,
+        omit_idle: arguments.omit_idle,
+        document: arguments.output.is_some(),
+        lines: arguments.json,
+        more: arguments.more,
+    }
+}
+
+/// The moments at which reports are due: lines an interval apart, whatever printing takes.
+struct Lines<'a> {
+    clock: &'a Clock,
+    next_ns: u64,
+}
+
+/// How long a signal may go unnoticed, and events of traced requests wait.
+const NOTICE_NS: u64 = 20_000_000;
+
+impl Lines<'_> {
+    /// Sleeps until the next line; false when the user has had enough.
+    fn wait(&mut self, interval_ns: u64, looker: &mut Looker) -> bool {
+        self.next_ns += interval_ns;
+        loop {
+            let now_ns = self.clock.now_ns();
+            looker.fetch();
+            if iolab_process::INTERRUPTS.load(Ordering::Relaxed) > 0 {
+                return false;
+            }
+            if now_ns >= self.next_ns {
+                // A machine that slept has nothing to make up for.
+                self.next_ns += (now_ns - self.next_ns) / interval_ns * interval_ns;
+                return true;
+            }
+            self.clock.sleep_until(self.next_ns.min(now_ns + NOTICE_NS), 0);
+        }
+    }
+}
+
+/// Prints; false when nobody reads any more.
+fn write(text: &str) -> Result<bool, Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        answer => Ok(answer.map(|()| true).context("writing to standard output")?),
+    }
+}

@@ -1,0 +1,137 @@
+//! Looks at the machine, one for each report.
+
+use std::collections::BTreeMap;
+
+use iolab_block_columns::{Activity, CpuTicks};
+use iolab_block_trace::Tracer;
+use iolab_clock::Clock;
+use iolab_observe::{Sampler, System};
+use iolab_recording::{DeviceSample, HostSample, RequestInterval};
+
+use super::selection::Selection;
+
+const NS_PER_HUNDREDTH: u64 = 10_000_000;
+
+/// How often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// Between reports, ns; 0: there is only one.
+    pub(super) interval_ns: u64,
+    /// How many; `None`: until the user has had enough.
+    pub(super) reports: Option<u64>,
+    /// Rates are of the time as `/proc/uptime` tells it, in hundredths of a second, as iostat's; else of a finer clock.
+    pub(super) whole_seconds: bool,
+}
+
+/// The machine at one moment.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Look {
+    /// ns since boot.
+    pub(super) at_ns: u64,
+    /// ns since the Unix epoch.
+    pub(super) unix_ns: u64,
+    pub(super) cpu: CpuTicks,
+    pub(super) host: Option<HostSample>,
+    /// The devices to show, in order.
+    pub(super) devices: Vec<(String, DeviceSample)>,
+    /// Their requests since the last look, as far as they are traced.
+    pub(super) requests: Vec<(String, RequestInterval)>,
+}
+
+impl Look {
+    /// What each device did since an earlier look, or since boot.
+    pub(super) fn activities<'a>(&'a self, before: Option<&'a Look>) -> impl Iterator<Item = (&'a str, Activity)> {
+        self.devices.iter().map(move |(name, after)| {
+            let known = before.and_then(|look| look.devices.iter().find(|(known, _)| known == name));
+            let appeared = DeviceSample { at_ns: before.map_or(0, |look| look.at_ns), ..DeviceSample::default() };
+            (name.as_str(), Activity::between(known.map_or(&appeared, |(_, sample)| sample), after))
+        })
+    }
+}
+
+/// What does not change while one watches.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    pub(super) kernel: String,
+    pub(super) hostname: String,
+    pub(super) machine: String,
+    pub(super) cpus: u32,
+    pub(super) unix_ns: u64,
+}
+
+/// Looks at the devices of a selection.
+#[derive(Debug)]
+pub(super) struct Looker {
+    pub(super) system: System,
+    selection: Selection,
+    pace: Pace,
+    clock: Clock,
+    names: Vec<String>,
+    sampler: Sampler,
+    tracer: Option<Tracer>,
+}
+
+impl Looker {
+    pub(super) fn new(system: System, selection: Selection, pace: Pace, clock: Clock) -> Looker {
+        let sampler = Sampler::open(&system, []);
+        Looker { system, selection, pace, clock, names: Vec::new(), sampler, tracer: None }
+    }
+
+    /// Follows requests from now on, where that can be done; says so where not.
+    pub(super) fn trace(&mut self) {
+        let (names, _) = self.selection.names(&self.system);
+        match Tracer::open(&self.system, names.iter().map(String::as_str), self.clock.now_ns()) {
+            Ok(tracer) => self.tracer = Some(tracer),
+            Err(error) => eprintln!("iolab: warning: no latencies of requests: {error}"),
+        }
+    }
+
+    /// Fetches events of traced requests before their rings are full.
+    pub(super) fn fetch(&mut self) {
+        self.tracer.iter_mut().for_each(Tracer::read);
+    }
+
+    pub(super) fn facts(&self) -> Facts {
+        let uname = rustix::system::uname();
+        Facts {
+            kernel: uname.release().to_string_lossy().into_owned(),
+            hostname: uname.nodename().to_string_lossy().into_owned(),
+            machine: uname.machine().to_string_lossy().into_owned(),
+            cpus: self.system.cpus_online(),
+            unix_ns: self.clock.unix_ns(),
+        }
+    }
+
+    pub(super) fn look(&mut self) -> Look {
+        let (names, only_used) = self.selection.names(&self.system);
+        if names != self.names {
+            self.sampler = Sampler::open(&self.system, names.iter().map(String::as_str));
+            self.names = names;
+        }
+        let at_ns = self.now_ns();
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = self.system.cpu_ticks().unwrap_or_default();
+        let cpu = CpuTicks { user, nice, system: system + irq + softirq, iowait, steal, idle };
+        let mut devices = Vec::new();
+        for (place, name) in self.names.iter().enumerate() {
+            let sample = self.sampler.device(place, at_ns);
+            devices.extend(sample.map(|sample| (name.clone(), sample)));
+        }
+        if only_used {
+            devices.retain(|(_, sample)| !Activity::since_boot(sample).is_idle());
+        }
+        let (host, unix_ns, now_ns) = (self.sampler.host(at_ns), self.clock.unix_ns(), self.clock.now_ns());
+        let traced = self.tracer.iter_mut().flat_map(|tracer| tracer.take(now_ns));
+        let requests = traced.map(|(name, requests)| (name.to_owned(), requests)).collect();
+        Look { at_ns, unix_ns, cpu, host, devices, requests }
+    }
+
+    fn now_ns(&self) -> u64 {
+        let hundredths = if self.pace.whole_seconds { self.system.uptime_hundredths() } else { None };
+        hundredths.map_or_else(|| self.clock.now_ns(), |hundredths| hundredths * NS_PER_HUNDREDTH)
+    }
+
+    /// The settings of a device's queue that tell most about what the columns mean.
+    pub(super) fn settings(&self, device: &str) -> BTreeMap<String, String> {
+        self.system.queue_settings(device)
+    }
+}

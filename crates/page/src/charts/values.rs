@@ -1,0 +1,165 @@
+//! Estimates of any figure of any configuration.
+//!
+//! A figure of the study comes from its analysis; others, such as the reads of a study that asks for both directions together, come from
+//! the trials in the same way: a value for each, and the median with its interval.
+
+use iolab_figures::{Estimate, Measure as Shown, Spacing, Unit};
+use iolab_histogram::SparseHistogram;
+use iolab_statistics::{median_interval, samples_needed};
+use iolab_study::{Figure, Measure, Side};
+
+use crate::digest::{Digest, DirectionDigest};
+use crate::number::meaning;
+use crate::standing::Outcome;
+
+/// A study with its trials.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Material<'a> {
+    pub(crate) outcome: Outcome<'a>,
+    pub(crate) digests: &'a [Digest],
+}
+
+impl<'a> Material<'a> {
+    /// The trials of a configuration.
+    pub(super) fn of(&self, configuration: usize) -> impl Iterator<Item = &'a Digest> {
+        self.digests.iter().filter(move |digest| digest.planned.configuration == configuration)
+    }
+
+    /// What is known of a figure of a configuration.
+    pub(super) fn estimate(&self, figure: &Figure, configuration: usize) -> Estimate {
+        let known = self.outcome.analysis.figures.iter().position(|own| own == figure);
+        let values: Vec<f64> = match known.and_then(|number| self.outcome.row(number, configuration)) {
+            Some(row) => row.values.iter().copied().flatten().collect(),
+            None => self.of(configuration).filter_map(|digest| value(digest, figure)).collect(),
+        };
+        match median_interval(&values, self.outcome.rules.confidence) {
+            Some(median) => Estimate::within(median.estimate, median.low, median.high).from_trials(&values),
+            None => Estimate::default(),
+        }
+    }
+
+    /// Directions in which anything was done: reads, writes.
+    pub(super) fn sides(&self) -> Vec<Side> {
+        let is_used =
+            |side: &Side| self.digests.iter().any(|digest| directions(digest, *side).iter().any(|one| one.ios > 0));
+        [Side::Read, Side::Write].into_iter().filter(is_used).collect()
+    }
+
+    /// A figure of all operations as one of each direction, where there are two: a sum would hide which of them changed.
+    pub(super) fn apart(&self, figure: &Figure) -> Vec<Figure> {
+        let of_directions = matches!(
+            figure.measure,
+            Measure::Iops | Measure::Bandwidth | Measure::MeanLatency | Measure::Latency(_) | Measure::Response(_)
+        );
+        match self.sides().as_slice() {
+            [one, other] if of_directions && figure.side == Side::All => {
+                [one, other].map(|side| Figure { side: *side, measure: figure.measure.clone() }).to_vec()
+            }
+            _ => vec![figure.clone()],
+        }
+    }
+
+    /// The figures of the study, directions apart, each once.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let mut figures: Vec<Figure> = Vec::new();
+        for figure in self.outcome.analysis.figures.iter().flat_map(|figure| self.apart(figure)) {
+            if !figures.contains(&figure) {
+                figures.push(figure);
+            }
+        }
+        figures
+    }
+
+    /// Whether any configuration has a value.
+    pub(super) fn is_known(&self, figure: &Figure) -> bool {
+        (0..self.outcome.design.configurations.len()).any(|number| self.estimate(figure, number).value.is_some())
+    }
+
+    /// The latencies of a configuration in all of its trials together.
+    pub(super) fn latencies(&self, side: Side, configuration: usize) -> SparseHistogram {
+        let mut all = SparseHistogram::default();
+        for digest in self.of(configuration) {
+            directions(digest, side).iter().for_each(|one| all.merge(&one.lat));
+        }
+        all
+    }
+}
+
+fn directions(digest: &Digest, side: Side) -> &[DirectionDigest] {
+    match side {
+        Side::All => &digest.directions,
+        Side::Read => &digest.directions[..1],
+        Side::Write => &digest.directions[1..2],
+    }
+}
+
+/// A figure of one trial, as the study would compute it.
+fn value(digest: &Digest, figure: &Figure) -> Option<f64> {
+    let directions = directions(digest, figure.side);
+    let merged = |of: fn(&DirectionDigest) -> &SparseHistogram| {
+        let mut all = SparseHistogram::default();
+        directions.iter().for_each(|one| all.merge(of(one)));
+        all
+    };
+    let percentile = |all: SparseHistogram, percent: f64| {
+        (all.count >= samples_needed(percent)).then(|| all.percentile(percent) as f64)
+    };
+    match figure.measure {
+        Measure::Iops => Some(directions.iter().map(|one| one.iops).sum()).filter(|rate| *rate > 0.0),
+        Measure::Bandwidth => Some(directions.iter().map(|one| one.bytes_per_second).sum()).filter(|rate| *rate > 0.0),
+        Measure::MeanLatency => Some(merged(|one| &one.lat)).filter(|all| !all.is_empty()).map(|all| all.mean()),
+        Measure::Latency(percent) => percentile(merged(|one| &one.lat), percent),
+        Measure::Response(percent) => percentile(merged(|one| &one.response), percent),
+        Measure::CpuPerOperation => {
+            (digest.ios() > 0).then(|| (digest.user_ns + digest.system_ns) as f64 / digest.ios() as f64)
+        }
+        // Only the study itself has these.
+        Measure::Device(_) | Measure::Reported(_) => None,
+    }
+}
+
+/// What an axis of values says. Latencies are logarithmic: what matters of them is the factor.
+pub(super) fn measure(figure: &Figure) -> Shown {
+    let unit = match figure.unit() {
+        "ns" => Unit::Nanoseconds,
+        "B/s" => Unit::BytesPerSecond,
+        "B" => Unit::Bytes,
+        _ if figure.measure == Measure::Iops => Unit::PerSecond,
+        _ => Unit::Count,
+    };
+    let spacing = if unit == Unit::Nanoseconds { Spacing::Log } else { Spacing::Linear };
+    let unit_word = match figure.unit() {
+        "" | "ns" | "B/s" | "B" => String::new(),
+        other => format!(", {other}"),
+    };
+    Shown { name: format!("{}{unit_word}", short(figure)), unit, spacing }
+}
+
+/// What a figure is called in titles.
+pub(super) fn short(figure: &Figure) -> String {
+    let of = side_words(figure.side);
+    match &figure.measure {
+        Measure::Iops => format!("IOPS{of}"),
+        Measure::Bandwidth => format!("bandwidth{of}"),
+        Measure::Latency(percent) => format!("p{percent} of latency{of}"),
+        Measure::Response(percent) => format!("p{percent} of response time{of}"),
+        Measure::Device(device) => format!("{} of the device", device.name()),
+        Measure::Reported(reported) => reported.name.clone(),
+        _ => meaning(figure),
+    }
+}
+
+/// ` of reads`, ` of writes`, or nothing.
+pub(super) fn side_words(side: Side) -> &'static str {
+    match side {
+        Side::All => "",
+        Side::Read => " of reads",
+        Side::Write => " of writes",
+    }
+}
+
+/// A title begins with a capital letter.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,99 @@
+//! The `[[axis]]` tables of a study file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Scalar, settings};
+use crate::axis::expand;
+use crate::{Axis, Point, Setting, StudyError};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AxisTable {
+    name: Option<String>,
+    option: Option<String>,
+    options: Option<Vec<String>>,
+    values: Option<Values>,
+    #[serde(default)]
+    point: Vec<PointTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PointTable {
+    name: String,
+    set: BTreeMap<String, Scalar>,
+}
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a range such as \"1k..1M x2\", a list of values, or a list of lists for several options"
+)]
+pub(super) enum Values {
+    Range(String),
+    List(Vec<Scalar>),
+    Rows(Vec<Vec<Scalar>>),
+}
+
+/// The axis of a table.
+pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
+    let (options, points) = match (&table.option, &table.options, &table.values) {
+        (Some(option), None, Some(Values::Range(range))) => (vec![option.clone()], single(option, expand(range)?)),
+        (Some(option), None, Some(Values::List(list))) => {
+            let values: Result<Vec<Vec<String>>, StudyError> = list.iter().map(|value| expand(&value.text())).collect();
+            (vec![option.clone()], single(option, values?.concat()))
+        }
+        (None, Some(options), Some(Values::Rows(rows))) => (options.clone(), zipped(options, rows)?),
+        (None, None, None) if !table.point.is_empty() => (Vec::new(), named(&table.point)),
+        _ => {
+            return Err(StudyError::meaning(
+                "an axis has option = \"bs\" with values, options = [\"bs\", \"iodepth\"] with a list of lists, or [[axis.point]] tables with name and set",
+            ));
+        }
+    };
+    if !table.point.is_empty() && !options.is_empty() {
+        return Err(StudyError::meaning("an axis has values or points, not both"));
+    }
+    let name = match &table.name {
+        Some(name) => name.clone(),
+        None if options.is_empty() => return Err(StudyError::meaning("an axis made of points needs a name")),
+        None => options.join("/"),
+    };
+    let axis = Axis { name, points };
+    let is_twice = |(place, point): (usize, &Point)| axis.points[..place].iter().any(|other| other.name == point.name);
+    match axis.points.iter().enumerate().find(|entry| is_twice(*entry)) {
+        Some((_, point)) => {
+            Err(StudyError::meaning(format!("axis '{}' has the point '{}' twice", axis.name, point.name)))
+        }
+        None if axis.points.is_empty() => Err(StudyError::meaning(format!("axis '{}' has no values", axis.name))),
+        None => Ok(axis),
+    }
+}
+
+fn single(option: &str, values: Vec<String>) -> Vec<Point> {
+    let point = |value: String| {
+        let settings = vec![Setting { option: option.to_owned(), value: value.clone() }];
+        Point { name: value, settings }
+    };
+    values.into_iter().map(point).collect()
+}
+
+fn zipped(options: &[String], rows: &[Vec<Scalar>]) -> Result<Vec<Point>, StudyError> {
+    let point = |row: &Vec<Scalar>| {
+        if row.len() != options.len() {
+            let message = format!("a row of {} values for {} options", row.len(), options.len());
+            return Err(StudyError::meaning(message));
+        }
+        let values: Vec<String> = row.iter().map(Scalar::text).collect();
+        let pairs = options.iter().zip(&values);
+        let settings = pairs.map(|(option, value)| Setting { option: option.clone(), value: value.clone() }).collect();
+        Ok(Point { name: values.join("/"), settings })
+    };
+    rows.iter().map(point).collect()
+}
+
+fn named(points: &[PointTable]) -> Vec<Point> {
+    points.iter().map(|point| Point { name: point.name.clone(), settings: settings(&point.set) }).collect()
+}
