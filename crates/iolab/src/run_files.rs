@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_comparison::{Run, RunSummary, Side};
 use iolab_recording::partial;
-use iolab_study::{Design, JobSource, Study, Trial};
+use iolab_study::{Design, JobSource, Planned, Study, Trial};
 
 use crate::database;
 use crate::exit::Failure;
@@ -147,7 +147,9 @@ pub(crate) fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure>
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    let trial = Trial::of_command(0, 0, &study.figures, &printed);
+    // Its place is kept beside what it measured.
+    let planned = Planned { block: 0, configuration: 0, level: None };
+    let trial = Trial::of_command(planned, &study.figures, &printed);
     let values = study.figures.iter().zip(trial.values);
     Ok(RunSummary {
         name: path.display().to_string(),
@@ -158,12 +160,17 @@ pub(crate) fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure>
     })
 }
 
-/// Block and configuration of `b02-c003.iolab`.
+/// Block and configuration of `b02-c003.iolab`; of `b02-c003-l04.iolab` the level of its ladder, too.
 fn place(recording: &Path, design: &Design) -> Option<(u32, Vec<(String, String)>)> {
-    let (block, configuration) = recording.file_stem()?.to_str()?.strip_prefix('b')?.split_once("-c")?;
+    let (block, rest) = recording.file_stem()?.to_str()?.strip_prefix('b')?.split_once("-c")?;
+    let (configuration, level) = rest.split_once("-l").map_or((rest, None), |(one, level)| (one, Some(level)));
     let configuration = design.configurations.get(configuration.parse::<usize>().ok()?)?;
-    let points = design.axes.iter().cloned().zip(configuration.points.iter().cloned());
-    Some((block.parse().ok()?, points.collect()))
+    let mut points: Vec<(String, String)> =
+        design.axes.iter().cloned().zip(configuration.points.iter().cloned()).collect();
+    if let Some(level) = level {
+        points.push(("level".to_owned(), level.parse::<u32>().ok()?.to_string()));
+    }
+    Some((block.parse().ok()?, points))
 }
 
 /// What is in a file: one recording, or the reports of fio.

@@ -193,7 +193,7 @@ fn a_database_of_version_1_is_brought_up_to_date() {
     of_version_1(&path);
     let mut store = Store::open(&path).unwrap();
     let entry = store.entry(7).unwrap();
-    assert_eq!((entry.title.as_str(), entry.note.as_str(), entry.tags), ("old", "", vec!["kept".to_owned()]));
+    assert_eq!((entry.title.as_str(), entry.note.as_str(), entry.tags.join(" ")), ("old", "", "kept".to_owned()));
     assert_eq!((entry.figure("iops").map(|figure| figure.value), entry.option_values("bs")), (Some(123.5), vec!["4k"]));
     store.note(7, "still here").unwrap();
     assert_eq!(store.add(&run(100, "4k", "psync", "a")).unwrap(), 8);
