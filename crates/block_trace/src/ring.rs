@@ -61,6 +61,14 @@ struct Attributes {
     reserved: u16,
 }
 
+/// What stands in a ring.
+pub(crate) enum Record<'a> {
+    /// When, ns, and the tracepoint's bytes.
+    Event(u64, &'a [u8]),
+    /// So many events had no room here.
+    Lost(u64),
+}
+
 /// A ring with the events that fill it.
 #[derive(Debug)]
 pub(crate) struct Ring {
@@ -98,11 +106,10 @@ impl Ring {
         Ok(Ring { _events: events, map, map_bytes, record: Vec::new() })
     }
 
-    /// Hands every record that is complete to `take`: its time in ns and the tracepoint's bytes. Returns how many records were lost.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(u64, &[u8])) -> u64 {
+    /// Hands over every record that is complete.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Record<'_>)) {
         let head = self.cell(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.cell(TAIL_AT).load(Ordering::Relaxed);
-        let mut lost = 0;
         let mut record = std::mem::take(&mut self.record);
         while tail < head {
             let mut header = [0; 8];
@@ -117,14 +124,15 @@ impl Ring {
             self.copy(tail, &mut record);
             tail += size as u64;
             match u32::from_le_bytes([header[0], header[1], header[2], header[3]]) {
-                RECORD_SAMPLE => sample(&record).into_iter().for_each(|(time_ns, raw)| take(time_ns, raw)),
-                RECORD_LOST => lost += number(&record, 16).unwrap_or(1),
+                RECORD_SAMPLE => {
+                    sample(&record).into_iter().for_each(|(time_ns, raw)| take(Record::Event(time_ns, raw)))
+                }
+                RECORD_LOST => take(Record::Lost(number(&record, 16).unwrap_or(1))),
                 _ => {}
             }
         }
         self.record = record;
         self.cell(TAIL_AT).store(tail, Ordering::Release);
-        lost
     }
 
     /// A counter of the control page.
