@@ -115,7 +115,7 @@ impl Tracer {
         self.devices.iter().map(|device| (device.name.as_str(), device.follows))
     }
 
-    /// Reads what has happened. The rings hold about a megabyte for each CPU, ten thousand events: the faster the devices, the more often.
+    /// Reads what has happened: the faster the devices, the more often, since a ring holds some ten thousand events at most.
     pub fn read(&mut self) {
         for group in &mut self.groups {
             let (begins, ends) = (group.begins, group.ends);
@@ -148,6 +148,9 @@ impl Tracer {
             if let Some(device) = self.devices.iter_mut().find(|device| device.dev == event.fields.dev) {
                 device.pairing.add(&event);
             }
+        }
+        if losses_ns.next().is_some() {
+            self.devices.iter_mut().for_each(|device| device.pairing.lost_some());
         }
     }
 
