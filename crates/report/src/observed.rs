@@ -146,18 +146,16 @@ fn rows(recording: &Recording) -> Vec<Row<'_>> {
     let Some(seen) = &recording.observations else { return Vec::new() };
     let stretches = recording.workers.iter().flat_map(|worker| &worker.intervals);
     let least_ns = stretches.map(|stretch| stretch.length_ns).max().unwrap_or(0).max(1);
-    // Looks come a little late, stretches end a little late: a row a tenth shorter is as long.
-    let least_ns = least_ns - least_ns / 10;
     let edges = edges(seen, least_ns);
     edges.windows(2).map(|pair| row(recording, seen, pair[0], pair[1])).collect()
 }
 
-/// When rows begin and end: times of looks at least so far apart. The last row takes what is left.
+/// When rows begin and end: at the first looks after the lines on which stretches end. The last row takes what is left.
 fn edges(seen: &Observations, least_ns: u64) -> Vec<u64> {
     let times: Vec<u64> = seen.host.iter().map(|host| host.at_ns).collect();
     let mut edges: Vec<u64> = times.first().copied().into_iter().collect();
     for at_ns in times.iter().copied().skip(1) {
-        if at_ns - edges.last().copied().unwrap_or(0) >= least_ns {
+        if at_ns / least_ns > edges.last().copied().unwrap_or(0) / least_ns {
             edges.push(at_ns);
         }
     }

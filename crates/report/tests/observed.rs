@@ -43,7 +43,6 @@ fn recording() -> Recording {
         length_ns: SECOND,
         ios: [ios, 0, 0],
         bytes: [ios * 4096, 0, 0],
-        ..Interval::default()
     };
     recording.workers[0].intervals = vec![stretch(0, 1000), stretch(1, 0)];
     recording.workers[0].directions[0].bytes = 1000 * 4096;
