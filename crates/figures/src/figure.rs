@@ -35,6 +35,9 @@ impl Figure {
     }
 }
 
+/// More rows than these nobody reads.
+pub(crate) const MOST_ROWS: usize = 400;
+
 impl Table {
     pub(crate) fn new(columns: &[&str]) -> Table {
         Table { columns: columns.iter().map(|&column| column.to_owned()).collect(), rows: Vec::new() }
@@ -46,7 +49,6 @@ impl Table {
 
     /// Keeps every n-th row where there are too many to read; says so.
     pub(crate) fn thinned(mut self) -> (Table, Option<String>) {
-        const MOST_ROWS: usize = 400;
         let step = self.rows.len().div_ceil(MOST_ROWS);
         if step <= 1 {
             return (self, None);

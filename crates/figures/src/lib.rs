@@ -26,6 +26,7 @@ mod data;
 mod figure;
 mod gradient;
 mod plot;
+mod points;
 mod scale;
 mod series;
 mod sheet;
@@ -34,6 +35,9 @@ mod svg;
 mod text;
 mod unit;
 mod viridis;
+
+#[cfg(test)]
+mod any_data;
 
 pub use chart::block_sizes::{BlockSizePoint, BlockSizeSeries, BlockSizes, Roofline};
 pub use chart::deciles::{DecileSeries, Deciles};

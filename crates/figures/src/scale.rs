@@ -3,7 +3,7 @@
 //! Guarantees: a range is never empty, ticks lie inside it and ascend, and their number is bounded whatever the data are.
 
 use crate::data::{Spacing, sound};
-use crate::unit::{Unit, fixed};
+use crate::unit::{Prefix, Unit, fixed};
 
 /// Smallest and largest of the numbers that can be drawn.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,7 +59,7 @@ impl Scale {
     pub(crate) fn new(span: Span, spacing: Spacing, unit: Unit, ticks: usize) -> Scale {
         match spacing {
             Spacing::Linear => Scale::linear(span, unit, ticks),
-            Spacing::Log if unit == Unit::Bytes => Scale::binary(span, unit, ticks),
+            Spacing::Log if matches!(unit, Unit::Bytes | Unit::BytesPerSecond) => Scale::binary(span, unit, ticks),
             Spacing::Log => Scale::decimal(span, unit, ticks),
         }
     }
@@ -119,9 +119,17 @@ impl Scale {
         Scale { low: low.exp2(), high: high.exp2(), spacing: Spacing::Log, ticks }
     }
 
-    /// Powers of two for plain numbers such as depths and jobs.
-    pub(crate) fn doubling(span: Span, unit: Unit, ticks: usize) -> Scale {
-        Scale::binary(span, unit, ticks)
+    /// Doublings of plain numbers such as depths and jobs, with ticks where the data are.
+    pub(crate) fn doubling(values: impl IntoIterator<Item = f64>, unit: Unit, ticks: usize) -> Scale {
+        let mut values: Vec<f64> =
+            values.into_iter().filter(|value| *value > SMALLEST && sound(*value).is_some()).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let scale = Scale::binary(Span::of(values.iter().copied()), unit, ticks);
+        if values.is_empty() || values.len() > ticks {
+            return scale;
+        }
+        Scale { ticks: values.into_iter().map(|value| Tick { value, label: unit.format(value) }).collect(), ..scale }
     }
 
     /// Ratios around one: logarithmic, with steps of equal size while the ratios are near each other.
@@ -182,9 +190,17 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
     }
 }
 
+/// The prefix of an axis. Counts up to a few thousand are easier without one: 200 rather than 0.2k.
+fn axis_prefix(low: f64, high: f64, unit: Unit) -> Prefix {
+    let largest = low.abs().max(high.abs());
+    let (factor, suffix) = unit.prefix(largest);
+    let counts = matches!(unit, Unit::Count | Unit::PerSecond) && factor > 1.0 && high - low < 3.0 * factor;
+    if counts { unit.prefix(factor / 10.0) } else { (factor, suffix) }
+}
+
 /// Steps of 1, 2 or 5 times a power of ten in the prefix of the largest number.
 fn linear_ticks(low: f64, high: f64, unit: Unit, ticks: usize) -> Vec<Tick> {
-    let (factor, suffix) = unit.prefix(low.abs().max(high.abs()));
+    let (factor, suffix) = axis_prefix(low, high, unit);
     let (a, b) = (low / factor, high / factor);
     let mut step = nice_step((b - a) / ticks.max(2) as f64);
     if unit == Unit::Count && factor == 1.0 {

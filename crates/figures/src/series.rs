@@ -18,6 +18,8 @@ pub(crate) enum Look {
     Zone,
     /// Small dots of trials.
     Trials,
+    /// The cross of a value that is missing.
+    Missing,
 }
 
 /// Colour, dash and marker.
@@ -25,14 +27,16 @@ pub(crate) enum Look {
 pub(crate) struct Style {
     pub(crate) colour: usize,
     pub(crate) dash: usize,
+    pub(crate) shape: usize,
+    /// The value has no interval.
     pub(crate) hollow: bool,
     pub(crate) marked: bool,
 }
 
 impl Style {
-    /// The look of the `number`-th series.
+    /// The look of the `number`-th series. Colours repeat after the last; markers then go with other colours.
     pub(crate) fn of(number: usize) -> Style {
-        Style { colour: number % 8, dash: number % 8, hollow: (number / 8) % 2 == 1, marked: true }
+        Style { colour: number % 8, dash: number % 8, shape: (number + number / 8) % 8, hollow: false, marked: true }
     }
 
     /// The same without markers.
@@ -51,7 +55,7 @@ impl Style {
     /// Draws the marker at a place.
     pub(crate) fn mark(self, sheet: &mut Sheet<'_>, at: (f64, f64), tip: &str) {
         let class = if self.hollow { "o" } else { "m" };
-        let d = marker(self.colour, at, 4.2);
+        let d = marker(self.shape, at, 4.2);
         sheet.svg.tipped("path", &[("class", class), ("d", &d)], tip);
     }
 }
@@ -91,6 +95,16 @@ fn marker(shape: usize, (x, y): (f64, f64), r: f64) -> String {
     }
 }
 
+/// A cross that stands on `foot`, where a value would be if it were known.
+pub(crate) fn missing(sheet: &mut Sheet<'_>, (x, foot): (f64, f64), tip: &str) {
+    let mut path = Path::default();
+    for (from, to) in [((-4.0, -13.0), (4.0, -5.0)), ((-4.0, -5.0), (4.0, -13.0))] {
+        path.move_to(x + from.0, foot + from.1);
+        path.line_to(x + to.0, foot + to.1);
+    }
+    sheet.svg.tipped("path", &[("class", "x"), ("d", &path.d)], tip);
+}
+
 /// Draws the sample of a legend, its middle line at `y`.
 pub(crate) fn sample(sheet: &mut Sheet<'_>, look: Look, (x, y): (f64, f64)) {
     let (from, to, middle) = ((x, y), (x + 24.0, y), (x + 12.0, y));
@@ -114,6 +128,7 @@ pub(crate) fn sample(sheet: &mut Sheet<'_>, look: Look, (x, y): (f64, f64)) {
             let class = format!("s{} f", number % 8);
             sheet.svg.rect(&[("class", &class), ("fill", &fill)], area(11.0), "");
         }
+        Look::Missing => missing(sheet, (x + 12.0, y + 9.0), ""),
         Look::Rule(dash) => sheet.svg.line(&format!("r d{dash}"), from, to),
         Look::Zone => sheet.svg.rect(&[("class", "z")], area(11.0), ""),
         Look::Trials => {

@@ -29,6 +29,16 @@ pub(crate) struct Sheet<'h> {
     notes: Vec<String>,
 }
 
+/// In a legend: the sample, what stands between entries, the longest text; px.
+const SAMPLE: f64 = 30.0;
+const GAP: f64 = 16.0;
+const LONGEST: f64 = 330.0;
+
+/// Width of a legend in one line.
+pub(crate) fn legend_width(entries: &[Entry]) -> f64 {
+    entries.iter().map(|entry| SAMPLE + width(&entry.text, Face::Label).min(LONGEST) + GAP).sum()
+}
+
 /// One entry of a legend.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
@@ -65,15 +75,16 @@ impl<'h> Sheet<'h> {
 
     /// Lines of entries, as many beside each other as fit.
     pub(crate) fn legend(&mut self, entries: &[Entry]) {
-        const SAMPLE: f64 = 30.0;
-        const GAP: f64 = 16.0;
+        self.legend_from(entries, MARGIN);
+    }
+
+    /// The same, the first line starting further to the right.
+    pub(crate) fn legend_from(&mut self, entries: &[Entry], mut x: f64) {
         if entries.is_empty() {
             return;
         }
-        let room = WIDTH - 2.0 * MARGIN - SAMPLE;
-        let mut x = MARGIN;
         for entry in entries {
-            let text = fit(&entry.text, Face::Label, room.min(330.0));
+            let text = fit(&entry.text, Face::Label, LONGEST);
             let wide = SAMPLE + width(&text, Face::Label) + GAP;
             if x > MARGIN && x + wide - GAP > WIDTH - MARGIN {
                 x = MARGIN;
@@ -146,9 +157,10 @@ impl<'h> Sheet<'h> {
         self.notes.extend(thinned);
         let note = self.heading.note.trim();
         let parts = std::iter::once(description).chain(self.notes.iter().map(String::as_str)).chain([note]);
-        let description = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        let description = capital(&parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "));
         let (id, height) = (&self.id, px((self.y + MARGIN).ceil()));
-        let title = if self.heading.title.trim().is_empty() { &self.heading.id } else { &self.heading.title };
+        let named = [&self.heading.title, &self.heading.id].into_iter().find(|name| !name.trim().is_empty());
+        let title = named.map_or("figure", String::as_str);
         let mut svg = Svg::default();
         let attributes = [
             ("xmlns", "http://www.w3.org/2000/svg"),
@@ -169,8 +181,13 @@ impl<'h> Sheet<'h> {
         svg.leaf("rect", &[("class", "ground"), ("width", &WIDTH.to_string()), ("height", &height)]);
         svg.text.push_str(&self.svg.text);
         svg.close("svg");
-        Figure { id: self.id, title: title.clone(), description, svg: svg.text, table }
+        Figure { id: self.id, title: title.to_owned(), description, svg: svg.text, table }
     }
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
 }
 
 /// What tells areas apart without colour, in tiles of 8 by 8.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crate::text::Face;
+use crate::text::{Face, isolated};
 
 /// Names and values of attributes; values are escaped when written.
 pub(crate) type Attributes<'a> = &'a [(&'a str, &'a str)];
@@ -77,7 +77,7 @@ impl Svg {
         };
         let attributes = [&[("class", class), ("x", &x), ("y", &y)], anchor].concat();
         self.open("text", &attributes);
-        self.text.push_str(&escaped(text));
+        self.text.push_str(&escaped(&isolated(text)));
         self.close("text");
     }
 

@@ -109,11 +109,42 @@ fn line_end(text: &str, face: Face, room: f64) -> usize {
             return space.unwrap_or(last.max(text.chars().next().map_or(0, char::len_utf8)));
         }
         last = at + character.len_utf8();
-        if character == ' ' {
+        // A number stays with its unit; scripts without spaces break anywhere.
+        let after_number = text[..at].ends_with(|before: char| before.is_ascii_digit());
+        if character == ' ' && !after_number || (0x2E80..0xFB00).contains(&(character as u32)) {
             space = Some(last);
         }
     }
     text.len()
+}
+
+/// `text`, its numbers and Latin words kept left to right where the rest runs from right to left: in such a text, `4 KiB` would
+/// otherwise be shown as `KiB 4` (Unicode Standard Annex 9, sections 2.4 and 3.3.4).
+pub(crate) fn isolated(text: &str) -> String {
+    let leftward = |character: char| matches!(character as u32, 0x590..=0x8FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFF);
+    if !text.chars().any(leftward) {
+        return text.to_owned();
+    }
+    let inside = |character: char| {
+        character.is_ascii() && !"()[]{}<>\"".contains(character) || "µ×−±…\u{A0}".contains(character)
+    };
+    let mut safe = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|character| !inside(character)).unwrap_or(rest.len());
+        let run =
+            rest[..end].trim_end_matches(|character: char| !character.is_ascii_alphanumeric() && character != '%');
+        if first.is_ascii_alphanumeric() && !run.is_empty() {
+            safe.push('\u{2066}');
+            safe.push_str(run);
+            safe.push('\u{2069}');
+            rest = &rest[run.len()..];
+        } else {
+            safe.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    safe
 }
 
 #[cfg(test)]
@@ -138,6 +169,17 @@ mod tests {
             assert_eq!(fit(text, Face::Label, 600.0), text);
         }
         assert_eq!(fit("abc", Face::Label, 2.0), "");
+    }
+
+    #[test]
+    fn numbers_keep_their_direction() {
+        for (text, expected) in [
+            ("4 KiB randread", "4 KiB randread"),
+            ("عمق 4 KiB، کار", "عمق \u{2066}4 KiB\u{2069}، کار"),
+            ("(p99.9) تأخیر 20 %", "(\u{2066}p99.9\u{2069}) تأخیر \u{2066}20 %\u{2069}"),
+        ] {
+            assert_eq!(isolated(text), expected);
+        }
     }
 
     #[test]

@@ -56,20 +56,20 @@ impl Outcome {
         match self {
             Outcome::Better => "good",
             Outcome::Worse => "bad",
-            Outcome::Same => "s0",
+            Outcome::Same => "same",
             Outcome::Open => "open",
         }
     }
 
     /// Filled circle, square, diamond; open circle where nothing is known.
     fn style(self) -> Style {
-        let colour = match self {
+        let shape = match self {
             Outcome::Better => 2,
             Outcome::Worse => 4,
             Outcome::Same => 1,
             Outcome::Open => 0,
         };
-        Style { hollow: self == Outcome::Open, ..Style::of(colour) }
+        Style::of(shape)
     }
 }
 
@@ -128,10 +128,10 @@ impl Forest {
             texts.map(|text| width(&text, face)).fold(0.0, f64::max).min(most)
         };
         let rows = || self.rows.iter().take(MOST_ROWS);
-        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 190.0);
+        let names = widest(&mut rows().map(|row| row.name.clone()), Face::Label, 180.0);
         let numbers = widest(&mut rows().map(|row| numbers(&row.ratio)), Face::Tick, 170.0);
         // The words are bold.
-        let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 150.0) * 1.15).min(150.0);
+        let verdicts = (widest(&mut rows().map(|row| row.verdict.clone()), Face::Label, 200.0) * 1.15).min(200.0);
         let verdicts_at = WIDTH - MARGIN - verdicts;
         let numbers_at = verdicts_at - 14.0 - numbers;
         Columns { left: MARGIN + names + 16.0, right: numbers_at - 16.0, numbers: numbers_at, verdicts: verdicts_at }
@@ -171,7 +171,13 @@ impl Forest {
         }
         let tip = format!("{}: {}, {}", row.name, say(&ratio, Unit::Ratio), row.verdict);
         match ratio.value.map(x) {
-            Some(Some(at)) => row.outcome.style().mark(sheet, (at, middle), &tip),
+            Some(Some(at)) => {
+                Style { hollow: ratio.interval.is_none() || row.outcome == Outcome::Open, ..row.outcome.style() }.mark(
+                    sheet,
+                    (at, middle),
+                    &tip,
+                )
+            }
             Some(None) => sheet.hidden += 1,
             None => {}
         }
@@ -181,14 +187,14 @@ impl Forest {
 
     /// What lies on which side of one.
     fn sides(&self, sheet: &mut Sheet<'_>, columns: &Columns) {
-        let room = (columns.right - columns.left) / 2.0 + 60.0;
-        let arrow = width("← ", Face::Label);
-        let (below, above) = (fit(&self.below, Face::Label, room - arrow), fit(&self.above, Face::Label, room - arrow));
+        // Each text keeps to its own side of the middle.
+        let middle = (columns.left + columns.right) / 2.0;
+        let room = (columns.right - columns.left) / 2.0 + 60.0 - width("← ", Face::Label);
+        let below = fit(&self.below, Face::Label, room.min(middle - 40.0));
+        let above = fit(&self.above, Face::Label, room.min(WIDTH - middle - 40.0));
         if below.is_empty() && above.is_empty() {
             return;
         }
-        // Each text keeps to its own side of the middle.
-        let middle = (columns.left + columns.right) / 2.0;
         if !below.is_empty() {
             sheet.svg.words((middle - 8.0, sheet.y + 13.0), Anchor::End, Face::Label, &format!("← {below}"));
         }

@@ -7,8 +7,9 @@ use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
 use crate::plot::{Frame, Plot, gutter};
+use crate::points::explanations;
 use crate::scale::{Scale, Span};
-use crate::series::{Look, Style};
+use crate::series::{Look, Style, missing};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
 use crate::{Estimate, Figure, Heading, Measure, Spacing};
@@ -76,6 +77,7 @@ impl Groups {
                 says_x: true,
                 named: true,
                 marks: Vec::new(),
+                legend: Vec::new(),
             };
             let plot = sheet.frame(frame);
             for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
@@ -92,12 +94,10 @@ impl Groups {
         let names = self.series.iter().enumerate().take(MOST_SERIES).filter(|_| self.series.len() > 1);
         let mut entries: Vec<Entry> =
             names.map(|(number, series)| Entry::new(&series.name, self.look(number))).collect();
-        if shown().any(|one| !one.trials.is_empty()) {
-            entries.push(Entry::new("trials", Look::Trials));
-        }
-        if shown().any(|one| one.value.is_some() && one.interval.is_none()) {
-            let style = Style { colour: 6, hollow: true, ..Style::of(6) };
-            entries.push(Entry::new("hollow: no interval known", Look::Marker(style)));
+        entries.extend(explanations(shown()));
+        let short = |series: &GroupSeries| series.values.len() < self.groups.len();
+        if shown().any(|one| one.sound().value.is_none()) || self.series.iter().any(short) {
+            entries.push(Entry::new("no value: too few samples", Look::Missing));
         }
         sheet.legend(&entries);
     }
@@ -115,7 +115,8 @@ impl Groups {
         let style = Style::of(number);
         sheet.svg.open("g", &[("class", &style.class())]);
         for (n, group) in plot.x.ticks.iter().enumerate() {
-            let Some(estimate) = series.values.get(first + n) else { continue };
+            let unknown = Estimate::default();
+            let estimate = series.values.get(first + n).unwrap_or(&unknown);
             let Some(middle) = plot.x(group.value) else { continue };
             let x = middle + (number as f64 - (drawn - 1.0) / 2.0) * wide;
             let tip = format!("{}, {}: {}", series.name, group.label, say(estimate, self.measure.unit));
@@ -130,7 +131,8 @@ impl Groups {
                     sheet.interval_and_trials(plot, x, &sound);
                     sheet.svg.close("g");
                 }
-                _ => sheet.estimate(plot, x, &sound, (Style { hollow: sound.interval.is_none(), ..style }, &tip)),
+                (None, _) if sound.value.is_none() => missing(sheet, (x, plot.bottom), &tip),
+                _ => sheet.estimate(plot, x, &sound, (style, &tip)),
             }
         }
         sheet.svg.close("g");

@@ -9,7 +9,7 @@ use crate::gradient::{COLOURS, shade};
 use crate::plot::{Frame, Plot, gutter};
 use crate::scale::{Scale, Span};
 use crate::sheet::Sheet;
-use crate::svg::Path;
+use crate::svg::{Attributes, Path};
 use crate::{Figure, Heading, Spacing, Unit, viridis};
 
 /// Counts of operations by time and latency.
@@ -80,6 +80,7 @@ impl HeatMap {
             says_x: true,
             named: false,
             marks: Vec::new(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         raster.draw(&mut sheet, &plot);
@@ -173,7 +174,10 @@ impl Raster {
         }
         sheet.svg.open("g", &[("shape-rendering", "crispEdges")]);
         for (level, path) in paths.iter().enumerate().filter(|(_, path)| !path.d.is_empty()) {
-            sheet.svg.leaf("path", &[("fill", &viridis::colour(shade(level))), ("d", &path.d)]);
+            // The darkest colours would be lost on a dark ground.
+            let class: Attributes<'_> = if level < COLOURS / 4 { &[("class", "faint")] } else { &[] };
+            let colour = viridis::colour(shade(level));
+            sheet.svg.leaf("path", &[class, &[("fill", colour.as_str()), ("d", &path.d)]].concat());
         }
         sheet.svg.close("g");
     }

@@ -110,6 +110,7 @@ impl Matrix {
         let log = self.measure.spacing == Spacing::Log;
         let Some(value) = estimate.value.filter(|value| !log || *value > 0.0) else {
             sheet.svg.rect(&[("class", "none"), ("rx", "2")], place, &tip);
+            sheet.svg.words((place.x + place.width / 2.0, place.y + 20.0), Anchor::Middle, Face::Tick, "–");
             return;
         };
         let low = if log { low.max(high * 1e-9) } else { low };

@@ -5,7 +5,8 @@
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
-use crate::plot::{Frame, Point, gutter};
+use crate::plot::{Frame, gutter};
+use crate::points::Point;
 use crate::scale::{Scale, Span, Tick};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
@@ -70,7 +71,9 @@ impl Spectrum {
             sheet.nothing(NO_DATA);
             return sheet.finish("Latency by percentile.", self.table());
         }
-        let styles = |number: usize| Style::of(number).plain();
+        // Markers at every point of a fine curve would hide it.
+        let coarse = self.series.iter().all(|series| series.points.len() <= 12);
+        let styles = |number: usize| if coarse { Style::of(number) } else { Style::of(number).plain() };
         let names = self.series.iter().enumerate().take(MOST_SERIES);
         let entries: Vec<Entry> =
             names.map(|(number, series)| Entry::new(&series.name, Look::Line(styles(number)))).collect();
@@ -87,6 +90,7 @@ impl Spectrum {
             says_x: true,
             named: false,
             marks: Vec::new(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
@@ -111,7 +115,7 @@ impl Spectrum {
         for series in &self.series {
             for point in &series.points {
                 table.row(
-                    &[&series.name, &format!("{}\u{A0}%", point.percentile)],
+                    &[&series.name, &format!("{}\u{A0}%", short(point.percentile))],
                     &cells(&point.latency_ns, Unit::Nanoseconds),
                 );
             }
@@ -120,9 +124,17 @@ impl Spectrum {
     }
 }
 
+/// As many decimals as tell it from 100.
+fn short(percentile: f64) -> String {
+    let decimals =
+        if percentile < 90.0 { 1 } else { (1.0 - (100.0 - percentile).log10()).ceil().clamp(1.0, 9.0) as usize };
+    let text = format!("{percentile:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 fn place<'p>(series: &SpectrumSeries, point: &'p SpectrumPoint) -> Option<Point<'p>> {
     let x = rarity(point.percentile)?;
-    let tip = format!("{} p{} {}", series.name, point.percentile, say(&point.latency_ns, Unit::Nanoseconds));
+    let tip = format!("{} p{} {}", series.name, short(point.percentile), say(&point.latency_ns, Unit::Nanoseconds));
     Some(Point { x, estimate: &point.latency_ns, tip })
 }
 
@@ -132,4 +144,24 @@ fn axis(rarest: f64) -> Scale {
         (value <= rarest * 1.001).then(|| Tick { value, label: (*label).to_owned() })
     });
     Scale::with_ticks(1.0, rarest * 1.001, Spacing::Log, ticks.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_keep_their_nines() {
+        for (percentile, expected) in [
+            (50.0, "50"),
+            (99.0, "99"),
+            (99.9, "99.9"),
+            (99.99, "99.99"),
+            (99.999, "99.999"),
+            (17.4595, "17.5"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(short(percentile), expected);
+        }
+    }
 }

@@ -155,7 +155,7 @@ impl Stacked {
 
     fn describe(&self) -> String {
         let mut text = format!(
-            "{} made of {}.",
+            "{}: {}.",
             self.measure.name,
             self.parts.iter().take(MOST_SERIES).cloned().collect::<Vec<_>>().join(", ")
         );

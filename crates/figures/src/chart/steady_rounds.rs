@@ -107,6 +107,7 @@ impl SteadyRounds {
             says_x: true,
             named: false,
             marks: Vec::<Mark>::new(),
+            legend: Vec::new(),
         };
         let plot = sheet.frame(frame);
         if let Some(window) = &window {

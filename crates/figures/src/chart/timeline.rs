@@ -2,7 +2,7 @@
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::sound;
-use crate::figure::Table;
+use crate::figure::{MOST_ROWS, Table};
 use crate::plot::{Frame, Mark, gutter};
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
@@ -115,6 +115,7 @@ impl Timeline {
                 says_x: self.panels.is_empty(),
                 named: false,
                 marks,
+                legend: Vec::new(),
             };
             self.latencies(&mut sheet, frame);
         }
@@ -138,6 +139,7 @@ impl Timeline {
                 says_x: last,
                 named: false,
                 marks: marks.iter().map(named).collect(),
+                legend: Vec::new(),
             };
             draw_panel(&mut sheet, panel, frame);
         }
@@ -162,10 +164,9 @@ impl Timeline {
         for (number, band) in self.latencies.iter().enumerate().take(MOST_SERIES) {
             let style = Style { dash: 0, ..Style::of(number) };
             sheet.svg.open("g", &[("class", &style.class())]);
-            let limits = band.moments.iter().filter_map(|moment| {
-                Some((moment.at_ns, moment.p50_ns.and_then(sound)?, moment.p99_ns.and_then(sound)?))
-            });
-            sheet.band(&plot, &limits.collect::<Vec<_>>());
+            let limits =
+                |moment: &LatencyMoment| Some((moment.p50_ns.and_then(sound)?, moment.p99_ns.and_then(sound)?));
+            sheet.band(&plot, &band.moments.iter().map(|moment| (moment.at_ns, limits(moment))).collect::<Vec<_>>());
             sheet.curve(&plot, &band.line(|moment| moment.max_ns), "l thin d2");
             sheet.curve(&plot, &band.line(|moment| moment.p99_ns), "l thin d1");
             sheet.curve(&plot, &band.line(|moment| moment.p50_ns), "l");
@@ -205,16 +206,27 @@ impl Timeline {
                 text.push_str(&format!(" {}, {}: {values}.", panel.measure.name, series.name));
             }
         }
+        if self.table_step() > 1 {
+            text.push_str(&format!(" The table has one moment of {}.", self.table_step()));
+        }
         for mark in self.marks.iter().filter(|mark| !mark.label.is_empty()) {
             text.push_str(&format!(" {} at {}.", mark.label, Unit::Nanoseconds.format(mark.at_ns)));
         }
         text
     }
 
+    /// The table has one moment of so many: a long run has more than can be read, or even be made into text quickly.
+    fn table_step(&self) -> usize {
+        let moments: usize = self.latencies.iter().map(|band| 3 * band.moments.len()).sum();
+        let points: usize = self.panels.iter().flat_map(|panel| &panel.series).map(|series| series.points.len()).sum();
+        (moments + points).div_ceil(MOST_ROWS / 2).max(1)
+    }
+
     fn table(&self) -> Table {
         let mut table = Table::new(&["measure", "series", "time", "value"]);
+        let step = self.table_step();
         let mut add = |measure: &str, name: &str, unit: Unit, values: &[(f64, Option<f64>)]| {
-            for (at, value) in values {
+            for (at, value) in values.iter().step_by(step) {
                 let value = value.map_or("–".to_owned(), |value| unit.format(value));
                 table.row(&[measure, name], &[Unit::Nanoseconds.format(*at), value]);
             }
@@ -254,10 +266,10 @@ fn lines(panel: &Panel, most: usize) -> Vec<Line> {
     panel.series.iter().enumerate().take(most).map(line).collect()
 }
 
-fn draw_panel(sheet: &mut Sheet<'_>, panel: &Panel, frame: Frame) {
+fn draw_panel(sheet: &mut Sheet<'_>, panel: &Panel, mut frame: Frame) {
     let lines = lines(panel, MOST_SERIES);
     if lines.len() > 1 {
-        sheet.legend(&lines.iter().map(|line| Entry::new(&line.name, Look::Line(line.style))).collect::<Vec<_>>());
+        frame.legend = lines.iter().map(|line| Entry::new(&line.name, Look::Line(line.style))).collect();
     }
     let plot = sheet.frame(frame);
     for line in &lines {

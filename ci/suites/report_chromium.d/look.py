@@ -1,0 +1,111 @@
+"""Opens HTML pages in headless Chromium and prints what is wrong with how they look: `look.py CHROMIUM FOLDER PAGE…`.
+
+Each page is looked at light and dark (by the system's wish and by its own attribute), wide and narrow, and is printed to a PDF.
+The last page is a canary with known faults; not finding them is a fault.
+"""
+
+import html
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+NARROW = 390
+
+CANARY = """<!DOCTYPE html><html><head><title>canary</title></head><body><p id="twice"></p><p id="twice"></p>
+<svg viewBox="0 0 200 60" width="200" height="60" role="img"><rect class="ground" width="200" height="60" fill="#fff"/>
+<text x="10" y="30">one text</text><text x="12" y="32">upon another</text><text x="150" y="50">leaves the picture</text>
+<text x="5" y="55" fill="#eee">pale</text><text x="60" y="10" font-size="3">tiny</text></svg>
+<div style="width:3000px">wide</div><script>console.error("said so"); nothing.here;</script></body></html>"""
+CAUGHT = ["overlaps", "leaves the picture", "hard to read", "px high", "no words", "stands 2 times", "px wide", "console.error", "error: "]
+
+
+def run(chromium, folder, *arguments):
+    """Output and log of Chromium."""
+    command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
+               "--enable-logging=stderr", f"--user-data-dir={folder}/profile", "--virtual-time-budget=5000", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60)
+    if done.returncode != 0:
+        raise SystemExit(f"chromium failed with {arguments}: {done.stderr[-1500:]}")
+    return done.stdout, done.stderr
+
+
+def prepared(page, theme):
+    """The page with the inspection as its first script, and a theme of its own. Its policy would forbid our script, so it goes."""
+    page = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", page, flags=re.IGNORECASE)
+    script = f"<script>{(HERE / 'inspect.js').read_text()}</script>"
+    page, count = re.subn(r"<head[^>]*>", lambda found: found.group(0) + script, page, count=1)
+    assert count == 1, "the page has no head"
+    if theme:
+        page = re.sub(r"<html", f'<html data-theme="{theme}"', page, count=1)
+    return page
+
+
+def framed(page):
+    """A window narrower than Chromium's smallest."""
+    return (f'<!DOCTYPE html><html><head></head><body><iframe data-inspected width="{NARROW}" height="800" style="border:0" '
+            f'srcdoc="{html.escape(page)}"></iframe></body></html>')
+
+
+def looks(chromium, folder, page):
+    """Name of each way to look at a page, and what was found."""
+    for name, theme, narrow, flags in [
+        ("light", None, False, ["--window-size=1280,900"]),
+        ("dark", None, False, ["--window-size=1280,900", "--blink-settings=preferredColorScheme=0"]),
+        ("dark by attribute", "dark", False, ["--window-size=1280,900"]),
+        ("light by attribute", "light", False, ["--window-size=1280,900", "--blink-settings=preferredColorScheme=0"]),
+        ("narrow", None, True, ["--window-size=800,900"]),
+    ]:
+        text = prepared(page, theme)
+        file = folder / "page.html"
+        file.write_text(framed(text) if narrow else text)
+        shown, _ = run(chromium, folder, *flags, "--dump-dom", file.as_uri())
+        found = re.findall(r'<pre id="inspection-of-the-page">(.*?)</pre>', shown, flags=re.DOTALL)
+        if not found:
+            raise SystemExit(f"the page was not inspected ({name}): {shown[-800:]}")
+        seen = json.loads(html.unescape(found[-1]))
+        assert seen["dark"] == (theme != "dark" and "preferredColorScheme=0" in " ".join(flags)), seen
+        assert not narrow or seen["width"] == NARROW, seen
+        yield name, seen
+
+
+def printed(chromium, folder, file):
+    """Prints the page as it is; gives what Chromium complained of, and the number of sheets."""
+    output = folder / "page.pdf"
+    output.unlink(missing_ok=True)
+    _, log = run(chromium, folder, f"--print-to-pdf={output}", "--no-pdf-header-footer", file.as_uri())
+    said = re.findall(r"CONSOLE[^\]]*\] (\".*?\", source.*)", log)
+    wrong = [line for line in said if re.search(r"Uncaught|Refused|Failed|ERR_|rror", line)]
+    data = output.read_bytes()
+    sheets = len(re.findall(rb"/Type\s*/Page\b", data))
+    if not data.startswith(b"%PDF-") or sheets == 0:
+        wrong.append(f"what was printed is no PDF: {data[:20]!r}")
+    return wrong, sheets
+
+
+def main():
+    chromium, folder, *files = sys.argv[1:]
+    folder = pathlib.Path(folder)
+    failed = 0
+    for file in map(lambda name: pathlib.Path(name).resolve(), files):
+        for name, seen in looks(chromium, folder, file.read_text()):
+            for finding in seen["findings"]:
+                print(f"not ok: {file.name}, {name}: {finding}")
+            failed += len(seen["findings"])
+            print(f"{file.name}, {name}: {seen['pictures']} pictures, {seen['texts']} texts, {len(seen['findings'])} findings")
+        wrong, sheets = printed(chromium, folder, file)
+        for line in wrong:
+            print(f"not ok: {file.name}, printed: {line}")
+        failed += len(wrong)
+        print(f"{file.name}, printed: {sheets} sheets")
+    _, seen = next(looks(chromium, folder, CANARY))
+    for fault in CAUGHT:
+        if not any(fault in finding for finding in seen["findings"]):
+            failed += 1
+            print(f"not ok: the canary's fault '{fault}' was not found in {seen['findings']}")
+    sys.exit(1 if failed else 0)
+
+
+main()
