@@ -28,6 +28,9 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
         return Ok(code);
     }
     something_to_run(&command_line)?;
+    if command_line.run.study.is_asked_for() {
+        return super::study::from_words::run(&command_line);
+    }
     let planned = pipeline::plan(&command_line, Mode::Iolab)?;
     show_warnings(&planned);
     if let Some(code) = without_running(&command_line.run, &planned)? {
