@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::compare::CompareArguments;
+use crate::subcommands::db::DbAction;
 use crate::subcommands::doctor::DoctorArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
@@ -57,6 +58,9 @@ enum Action {
     Study(StudyAction),
     /// Hold two sets of runs against each other, and say which differences are real
     Compare(CompareArguments),
+    /// List, show, tag and export the runs and studies that were kept
+    #[command(subcommand)]
+    Db(DbAction),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
@@ -101,6 +105,10 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "json",
           value_parser = ["json", "table"], conflicts_with = "output_format")]
     pub(crate) intervals: Option<String>,
+    /// Application, block layer and machine on one time axis instead: `table`, or `json` lines
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table",
+          value_parser = ["json", "table"], conflicts_with_all = ["output_format", "intervals"])]
+    pub(crate) watch: Option<String>,
     /// File instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<String>,
@@ -371,6 +379,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
+        Action::Db(action) => subcommands::db::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
