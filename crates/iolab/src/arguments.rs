@@ -9,6 +9,7 @@ use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::db::DbAction;
+use crate::subcommands::demo::DemoArguments;
 use crate::subcommands::doctor::DoctorArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
@@ -337,23 +338,6 @@ pub(crate) struct PerfArguments {
     /// Kernel devices and files, driven with libaio
     #[arg(value_name = "DEVICE")]
     pub(crate) paths: Vec<String>,
-}
-
-/// How the demonstration runs.
-#[derive(Debug, clap::Args)]
-pub(crate) struct DemoArguments {
-    /// Folder for the temporary file; the current one unless told
-    #[arg(long)]
-    pub(crate) directory: Option<PathBuf>,
-    /// Size of the temporary file, MiB
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub(crate) size_mib: u64,
-    /// Rounds; each runs every case once
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) rounds: u32,
-    /// Length of each case in each round, milliseconds
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
-    pub(crate) milliseconds: u64,
 }
 
 /// Runs the subcommand that the arguments name.
