@@ -1,6 +1,6 @@
 //! The rules, in one table: what each looks at, what follows when it fires, what to change.
 
-use iolab_recording::{Finding, Recording};
+use iolab_recording::{Finding, Recording, Severity};
 
 use crate::facts::Facts;
 use crate::rules::{Seen, arithmetic, cache, host, processor, queue, requests, samples, schedule, steadiness};
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Rule {
 /// What must be known about the figures of a recording, the gravest first; a function of the recording alone.
 pub fn find(recording: &Recording) -> Vec<Finding> {
     let facts = Facts::new(recording);
-    let made = RULES.iter().flat_map(|rule| (rule.find)(&facts).into_iter().map(|seen| finding(rule, seen)));
+    let made = RULES.iter().flat_map(|rule| gathered((rule.find)(&facts)).into_iter().map(|seen| finding(rule, seen)));
     let mut findings: Vec<Finding> = made.collect();
     findings.sort_by_key(|finding| finding.severity);
     findings
@@ -43,6 +43,27 @@ pub fn reference_page() -> String {
         page += &format!("{}\n\nWhat to change: {}\n", rule.consequence, rule.advice);
     }
     page
+}
+
+/// Most findings of one rule and severity that stand apart; a run of many stages would bury the others.
+const APART: usize = 3;
+
+/// The same, with those that are more than [`APART`] told as one.
+fn gathered(seen: Vec<Seen>) -> Vec<Seen> {
+    let mut made = Vec::new();
+    for severity in [Severity::Invalid, Severity::Warning, Severity::Note] {
+        let alike: Vec<Seen> = seen.iter().filter(|one| one.severity == severity).cloned().collect();
+        if alike.len() <= APART {
+            made.extend(alike);
+            continue;
+        }
+        let mut evidence: Vec<String> = alike.iter().take(APART).map(|one| one.evidence.clone()).collect();
+        evidence.push(format!("and {} more of this kind", alike.len() - APART));
+        let mut jobs: Vec<String> = alike.into_iter().flat_map(|one| one.jobs).collect();
+        jobs.dedup();
+        made.push(Seen { severity, evidence: evidence.join("; "), jobs });
+    }
+    made
 }
 
 fn finding(rule: &Rule, seen: Seen) -> Finding {
@@ -259,6 +280,20 @@ pub const RULES: &[Rule] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_seen_often_is_told_once() {
+        let seen = |number: usize| Seen {
+            severity: Severity::Invalid,
+            evidence: format!("evidence {number}"),
+            jobs: vec![format!("job {number}")],
+        };
+        let many = gathered((0..9).map(seen).collect());
+        assert_eq!(many.len(), 1);
+        assert_eq!(many[0].evidence, "evidence 0; evidence 1; evidence 2; and 6 more of this kind");
+        assert_eq!(many[0].jobs.len(), 9);
+        assert_eq!(gathered((0..3).map(seen).collect()).len(), 3);
+    }
 
     #[test]
     fn names_are_unique_and_every_text_is_a_sentence() {
