@@ -50,7 +50,7 @@ impl Estimate {
 }
 
 /// More trials than these are not drawn one by one.
-const MOST_TRIALS: usize = 60;
+pub(crate) const MOST_TRIALS: usize = 60;
 
 /// `value` if it can be drawn; a limit on size keeps sums and differences finite.
 pub(crate) fn sound(value: f64) -> Option<f64> {

@@ -26,6 +26,7 @@ mod data;
 mod figure;
 mod gradient;
 mod plot;
+mod points;
 mod scale;
 mod series;
 mod sheet;

@@ -27,14 +27,16 @@ pub(crate) enum Look {
 pub(crate) struct Style {
     pub(crate) colour: usize,
     pub(crate) dash: usize,
+    pub(crate) shape: usize,
+    /// The value has no interval.
     pub(crate) hollow: bool,
     pub(crate) marked: bool,
 }
 
 impl Style {
-    /// The look of the `number`-th series.
+    /// The look of the `number`-th series. Colours repeat after the last; markers then go with other colours.
     pub(crate) fn of(number: usize) -> Style {
-        Style { colour: number % 8, dash: number % 8, hollow: (number / 8) % 2 == 1, marked: true }
+        Style { colour: number % 8, dash: number % 8, shape: (number + number / 8) % 8, hollow: false, marked: true }
     }
 
     /// The same without markers.
@@ -53,7 +55,7 @@ impl Style {
     /// Draws the marker at a place.
     pub(crate) fn mark(self, sheet: &mut Sheet<'_>, at: (f64, f64), tip: &str) {
         let class = if self.hollow { "o" } else { "m" };
-        let d = marker(self.colour, at, 4.2);
+        let d = marker(self.shape, at, 4.2);
         sheet.svg.tipped("path", &[("class", class), ("d", &d)], tip);
     }
 }

@@ -109,8 +109,9 @@ fn line_end(text: &str, face: Face, room: f64) -> usize {
             return space.unwrap_or(last.max(text.chars().next().map_or(0, char::len_utf8)));
         }
         last = at + character.len_utf8();
-        // Scripts without spaces break anywhere.
-        if character == ' ' || (0x2E80..0xFB00).contains(&(character as u32)) {
+        // A number stays with its unit; scripts without spaces break anywhere.
+        let after_number = text[..at].ends_with(|before: char| before.is_ascii_digit());
+        if character == ' ' && !after_number || (0x2E80..0xFB00).contains(&(character as u32)) {
             space = Some(last);
         }
     }

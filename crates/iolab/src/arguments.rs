@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::compare::CompareArguments;
+use crate::subcommands::db::DbAction;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::watch::WatchArguments;
@@ -56,6 +57,9 @@ enum Action {
     Study(StudyAction),
     /// Hold two sets of runs against each other, and say which differences are real
     Compare(CompareArguments),
+    /// List, show, tag and export the runs and studies that were kept
+    #[command(subcommand)]
+    Db(DbAction),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
@@ -368,6 +372,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
+        Action::Db(action) => subcommands::db::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),

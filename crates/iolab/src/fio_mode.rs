@@ -34,6 +34,9 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
         output::print(&engine_names())?;
         return Ok(0);
     }
+    if command_line.run.study.is_asked_for() {
+        return Err(Failure::mistake("fio: --vary, --repeat, --ladder and --precondition make studies: use iolab run"));
+    }
     if let Some(code) = run::answer_questions(&command_line.run)? {
         return Ok(code);
     }

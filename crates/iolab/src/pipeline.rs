@@ -65,7 +65,8 @@ pub(crate) fn parse(command_line: &CommandLine, here: &Here) -> Result<JobSet, F
 /// Job files are read whole; one larger than this is not a job file.
 const MOST_BYTES: u64 = 64 << 20;
 
-fn read_input(name: &str) -> std::io::Result<Vec<u8>> {
+/// The bytes of a job file; `-` is standard input.
+pub(crate) fn read_input(name: &str) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     let mut bytes = Vec::new();
     let mut source: Box<dyn Read> = if name == "-" { Box::new(std::io::stdin()) } else { Box::new(File::open(name)?) };

@@ -278,7 +278,44 @@ impl File {
     }
 }
 
+impl Default for Study {
+    fn default() -> Study {
+        Study {
+            title: String::new(),
+            question: String::new(),
+            job: JobSource::Text(String::new()),
+            blocks: procedure::BLOCKS,
+            auto_blocks: None,
+            seed: 1,
+            settings: Vec::new(),
+            axes: Vec::new(),
+            excluded: Vec::new(),
+            baseline: None,
+            figures: Vec::new(),
+            before_all: None,
+            after_all: None,
+            set_up: None,
+            tear_down: None,
+            profile: None,
+            precondition: None,
+            trims_warm_up: false,
+            ladder: None,
+            quick: None,
+        }
+    }
+}
+
 impl Study {
+    /// Sets how often each configuration is tried, as `--blocks` has it: a number, `auto`, or the usual.
+    ///
+    /// # Errors
+    /// Neither of them.
+    pub fn set_blocks(&mut self, word: Option<&str>) -> Result<(), StudyError> {
+        let blocks = word.map(|word| word.parse().map_or_else(|_| Blocks::Word(word.to_owned()), Blocks::Number));
+        (self.blocks, self.auto_blocks) = Blocks::read(blocks.as_ref(), None)?;
+        Ok(())
+    }
+
     /// The study in its quick form: fewer blocks, other settings.
     ///
     /// # Errors

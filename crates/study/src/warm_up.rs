@@ -49,20 +49,25 @@ pub fn without_warm_up(recording: &Recording) -> (Recording, WarmUp) {
         return (recording.clone(), WarmUp { method: WarmUpMethod::TooShort, left_out_ns: 0, of_ns: 0 });
     };
     let rates = rates(recording, begun_ns / grid_ns, end_ns.div_ceil(grid_ns), grid_ns);
-    let (method, skipped) = match rates.len() {
-        count if count < LEAST_INTERVALS => (WarmUpMethod::TooShort, 0),
-        count if count >= LEAST_FOR_LEVELS => match steady_segment(&rates, TOLERANCE) {
-            Some(segment) => (WarmUpMethod::ChangePoints, segment.start),
-            None => (WarmUpMethod::Mser5, mser5(&rates)),
-        },
-        _ => (WarmUpMethod::Mser5, mser5(&rates)),
-    };
+    let (method, skipped) = cut(&rates);
     let mut trimmed = recording.clone();
     let from_ns = if skipped > 0 { (begun_ns / grid_ns + skipped as u64) * grid_ns } else { begun_ns };
     if skipped > 0 {
         trimmed.workers.iter_mut().for_each(|worker| trim(worker, from_ns));
     }
     (trimmed, WarmUp { method, left_out_ns: from_ns - begun_ns, of_ns: end_ns - begun_ns })
+}
+
+/// How many of the first intervals to leave out.
+fn cut(rates: &[f64]) -> (WarmUpMethod, usize) {
+    match rates.len() {
+        count if count < LEAST_INTERVALS => (WarmUpMethod::TooShort, 0),
+        count if count >= LEAST_FOR_LEVELS => match steady_segment(rates, TOLERANCE) {
+            Some(segment) => (WarmUpMethod::ChangePoints, segment.start),
+            None => (WarmUpMethod::Mser5, mser5(rates)),
+        },
+        _ => (WarmUpMethod::Mser5, mser5(rates)),
+    }
 }
 
 /// Operations per second of all workers in each interval of the grid from `first` up to `end`.
@@ -110,4 +115,28 @@ fn trim(worker: &mut WorkerRecording, from_ns: u64) {
     }
     worker.runtime_ns = end_ns - begun_ns;
     worker.interval_latencies = kept;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cut_is_where_the_last_level_begins() {
+        let noise = [0.4, -0.3, 0.1, -0.2, 0.3, 0.0, -0.4, 0.2];
+        let series = |levels: &[(f64, usize)]| -> Vec<f64> {
+            let flat = levels.iter().flat_map(|(level, count)| std::iter::repeat_n(*level, *count));
+            flat.enumerate().map(|(place, level)| level + noise[place % noise.len()]).collect()
+        };
+        let check = |levels: &[(f64, usize)], expected: (WarmUpMethod, usize)| {
+            assert_eq!(cut(&series(levels)), expected, "{levels:?}");
+        };
+        check(&[(20.0, 7), (100.0, 33)], (WarmUpMethod::ChangePoints, 7));
+        check(&[(100.0, 40)], (WarmUpMethod::ChangePoints, 0));
+        // It slows down near the end: most of it lies before, so there is no level to take.
+        check(&[(100.0, 30), (50.0, 10)], (WarmUpMethod::Mser5, 0));
+        check(&[(10.0, 5), (100.0, 10)], (WarmUpMethod::Mser5, 5));
+        check(&[(10.0, 5), (100.0, 4)], (WarmUpMethod::TooShort, 0));
+        check(&[], (WarmUpMethod::TooShort, 0));
+    }
 }

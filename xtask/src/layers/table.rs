@@ -39,7 +39,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-findings", 5),
     ("iolab-comparison", 5),
     ("iolab-device-settings", 5),
-    ("iolab-store", 5),
+    ("iolab-store", 6),
     ("iolab-resolve", 5),
     ("iolab-engine-null", 5),
     ("iolab-engine-posix", 5),

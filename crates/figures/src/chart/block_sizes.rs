@@ -6,7 +6,8 @@
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say, sound};
 use crate::figure::Table;
-use crate::plot::{Frame, Point, gutter};
+use crate::plot::{Frame, gutter};
+use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
@@ -128,7 +129,7 @@ impl BlockSizes {
         sheet.finish(&self.describe(), self.table())
     }
 
-    fn points(&self) -> impl Iterator<Item = &BlockSizePoint> {
+    fn points(&self) -> impl Iterator<Item = &BlockSizePoint> + Clone {
         self.series.iter().flat_map(|series| &series.points)
     }
 
@@ -154,9 +155,7 @@ impl BlockSizes {
         if let Some(roofline) = self.roofline() {
             entries.push(Entry::new(&format!("limit: {}", roofline.name), Look::Rule(1)));
         }
-        if self.points().any(|point| !point.bandwidth.trials.is_empty() || !point.iops.trials.is_empty()) {
-            entries.push(Entry::new("trials", Look::Trials));
-        }
+        entries.extend(explanations(self.points().flat_map(|point| [&point.bandwidth, &point.iops])));
         sheet.legend(&entries);
     }
 

@@ -63,13 +63,13 @@ impl Outcome {
 
     /// Filled circle, square, diamond; open circle where nothing is known.
     fn style(self) -> Style {
-        let colour = match self {
+        let shape = match self {
             Outcome::Better => 2,
             Outcome::Worse => 4,
             Outcome::Same => 1,
             Outcome::Open => 0,
         };
-        Style { hollow: self == Outcome::Open, ..Style::of(colour) }
+        Style::of(shape)
     }
 }
 
@@ -171,7 +171,13 @@ impl Forest {
         }
         let tip = format!("{}: {}, {}", row.name, say(&ratio, Unit::Ratio), row.verdict);
         match ratio.value.map(x) {
-            Some(Some(at)) => row.outcome.style().mark(sheet, (at, middle), &tip),
+            Some(Some(at)) => {
+                Style { hollow: ratio.interval.is_none() || row.outcome == Outcome::Open, ..row.outcome.style() }.mark(
+                    sheet,
+                    (at, middle),
+                    &tip,
+                )
+            }
             Some(None) => sheet.hidden += 1,
             None => {}
         }

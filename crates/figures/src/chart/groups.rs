@@ -7,6 +7,7 @@ use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
 use crate::plot::{Frame, Plot, gutter};
+use crate::points::explanations;
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style, missing};
 use crate::sheet::{Entry, Sheet};
@@ -93,13 +94,7 @@ impl Groups {
         let names = self.series.iter().enumerate().take(MOST_SERIES).filter(|_| self.series.len() > 1);
         let mut entries: Vec<Entry> =
             names.map(|(number, series)| Entry::new(&series.name, self.look(number))).collect();
-        if shown().any(|one| !one.trials.is_empty()) {
-            entries.push(Entry::new("trials", Look::Trials));
-        }
-        if shown().any(|one| one.value.is_some() && one.interval.is_none()) {
-            let style = Style { colour: 6, hollow: true, ..Style::of(6) };
-            entries.push(Entry::new("hollow: no interval known", Look::Marker(style)));
-        }
+        entries.extend(explanations(shown()));
         let short = |series: &GroupSeries| series.values.len() < self.groups.len();
         if shown().any(|one| one.sound().value.is_none()) || self.series.iter().any(short) {
             entries.push(Entry::new("no value: too few samples", Look::Missing));
@@ -137,7 +132,7 @@ impl Groups {
                     sheet.svg.close("g");
                 }
                 (None, _) if sound.value.is_none() => missing(sheet, (x, plot.bottom), &tip),
-                _ => sheet.estimate(plot, x, &sound, (Style { hollow: sound.interval.is_none(), ..style }, &tip)),
+                _ => sheet.estimate(plot, x, &sound, (style, &tip)),
             }
         }
         sheet.svg.close("g");

@@ -1,12 +1,13 @@
 //! Latency against load: what a storage engineer looks at first.
 //!
-//! Response times (from the intended start, Tene's "coordinated omission") are solid, service times dashed and hollow; where the two part,
+//! Response times (from the intended start, Tene's "coordinated omission") are solid, service times dashed; where the two part,
 //! requests wait. Schroeder, Wierman, Harchol-Balter, "Open versus closed: a cautionary tale", NSDI 2006.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
-use crate::plot::{Frame, Mark, Point, gutter};
+use crate::plot::{Frame, Mark, gutter};
+use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
@@ -97,7 +98,7 @@ impl LatencyLoad {
         for (number, curve) in self.curves.iter().enumerate().take(MOST_SERIES) {
             let style = Style { dash: 0, ..Style::of(number) };
             let points = |which: &'static str, points| tips(&curve.name, which, points);
-            sheet.series(&plot, &points("service", &curve.service), Style { dash: 1, hollow: true, ..style });
+            sheet.series(&plot, &points("service", &curve.service), Style { dash: 1, ..style });
             sheet.series(&plot, &points("response", &curve.response), style);
         }
         note_left_out(&mut sheet, self.curves.len(), MOST_SERIES);
@@ -114,9 +115,11 @@ impl LatencyLoad {
         if served {
             entries.push(Entry::new(
                 "dashed: service time, solid: response time",
-                Look::Line(Style { colour: 6, dash: 1, hollow: true, marked: false }),
+                Look::Line(Style { dash: 1, ..Style::of(6) }.plain()),
             ));
         }
+        let curves = self.curves.iter().take(MOST_SERIES).flat_map(|curve| curve.response.iter().chain(&curve.service));
+        entries.extend(explanations(curves.map(|point| &point.latency_ns)));
         if let Some(slo) = &self.slo {
             entries.push(Entry::new(&format!("objective: {}", slo.name), Look::Rule(1)));
         }

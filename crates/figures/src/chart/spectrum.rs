@@ -5,7 +5,8 @@
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
-use crate::plot::{Frame, Point, gutter};
+use crate::plot::{Frame, gutter};
+use crate::points::Point;
 use crate::scale::{Scale, Span, Tick};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
@@ -70,7 +71,9 @@ impl Spectrum {
             sheet.nothing(NO_DATA);
             return sheet.finish("Latency by percentile.", self.table());
         }
-        let styles = |number: usize| Style::of(number).plain();
+        // Markers at every point of a fine curve would hide it.
+        let coarse = self.series.iter().all(|series| series.points.len() <= 12);
+        let styles = |number: usize| if coarse { Style::of(number) } else { Style::of(number).plain() };
         let names = self.series.iter().enumerate().take(MOST_SERIES);
         let entries: Vec<Entry> =
             names.map(|(number, series)| Entry::new(&series.name, Look::Line(styles(number)))).collect();

@@ -3,7 +3,8 @@
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say};
 use crate::figure::Table;
-use crate::plot::{Frame, Point, gutter};
+use crate::plot::{Frame, gutter};
+use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
@@ -82,8 +83,11 @@ impl Sweep {
         let plot = sheet.frame(frame);
         for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
             let points = series.points.iter();
-            let points =
-                points.map(|point| Point { x: self.x(point), estimate: &point.y, tip: self.tip(series, point) });
+            let points = points.map(|point| Point {
+                x: self.x(point) + self.aside(number),
+                estimate: &point.y,
+                tip: self.tip(series, point),
+            });
             let points: Vec<Point<'_>> = points.collect();
             sheet.series(&plot, &points, Style::of(number));
         }
@@ -97,9 +101,7 @@ impl Sweep {
             .filter(|_| self.series.len() > 1)
             .map(|(number, series)| Entry::new(&series.name, Look::Line(Style::of(number))))
             .collect();
-        if shown().any(|(_, series)| series.points.iter().any(|point| !point.y.trials.is_empty())) {
-            entries.push(Entry::new("trials", Look::Trials));
-        }
+        entries.extend(explanations(shown().flat_map(|(_, series)| &series.points).map(|point| &point.y)));
         sheet.legend(&entries);
     }
 
@@ -124,6 +126,13 @@ impl Sweep {
     fn x(&self, point: &SweepPoint) -> f64 {
         // A number that is no place has none.
         if matches!(self.axis, SweepAxis::Named(_)) && point.x.fract() != 0.0 { f64::NAN } else { point.x }
+    }
+
+    /// Series stand beside each other where the axis has room between its places.
+    fn aside(&self, number: usize) -> f64 {
+        let drawn = self.series.len().min(MOST_SERIES) as f64;
+        let step = if matches!(self.axis, SweepAxis::Named(_)) { (0.7 / drawn).min(0.14) } else { 0.0 };
+        step * (number as f64 - (drawn - 1.0) / 2.0)
     }
 
     fn place(&self, x: f64) -> String {

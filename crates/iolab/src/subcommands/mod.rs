@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod device;
 pub(crate) mod engines;

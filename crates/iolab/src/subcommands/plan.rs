@@ -11,6 +11,9 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
         return Ok(code);
     }
     super::run::something_to_run(&command_line)?;
+    if command_line.run.study.is_asked_for() {
+        return super::study::from_words::plan(&command_line);
+    }
     let planned = pipeline::plan(&command_line, Mode::Iolab)?;
     super::run::show_warnings(&planned);
     output::print(&iolab_plan::describe(&planned.plan))?;

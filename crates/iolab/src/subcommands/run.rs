@@ -20,7 +20,7 @@ use crate::pipeline::{self, Planned};
 use crate::recordings::Keeping;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{device_state, log_files, output};
+use crate::{database, device_state, log_files, output};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let command_line = take_apart(words)?;
@@ -28,6 +28,9 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
         return Ok(code);
     }
     something_to_run(&command_line)?;
+    if command_line.run.study.is_asked_for() {
+        return super::study::from_words::run(&command_line);
+    }
     let planned = pipeline::plan(&command_line, Mode::Iolab)?;
     show_warnings(&planned);
     if let Some(code) = without_running(&command_line.run, &planned)? {
@@ -113,7 +116,12 @@ fn keep(
     let mut kept = Ok(());
     if let Some(keeping) = keeping {
         match keeping.save(recording) {
-            Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
+            Ok(path) if mode == Mode::Iolab => {
+                eprintln!("iolab: recording saved as {}", path.display());
+                if !run.no_database {
+                    database::keep_run(&path, recording);
+                }
+            }
             Ok(_) => {}
             // The figures are about to be printed: not being able to keep them unasked is said, not died of.
             Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),

@@ -3,6 +3,7 @@
 mod collections;
 mod cost;
 mod folder;
+pub(crate) mod from_words;
 mod hooks;
 mod preconditioning;
 mod progress;
@@ -135,9 +136,14 @@ fn begin(file: &Path, path: &Path, form: Form) -> Result<Vec<(Folder, Study)>, F
 
 fn plan(file: &Path, form: Form) -> Result<u8, Failure> {
     let (study, job) = read(file, form)?;
-    let design = lay_out(&study)?;
-    let cost = cost::of(&study, &design, &job)?;
-    output::print(&(describe_design(&study, &design) + &cost.describe()))?;
+    announce(&study, &job)
+}
+
+/// Says what a study would run.
+fn announce(study: &Study, job: &str) -> Result<u8, Failure> {
+    let design = lay_out(study)?;
+    let cost = cost::of(study, &design, job)?;
+    output::print(&(describe_design(study, &design) + &cost.describe()))?;
     Ok(0)
 }
 
@@ -164,6 +170,7 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     let is_whole = if is_left { hooks::around(study, || running.run())? } else { true };
     let analysis = analysis(folder, study, &design);
     folder.keep_analysis(&analysis)?;
+    crate::database::keep_study(folder.path());
     output::print(&describe_results(study, &design, &analysis))?;
     if is_whole {
         let path = folder.path().display();

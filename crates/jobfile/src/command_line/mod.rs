@@ -17,7 +17,7 @@ use arguments::{Arguments, Token, Written};
 use names::{Meaning, Names};
 
 pub(crate) use quote::quote;
-pub use run_options::{EtaWhen, IdleProfile, OutputFormat, RunOptions};
+pub use run_options::{EtaWhen, IdleProfile, OutputFormat, RunOptions, StudyWords, VaryWords};
 pub use run_table::{Argument, RUN_OPTIONS, RunOption};
 
 /// The command line, taken apart.
@@ -39,6 +39,25 @@ impl CommandLine {
     /// Whether the command line itself defines a job (`--name`).
     pub fn defines_jobs(&self) -> bool {
         self.document.sections.iter().any(|section| section.scope == Scope::Job)
+    }
+
+    /// The first job that the command line defines.
+    pub fn first_job(&self) -> Option<&str> {
+        self.document.sections.iter().find(|section| section.scope == Scope::Job).map(|section| section.name.as_str())
+    }
+
+    /// The job options of the command line as the text of a job file; empty when there are none.
+    pub fn job_text(&self) -> String {
+        let mut text = String::new();
+        for section in &self.document.sections {
+            text += &format!("[{}]\n", section.name);
+            for assignment in section.assignments.iter().filter(|assignment| assignment.name != "name") {
+                text += &assignment.name;
+                text += &assignment.value.as_ref().map(|value| format!("={value}")).unwrap_or_default();
+                text.push('\n');
+            }
+        }
+        text
     }
 }
 
@@ -109,6 +128,9 @@ impl Builder {
         if let Err(error) = (option.apply)(&mut self.line.run, value) {
             let place = if written.value.is_some() { written.value_span } else { span };
             self.refuse(place, format!("--{}: {}", option.name, error.reason), error.suggestion);
+        }
+        if let Some(vary) = self.line.run.study.vary.last_mut().filter(|_| option.name == "vary") {
+            vary.span = written.value_span;
         }
         if let Some(reason) = option.unsupported {
             let (reason, severity) = (format!("--{} is not supported yet: {reason}", option.name), Severity::Error);

@@ -83,6 +83,45 @@ pub struct RunOptions {
     pub allow_destroy: Vec<String>,
     /// `--record`: file for the recording.
     pub record: Option<String>,
+    /// `--no-db`: the run is not listed in the database.
+    pub no_database: bool,
+    /// Options that make a study of the run.
+    pub study: StudyWords,
+}
+
+/// What the command line says of a study: one job under several settings, in blocks. Unread but for its shape.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StudyWords {
+    /// `--vary`, in order.
+    pub vary: Vec<VaryWords>,
+    /// `--repeat` or `--blocks`: a number, or `auto`.
+    pub blocks: Option<String>,
+    /// `--ladder`: a target for response times, or `none`.
+    pub ladder: Option<String>,
+    /// `--precondition`: `snia`, `fill` or a job file.
+    pub precondition: Option<String>,
+    /// `--steady`: `auto`.
+    pub steady: Option<String>,
+    /// `--drive-profile`.
+    pub profile: Option<String>,
+    /// `--folder`: where its trials are kept.
+    pub folder: Option<String>,
+}
+
+impl StudyWords {
+    /// Whether the run is a study.
+    pub fn is_asked_for(&self) -> bool {
+        !self.vary.is_empty() || [&self.blocks, &self.ladder, &self.precondition].iter().any(|words| words.is_some())
+    }
+}
+
+/// One `--vary`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VaryWords {
+    /// `OPTION=VALUES`.
+    pub text: String,
+    /// Byte range in the command line.
+    pub span: (usize, usize),
 }
 
 /// A report format of `--output-format`.

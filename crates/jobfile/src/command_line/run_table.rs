@@ -2,7 +2,7 @@
 
 use iolab_units::{KbBase, NS_PER_SECOND, parse_count, parse_ns};
 
-use super::{EtaWhen, IdleProfile, OutputFormat, RunOptions};
+use super::{EtaWhen, IdleProfile, OutputFormat, RunOptions, VaryWords};
 use crate::ValueError;
 use crate::values::Piece;
 
@@ -194,7 +194,52 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         add(&mut run.allow_destroy, text)
     }),
     valued("record", "FILE", "Write the recording to a file", |run, text| put(&mut run.record, text)),
+    switch("no-db", "Do not list the run in the database", |run, _| on(&mut run.no_database)),
+    valued("vary", "OPTION=VALUES", "Try each of these values, in blocks (iodepth=1,4,16; bs=4k..1M:x2)", vary),
+    valued(
+        "repeat",
+        "N",
+        "Try each configuration this often, and say how sure the figures are; auto ends by itself",
+        blocks,
+    ),
+    valued("blocks", "N", "The same as --repeat", blocks),
+    valued(
+        "ladder",
+        "TARGET",
+        "Latency against load, and the load that keeps a target (p99<=1ms; none)",
+        |run, text| put(&mut run.study.ladder, text),
+    ),
+    valued("precondition", "HOW", "Before the trials: snia, fill, or a job file", |run, text| {
+        put(&mut run.study.precondition, text)
+    }),
+    valued("steady", "auto", "Leave out the warm-up of each trial of a study", |run, text| {
+        put(&mut run.study.steady, text)
+    }),
+    valued(
+        "drive-profile",
+        "NAME",
+        "Begin a study from settings that suit a kind of drive: nand, optane",
+        |run, text| put(&mut run.study.profile, text),
+    ),
+    valued("folder", "FOLDER", "Where the trials of a study are kept", |run, text| put(&mut run.study.folder, text)),
 ];
+
+fn vary(run: &mut RunOptions, text: &str) -> Result<(), ValueError> {
+    if !text.contains('=') {
+        let reason = format!("`{text}` has no values");
+        return Err(Piece::whole(text).refuse_with(reason, "an option and its values, as in iodepth=1,4,16"));
+    }
+    // Where it stands, whoever takes the command line apart knows.
+    run.study.vary.push(VaryWords { text: text.to_owned(), span: (0, 0) });
+    Ok(())
+}
+
+fn blocks(run: &mut RunOptions, text: &str) -> Result<(), ValueError> {
+    if text != "auto" {
+        number(text, 1, i64::from(u32::MAX))?;
+    }
+    put(&mut run.study.blocks, text)
+}
 
 fn on(flag: &mut bool) -> Result<(), ValueError> {
     *flag = true;

@@ -17,7 +17,7 @@ pub(super) enum Blocks {
 }
 
 /// Unless told.
-const BLOCKS: u32 = 7;
+pub(super) const BLOCKS: u32 = 7;
 /// Where `blocks = "auto"` ends, whatever the intervals.
 const MOST_BLOCKS: u32 = 30;
 /// How narrow it wants them, as a share of the estimate.
