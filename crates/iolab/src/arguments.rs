@@ -102,6 +102,10 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "json",
           value_parser = ["json", "table"], conflicts_with = "output_format")]
     pub(crate) intervals: Option<String>,
+    /// Application, block layer and machine on one time axis instead: `table`, or `json` lines
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table",
+          value_parser = ["json", "table"], conflicts_with_all = ["output_format", "intervals"])]
+    pub(crate) watch: Option<String>,
     /// File instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<String>,

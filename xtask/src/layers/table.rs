@@ -119,8 +119,8 @@ pub(super) const NARROW: [(&str, &[&str], &str); 6] = [
     ),
     (
         "iolab-report",
-        &["iolab-recording", "iolab-plan", "iolab-histogram", "iolab-options", "iolab-units"],
-        "a report is a function of the recording",
+        &["iolab-recording", "iolab-plan", "iolab-histogram", "iolab-options", "iolab-units", "iolab-block-columns"],
+        "a report is a function of the recording, and so are the columns of its block devices",
     ),
 ];
 
