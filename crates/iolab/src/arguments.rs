@@ -9,6 +9,8 @@ use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::db::DbAction;
+use crate::subcommands::demo::DemoArguments;
+use crate::subcommands::doctor::DoctorArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::watch::WatchArguments;
@@ -64,6 +66,8 @@ enum Action {
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
+    /// Say what this machine can do, what it cannot, and the command that mends it
+    Doctor(DoctorArguments),
     /// Print a shell's completion script
     Completions {
         /// Shell
@@ -336,23 +340,6 @@ pub(crate) struct PerfArguments {
     pub(crate) paths: Vec<String>,
 }
 
-/// How the demonstration runs.
-#[derive(Debug, clap::Args)]
-pub(crate) struct DemoArguments {
-    /// Folder for the temporary file; the current one unless told
-    #[arg(long)]
-    pub(crate) directory: Option<PathBuf>,
-    /// Size of the temporary file, MiB
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub(crate) size_mib: u64,
-    /// Rounds; each runs every case once
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) rounds: u32,
-    /// Length of each case in each round, milliseconds
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
-    pub(crate) milliseconds: u64,
-}
-
 /// Runs the subcommand that the arguments name.
 pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
     let parsed = match Iolab::try_parse_from(arguments) {
@@ -378,6 +365,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
         Action::Db(action) => subcommands::db::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
+        Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
         Action::Man => subcommands::man::main(),
