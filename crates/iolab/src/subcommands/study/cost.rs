@@ -124,7 +124,8 @@ impl Cost {
             }
             _ => String::new(),
         };
-        let embedded = preconditioning::names(&preconditioning::targets(&self.plans)).into_iter().find(is_embedded);
+        let embedded =
+            preconditioning::names(&preconditioning::targets(&self.plans)).into_iter().find(|name| is_embedded(name));
         let warning = embedded.map_or(String::new(), |name| {
             format!("warning: '{name}' lives inside of each trial and is fresh in each: serve a device (iolab device serve) and name it, or preconditioning does nothing\n")
         });
@@ -160,7 +161,7 @@ impl Cost {
 }
 
 /// Whether a name is of a virtual SSD that no process serves: it begins and ends with its run.
-fn is_embedded(name: &String) -> bool {
+fn is_embedded(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("trtype=virt") && !name.contains("traddr=")
 }
