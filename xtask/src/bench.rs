@@ -13,6 +13,7 @@ mod memory;
 mod null;
 mod nvme;
 mod records;
+mod sampling;
 mod scale;
 mod sheet;
 mod spending;
@@ -30,16 +31,17 @@ const PAGE: &str = "docs/benchmarks.md";
 const USAGE: &str = "\
 usage: cargo xtask bench [SUITE ...] [--size=small|real] [--rounds=5] [--runtime-ms=200] [--folder=target]
                          [--t-io-uring=PATH] [--json=FILE] [--write]
-suites: null, engines, psync, scale, intervals, logs, nvme, logfs; all of them unless some are named";
+suites: null, engines, psync, scale, intervals, sampling, logs, nvme, logfs; all of them unless some are named";
 
 type Suite = (&'static str, fn(&Bench) -> Result<Sheet, String>);
 
-const SUITES: [Suite; 8] = [
+const SUITES: [Suite; 9] = [
     ("null", null::run),
     ("engines", engines::run),
     ("psync", engines::run_psync),
     ("scale", scale::run),
     ("intervals", records::intervals),
+    ("sampling", sampling::run),
     ("logs", records::logs),
     ("nvme", nvme::run),
     ("logfs", logfs::run),
@@ -225,7 +227,7 @@ mod tests {
             let sheet = suite(&bench).unwrap_or_else(|reason| panic!("{name}: {reason}"));
             assert_eq!(sheet.suite, name);
             assert!(sheet.rows.iter().any(|row| row.program.starts_with("iolab")), "{name} has no row of iolab's");
-            let is_alone = ["intervals", "nvme", "logfs"].contains(&name);
+            let is_alone = ["intervals", "sampling", "nvme", "logfs"].contains(&name);
             assert!(sheet.rows.iter().any(|row| row.program.starts_with("fio")) || is_alone, "{name}");
             let cells = sheet.rows.iter().flat_map(|row| &row.cells).flatten();
             assert!(cells.clone().count() > 0 && cells.into_iter().all(|cell| cell.median.is_finite()), "{name}");

@@ -51,6 +51,11 @@ impl Pairing {
         }
     }
 
+    /// Events were lost: what waits may have completed, and its place may be taken by another request.
+    pub(crate) fn lost_some(&mut self) {
+        self.waiting.clear();
+    }
+
     /// The histograms since the last time, and begins anew.
     pub(crate) fn take(&mut self, start_ns: u64, length_ns: u64, lost_events: u64) -> RequestInterval {
         let [read_ns, write_ns] = self.latencies.each_ref().map(|histogram| histogram.to_sparse());
@@ -89,6 +94,16 @@ mod tests {
         let second = pairing.take(100, 100, 0);
         assert_eq!((second.read_ns.max, second.read_ns.count, second.read_bytes.min), (100, 1, 8192));
         assert_eq!((second.write_ns.max, second.write_bytes.max, second.lost_events), (100, 512, 0));
+    }
+
+    #[test]
+    fn a_loss_makes_no_long_latencies() {
+        let mut pairing = Pairing::new();
+        pairing.add(&event(10, false, 8, false, 4096));
+        // Its completion and the issue of the next to that sector are among the lost.
+        pairing.lost_some();
+        pairing.add(&event(9000, true, 8, false, 4096));
+        assert!(pairing.take(0, 1, 2).read_ns.is_empty());
     }
 
     #[test]

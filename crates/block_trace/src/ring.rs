@@ -18,8 +18,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Pages of records on each CPU; a power of two.
-const DATA_PAGES: usize = 256;
+/// Pages of records on each CPU, a power of two; fewer where so many cannot be locked.
+const DATA_PAGES: [usize; 3] = [512, 128, 32];
 const PAGE_BYTES: usize = 4096;
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
@@ -61,13 +61,22 @@ struct Attributes {
     reserved: u16,
 }
 
+/// What stands in a ring.
+pub(crate) enum Record<'a> {
+    /// When, ns, and the tracepoint's bytes.
+    Event(u64, &'a [u8]),
+    /// So many events had no room here.
+    Lost(u64),
+}
+
 /// A ring with the events that fill it.
 #[derive(Debug)]
 pub(crate) struct Ring {
     /// Kept open: closing an event stops it. The first owns the ring.
     _events: Vec<File>,
     map: NonNull<u8>,
-    map_bytes: usize,
+    /// Bytes of records.
+    ring_bytes: usize,
     /// A record that wraps round is put together here.
     record: Vec<u8>,
 }
@@ -77,16 +86,7 @@ impl Ring {
     pub(crate) fn open(cpu: usize, tracepoints: &[u64], filter: &str) -> io::Result<Ring> {
         let events = tracepoints.iter().map(|id| open_event(*id, cpu)).collect::<io::Result<Vec<File>>>()?;
         let first = events.first().ok_or(io::ErrorKind::InvalidInput)?;
-        let map_bytes = (1 + DATA_PAGES) * PAGE_BYTES;
-        // SAFETY: a new mapping of the event's ring at an address of the kernel's choice; no existing memory is touched.
-        let map = unsafe {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            libc::mmap(ptr::null_mut(), map_bytes, protection, libc::MAP_SHARED, first.as_raw_fd(), 0)
-        };
-        if map == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let map = NonNull::new(map.cast::<u8>()).ok_or(io::ErrorKind::InvalidData)?;
+        let (map, ring_bytes) = map_ring(first)?;
         let filter = CString::new(filter)?;
         for event in &events {
             if event.as_raw_fd() != first.as_raw_fd() {
@@ -95,14 +95,13 @@ impl Ring {
             command(event, IOCTL_SET_FILTER, filter.as_ptr() as libc::c_ulong)?;
         }
         events.iter().try_for_each(|event| command(event, IOCTL_ENABLE, 0))?;
-        Ok(Ring { _events: events, map, map_bytes, record: Vec::new() })
+        Ok(Ring { _events: events, map, ring_bytes, record: Vec::new() })
     }
 
-    /// Hands every record that is complete to `take`: its time in ns and the tracepoint's bytes. Returns how many records were lost.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(u64, &[u8])) -> u64 {
+    /// Hands over every record that is complete.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Record<'_>)) {
         let head = self.cell(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.cell(TAIL_AT).load(Ordering::Relaxed);
-        let mut lost = 0;
         let mut record = std::mem::take(&mut self.record);
         while tail < head {
             let mut header = [0; 8];
@@ -117,14 +116,15 @@ impl Ring {
             self.copy(tail, &mut record);
             tail += size as u64;
             match u32::from_le_bytes([header[0], header[1], header[2], header[3]]) {
-                RECORD_SAMPLE => sample(&record).into_iter().for_each(|(time_ns, raw)| take(time_ns, raw)),
-                RECORD_LOST => lost += number(&record, 16).unwrap_or(1),
+                RECORD_SAMPLE => {
+                    sample(&record).into_iter().for_each(|(time_ns, raw)| take(Record::Event(time_ns, raw)))
+                }
+                RECORD_LOST => take(Record::Lost(number(&record, 16).unwrap_or(1))),
                 _ => {}
             }
         }
         self.record = record;
         self.cell(TAIL_AT).store(tail, Ordering::Release);
-        lost
     }
 
     /// A counter of the control page.
@@ -136,9 +136,8 @@ impl Ring {
 
     /// Copies records from a position that only grows, round the end of the ring.
     fn copy(&self, from: u64, into: &mut [u8]) {
-        let ring_bytes = DATA_PAGES * PAGE_BYTES;
-        let at = from as usize % ring_bytes;
-        let straight = into.len().min(ring_bytes - at);
+        let at = from as usize % self.ring_bytes;
+        let straight = into.len().min(self.ring_bytes - at);
         // SAFETY: both pieces lie in the mapped pages of records, which begin after the control page; what lies between tail and head the
         // kernel does not write until tail has moved on.
         unsafe {
@@ -152,8 +151,25 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: the mapping made in `open`; nothing points into it any more.
-        unsafe { libc::munmap(self.map.as_ptr().cast(), self.map_bytes) };
+        unsafe { libc::munmap(self.map.as_ptr().cast(), PAGE_BYTES + self.ring_bytes) };
     }
+}
+
+/// Maps the ring of an event, as large as can be had; its address and its bytes of records.
+fn map_ring(event: &File) -> io::Result<(NonNull<u8>, usize)> {
+    let mut refused = io::Error::from(io::ErrorKind::OutOfMemory);
+    for pages in DATA_PAGES {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let bytes = (1 + pages) * PAGE_BYTES;
+        // SAFETY: a new mapping of the event's ring at an address of the kernel's choice; no existing memory is touched.
+        let map = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, event.as_raw_fd(), 0) };
+        if map == libc::MAP_FAILED {
+            refused = io::Error::last_os_error();
+            continue;
+        }
+        return Ok((NonNull::new(map.cast::<u8>()).ok_or(io::ErrorKind::InvalidData)?, pages * PAGE_BYTES));
+    }
+    Err(refused)
 }
 
 fn number(record: &[u8], at: usize) -> Option<u64> {

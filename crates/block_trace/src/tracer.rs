@@ -8,7 +8,7 @@ use iolab_recording::RequestInterval;
 
 use crate::format::Format;
 use crate::pairing::{Event, Pairing};
-use crate::ring::Ring;
+use crate::ring::{Record, Ring};
 
 /// Why there are no request latencies.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,8 @@ pub struct Tracer {
     groups: Vec<Group>,
     devices: Vec<Device>,
     events: Vec<Event>,
+    /// After which events some were lost, ns.
+    losses_ns: Vec<u64>,
     taken_ns: u64,
     lost: u64,
 }
@@ -105,7 +107,7 @@ impl Tracer {
             let rings = system.cpu_numbers().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
             groups.push(Group { begins, ends, rings });
         }
-        Ok(Tracer { groups, devices, events: Vec::new(), taken_ns: now_ns, lost: 0 })
+        Ok(Tracer { groups, devices, events: Vec::new(), losses_ns: Vec::new(), taken_ns: now_ns, lost: 0 })
     }
 
     /// What the figures of each device are of.
@@ -113,26 +115,42 @@ impl Tracer {
         self.devices.iter().map(|device| (device.name.as_str(), device.follows))
     }
 
-    /// Reads what has happened. The rings hold about a megabyte for each CPU, ten thousand events: the faster the devices, the more often.
+    /// Reads what has happened: the faster the devices, the more often, since a ring holds some ten thousand events at most.
     pub fn read(&mut self) {
         for group in &mut self.groups {
             let (begins, ends) = (group.begins, group.ends);
             for ring in &mut group.rings {
-                let events = &mut self.events;
-                self.lost += ring.drain(|time_ns, record| {
-                    let kind = record.get(..2).map_or(0, |bytes| u64::from(u16::from_le_bytes([bytes[0], bytes[1]])));
-                    let completes = kind == ends.id;
-                    let format = if completes { ends } else { begins };
-                    events.extend(format.fields(record).map(|fields| Event { time_ns, completes, fields }));
+                let (events, lost, losses) = (&mut self.events, &mut self.lost, &mut self.losses_ns);
+                let mut last_ns = 0;
+                ring.drain(|record| match record {
+                    Record::Event(time_ns, record) => {
+                        last_ns = time_ns;
+                        let kind = record.get(..2).map_or(0, |kind| u64::from(u16::from_le_bytes([kind[0], kind[1]])));
+                        let completes = kind == ends.id;
+                        let format = if completes { ends } else { begins };
+                        events.extend(format.fields(record).map(|fields| Event { time_ns, completes, fields }));
+                    }
+                    Record::Lost(count) => {
+                        *lost += count;
+                        losses.push(last_ns);
+                    }
                 });
             }
         }
         // A request issued on one CPU may complete on another.
         self.events.sort_by_key(|event| event.time_ns);
+        self.losses_ns.sort_unstable();
+        let mut losses_ns = self.losses_ns.drain(..).peekable();
         for event in self.events.drain(..) {
+            while losses_ns.next_if(|loss_ns| *loss_ns < event.time_ns).is_some() {
+                self.devices.iter_mut().for_each(|device| device.pairing.lost_some());
+            }
             if let Some(device) = self.devices.iter_mut().find(|device| device.dev == event.fields.dev) {
                 device.pairing.add(&event);
             }
+        }
+        if losses_ns.next().is_some() {
+            self.devices.iter_mut().for_each(|device| device.pairing.lost_some());
         }
     }
 

@@ -18,7 +18,9 @@
 mod compare;
 mod condition;
 mod differences;
+mod fio_json;
 mod from_recording;
+mod overview;
 mod pairing;
 mod side;
 mod summary;
@@ -28,6 +30,8 @@ mod value;
 pub use compare::{Basis, IntervalsFrom, Outcome, Request, Row, SideFacts, hold_against};
 pub use condition::{Above, Condition, ConditionError, Judged, Judgement, RowJudgement};
 pub use differences::Difference;
+pub use fio_json::{FioJsonError, read_fio_json};
+pub use overview::{RunFigure, overview};
 pub use pairing::PairingChoice;
 pub use side::{Run, Side};
 pub use summary::{

@@ -85,7 +85,7 @@ pub(crate) fn cells<'r>(sides: [&'r Side; 2]) -> Vec<Cell<'r>> {
 }
 
 /// Each job for itself, and all together when there are several and they ran at the same time.
-fn groups(run: &RunSummary) -> Vec<(JobName, Vec<&JobSummary>)> {
+pub(crate) fn groups(run: &RunSummary) -> Vec<(JobName, Vec<&JobSummary>)> {
     let mut groups: Vec<(JobName, Vec<&JobSummary>)> =
         run.jobs.iter().map(|job| (Some(job.name.clone()), vec![job])).collect();
     if run.jobs.is_empty() {
@@ -110,9 +110,8 @@ fn renames(sides: [&Side; 2]) -> bool {
 
 /// Whether points of studies tell what belongs together.
 fn of_one_study(sides: [&Side; 2]) -> bool {
-    let axes = |run: &Run| run.points.iter().map(|(axis, _)| axis.clone()).collect::<Vec<_>>();
-    let all: BTreeSet<Vec<String>> = sides.iter().flat_map(|side| &side.runs).map(axes).collect();
-    all.len() == 1 && all.iter().all(|axes| !axes.is_empty())
+    let mut runs = sides.iter().flat_map(|side| &side.runs);
+    runs.all(|run| !run.points.is_empty())
 }
 
 /// Options that tell runs of one side apart, by job, and of which both sides share values.

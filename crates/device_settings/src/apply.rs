@@ -130,16 +130,21 @@ impl Applied<'_> {
             pid: self.pid,
             changes: self.planned(wishes)?,
         };
-        self.keep(&journal)?;
+        keep(self.notes, &journal)?;
         self.journals.push(journal);
         let at = self.journals.len() - 1;
         for place in 0..self.journals[at].changes.len() {
             let change = self.journals[at].changes[place].clone();
             let became = self.set(device, &change)?;
             self.journals[at].changes[place].became = became;
-            self.keep(&self.journals[at])?;
+            keep(self.notes, &self.journals[at])?;
         }
-        Ok(())
+        // What only moved along is known now, too.
+        for change in self.journals[at].changes.iter_mut().filter(|change| change.asked.is_none()) {
+            let text = self.queues.read(device, &change.name).map_err(|error| trouble(device, &change.name, error))?;
+            change.became = Some(in_force(&text).to_owned());
+        }
+        keep(self.notes, &self.journals[at])
     }
 
     /// What is to be changed and what may move along, with the values of now.
@@ -186,13 +191,6 @@ impl Applied<'_> {
         }
         Ok(Some(became))
     }
-
-    fn keep(&self, journal: &Journal) -> Result<(), SettingsError> {
-        // Plain data with string keys: serialisation has no way to fail.
-        let text = serde_json::to_string_pretty(journal).unwrap_or_default();
-        let device = journal.device.as_str();
-        self.notes.keep(device, &text).map_err(|error| trouble(device, "its journal in the state folder", error))
-    }
 }
 
 impl Drop for Applied<'_> {
@@ -202,6 +200,14 @@ impl Drop for Applied<'_> {
             let _ = self.put_back();
         }
     }
+}
+
+/// Writes a journal down, durably.
+pub(crate) fn keep(notes: &dyn Notes, journal: &Journal) -> Result<(), SettingsError> {
+    // Plain data with string keys: serialisation has no way to fail.
+    let text = serde_json::to_string_pretty(journal).unwrap_or_default();
+    let device = journal.device.as_str();
+    notes.keep(device, &text).map_err(|error| trouble(device, "its journal in the state folder", error))
 }
 
 pub(crate) fn trouble(device: &str, what: &str, error: std::io::Error) -> SettingsError {

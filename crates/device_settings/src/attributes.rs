@@ -15,22 +15,25 @@ pub struct Attribute {
 
 const PLAIN: Attribute = Attribute { name: "", moves: &[], limit: None, offers: "" };
 
-/// All of them, in the order in which they are applied and restored: the scheduler first, because it moves others.
+/// All of them, in the order in which they are applied and restored: what moves others before those.
 pub const ATTRIBUTES: &[Attribute] = &[
     Attribute { name: "scheduler", moves: &["nr_requests", "wbt_lat_usec"], ..PLAIN },
     Attribute { name: "nr_requests", offers: "what the driver's queues hold, at least 4 with a scheduler", ..PLAIN },
     Attribute { name: "wbt_lat_usec", ..PLAIN },
     Attribute { name: "nomerges", offers: "0, 1, 2", ..PLAIN },
-    Attribute { name: "max_sectors_kb", limit: Some("max_hw_sectors_kb"), ..PLAIN },
-    Attribute { name: "read_ahead_kb", offers: "multiples of the page size", ..PLAIN },
-    Attribute { name: "io_poll", offers: "what the driver was loaded with", ..PLAIN },
     Attribute { name: "rq_affinity", offers: "0, 1, 2", ..PLAIN },
-    Attribute { name: "rotational", offers: "0, 1", ..PLAIN },
-    Attribute { name: "add_random", offers: "0, 1", ..PLAIN },
-    Attribute { name: "iostats", offers: "0, 1", ..PLAIN },
-    Attribute { name: "write_cache", offers: "write back, write through", ..PLAIN },
     Attribute { name: "io_timeout", offers: "milliseconds, in the timer's steps", ..PLAIN },
+    Attribute { name: "max_sectors_kb", limit: Some("max_hw_sectors_kb"), ..LIMIT },
+    Attribute { name: "io_poll", offers: "what the driver was loaded with", ..LIMIT },
+    Attribute { name: "rotational", offers: "0, 1", ..LIMIT },
+    Attribute { name: "add_random", offers: "0, 1", ..LIMIT },
+    Attribute { name: "iostats", offers: "0, 1", ..LIMIT },
+    Attribute { name: "write_cache", offers: "write back, write through", ..LIMIT },
+    Attribute { name: "read_ahead_kb", offers: "multiples of the page size", ..PLAIN },
 ];
+
+/// Limits and features are committed together since Linux 6.11, which sets read-ahead to its default.
+const LIMIT: Attribute = Attribute { moves: &["read_ahead_kb"], ..PLAIN };
 
 /// The place of an attribute in the order of application.
 pub(crate) fn rank(name: &str) -> usize {

@@ -1,6 +1,6 @@
 //! What can be wrong with settings of devices.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use crate::Wish;
 
@@ -17,10 +17,10 @@ pub enum SettingsError {
         /// The value asked for.
         value: String,
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
     },
     /// Devices, but none with this setting.
-    #[error("job {job}: device.{name}={value}: none of the devices under {} ({}) has this setting", path.display(), devices.join(", "))]
+    #[error("job {job}: device.{name}={value}: none of the devices under {} ({}) has this setting", path.display(), devices)]
     NoSuchSetting {
         /// The job.
         job: String,
@@ -29,9 +29,9 @@ pub enum SettingsError {
         /// The value asked for.
         value: String,
         /// The file.
-        path: PathBuf,
+        path: Box<Path>,
         /// The devices.
-        devices: Vec<String>,
+        devices: String,
     },
     /// Two wishes for one device.
     #[error(

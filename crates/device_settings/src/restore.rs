@@ -1,6 +1,6 @@
 //! Putting values back, at the end of a run or after one that was killed.
 
-use crate::apply::trouble;
+use crate::apply::{keep, trouble};
 use crate::attributes::in_force;
 use crate::machine::{Notes, Queues};
 use crate::{Change, Journal, SettingsError};
@@ -92,68 +92,74 @@ pub(crate) fn restore(
 ) -> Result<Vec<Restored>, SettingsError> {
     let device = journal.device.as_str();
     let mut restored = Vec::new();
-    let mut failed = None;
     if journal.boot != notes.boot() {
         restored.push(said(device, "", "nothing to restore: the machine was restarted since"));
     } else if journal.identity != queues.identity(device) {
         restored.push(said(device, "", "nothing to restore: it is another device by now"));
     } else {
-        for change in &journal.changes {
-            match put_back(queues, device, change, &restored) {
-                Ok(deed) => restored.extend(deed),
-                Err(error) => failed = failed.or(Some(error)),
-            }
+        let (goals, words) = goals(queues, journal)?;
+        restored = words;
+        if goals.changes.iter().any(|goal| goal.before != now(queues, device, goal).unwrap_or_default()) {
+            // Writing one value may move another: what is to become of each is written down first, in case this is not the end of it.
+            keep(notes, &goals)?;
         }
-    }
-    if let Some(error) = failed {
-        return Err(error);
+        let failed = goals.changes.iter().filter_map(|goal| put_back(queues, device, goal).err()).collect::<Vec<_>>();
+        if let Some(error) = failed.into_iter().next() {
+            return Err(error);
+        }
     }
     notes.forget(device).map_err(|error| trouble(device, "removing its journal", error))?;
     Ok(restored)
 }
 
-fn put_back(
-    queues: &dyn Queues,
-    device: &str,
-    change: &Change,
-    before: &[Restored],
-) -> Result<Option<Restored>, SettingsError> {
-    let Change { name, before: old, .. } = change;
-    let lost = |why: String| SettingsError::NotRestored {
-        device: device.to_owned(),
-        name: name.clone(),
-        before: old.clone(),
-        why,
-    };
-    let now = |error: &std::io::Error| lost(error.to_string());
-    let text = queues.read(device, name).map_err(|error| now(&error))?;
-    let found = in_force(&text);
-    if found == old {
-        return Ok(None);
+/// What each setting is to be afterwards: what it was before, or what somebody else has made of it; and what there is to say of it.
+fn goals(queues: &dyn Queues, journal: &Journal) -> Result<(Journal, Vec<Restored>), SettingsError> {
+    let device = journal.device.as_str();
+    let (mut goals, mut words) = (journal.clone(), Vec::new());
+    let mut is_elsewhose = false;
+    for goal in goals.changes.iter_mut().filter(|goal| goal.became.is_some()) {
+        let found = now(queues, device, goal)?;
+        if found != goal.before && goal.became.as_ref() != Some(&found) {
+            let old = &goal.before;
+            let deed = format!("left at {found}: somebody else has set it since (it was {old})");
+            words.push(said(device, &goal.name, &deed));
+            goal.before = found;
+            is_elsewhose |= goal.asked.is_some();
+        }
+        goal.became = None;
     }
-    let is_ours = match (&change.became, &change.asked) {
-        (Some(became), _) => found == became,
-        // Perhaps written, perhaps not, and the kernel may have made another value of it.
-        (None, Some(_)) => true,
-        // It moves only with the scheduler: if that is somebody else's by now, so is this.
-        (None, None) => !before.iter().any(|restored| restored.deed.starts_with(LEFT)),
-    };
-    if !is_ours {
-        return Ok(Some(said(
-            device,
-            name,
-            &format!("{LEFT} at {found}: somebody else has set it since (it was {old})"),
-        )));
+    for (goal, change) in goals.changes.iter_mut().zip(&journal.changes) {
+        let found = now(queues, device, goal)?;
+        // What only moves along, nobody knows whereto, is somebody else's where what moves it is.
+        if change.asked.is_none() && change.became.is_none() && is_elsewhose {
+            goal.before.clone_from(&found);
+        }
+        if found != goal.before {
+            words.push(said(device, &goal.name, &format!("put back from {found} to {}", goal.before)));
+        }
     }
-    queues.write(device, name, old).map_err(|error| now(&error))?;
-    let text = queues.read(device, name).map_err(|error| now(&error))?;
-    match in_force(&text) {
-        back if back == old => Ok(Some(said(device, name, &format!("put back from {found} to {old}")))),
-        other => Err(lost(format!("it became {other}"))),
-    }
+    Ok((goals, words))
 }
 
-const LEFT: &str = "left";
+fn now(queues: &dyn Queues, device: &str, goal: &Change) -> Result<String, SettingsError> {
+    let text = queues.read(device, &goal.name).map_err(|error| lost(device, goal, &error.to_string()))?;
+    Ok(in_force(&text).to_owned())
+}
+
+fn put_back(queues: &dyn Queues, device: &str, goal: &Change) -> Result<(), SettingsError> {
+    if now(queues, device, goal)? == goal.before {
+        return Ok(());
+    }
+    let written = queues.write(device, &goal.name, &goal.before);
+    written.map_err(|error| lost(device, goal, &error.to_string()))?;
+    let found = now(queues, device, goal)?;
+    if found == goal.before { Ok(()) } else { Err(lost(device, goal, &format!("it became {found}"))) }
+}
+
+fn lost(device: &str, goal: &Change, why: &str) -> SettingsError {
+    let [device, name, before, why] = [device, &goal.name, &goal.before, why].map(str::to_owned);
+    SettingsError::NotRestored { device, name, before, why }
+}
 
 fn said(device: &str, name: &str, deed: &str) -> Restored {
     Restored { device: device.to_owned(), name: name.to_owned(), deed: deed.to_owned() }

@@ -62,7 +62,7 @@ fn add(wishes: &mut Vec<Wish>, wish: Wish) -> Result<(), SettingsError> {
 
 fn no_device(job: &str, name: &str, value: &str, path: &Path) -> SettingsError {
     let [job, name, value] = [job, name, value].map(str::to_owned);
-    SettingsError::NoDevice { job, name, value, path: path.to_owned() }
+    SettingsError::NoDevice { job, name, value, path: path.into() }
 }
 
 fn chosen(
@@ -77,9 +77,9 @@ fn chosen(
     let mut found = Vec::new();
     descend(&stack, queues, name, &top.name, &mut found);
     if found.is_empty() {
-        let devices = stack.into_iter().map(|device| device.name).collect();
+        let devices = stack.into_iter().map(|device| device.name).collect::<Vec<_>>().join(", ");
         let [job, name, value] = [job, name, value].map(str::to_owned);
-        return Err(SettingsError::NoSuchSetting { job, name, value, path: path.to_owned(), devices });
+        return Err(SettingsError::NoSuchSetting { job, name, value, path: path.into(), devices });
     }
     Ok(found)
 }

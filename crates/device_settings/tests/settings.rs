@@ -16,6 +16,8 @@ fn several() -> Vec<Wish> {
         wish("sda", "scheduler", "mq-deadline"),
         wish("sda", "nr_requests", "32"),
         wish("sda", "nomerges", "2"),
+        wish("sda", "max_sectors_kb", "32"),
+        wish("sda", "read_ahead_kb", "8"),
         wish("zram0", "max_sectors_kb", "64"),
     ]
 }
@@ -27,10 +29,11 @@ fn what_is_applied_is_read_back_and_restored() {
     let process = Process::new(root.path(), FOREVER);
     let applied = apply(&process, &process, &several()).expect("applied");
     let changes = applied.changes();
-    assert_eq!(changes.len(), 4, "{changes:?}");
+    assert_eq!(changes.len(), 6, "{changes:?}");
     assert!(changes.iter().all(|change| change.asked == change.during && change.before != change.during));
     let during = settings(root.path());
     assert_eq!(during["sda/scheduler"], "none [mq-deadline] kyber\n");
+    assert_eq!((during["sda/read_ahead_kb"].as_str(), during["zram0/read_ahead_kb"].as_str()), ("8\n", "128\n"));
     assert_eq!((during["sda/nr_requests"].as_str(), during["sda/wbt_lat_usec"].as_str()), ("32\n", "0\n"));
     let restored = applied.restore().expect("restored");
     assert!(restored.iter().all(|one| one.deed.starts_with("put back")), "{restored:?}");
@@ -156,13 +159,26 @@ fn a_value_that_somebody_else_has_set_is_left_alone() {
 }
 
 #[test]
+fn what_somebody_else_has_set_survives_what_the_kernel_moves() {
+    let root = tree();
+    let process = Process::new(root.path(), FOREVER);
+    let wishes = [wish("sda", "max_sectors_kb", "32"), wish("sda", "read_ahead_kb", "8")];
+    let applied = apply(&process, &process, &wishes).expect("applied");
+    fs::write(root.path().join("sys/block/sda/queue/read_ahead_kb"), "64\n").expect("a change");
+    let restored = applied.restore().expect("restored");
+    assert_eq!(restored.len(), 2, "{restored:?}");
+    let after = settings(root.path());
+    assert_eq!((after["sda/max_sectors_kb"].as_str(), after["sda/read_ahead_kb"].as_str()), ("128\n", "64\n"));
+}
+
+#[test]
 fn after_a_restart_and_on_another_device_nothing_is_restored() {
     for (file, text, word) in [
         ("proc/sys/kernel/random/boot_id", "boot-2\n", "restarted"),
         ("sys/block/sda/diskseq", "8\n", "another device"),
     ] {
         let root = tree();
-        let killed = Process::new(root.path(), 4);
+        let killed = Process::new(root.path(), 3);
         drop(apply(&killed, &killed, &[wish("sda", "nomerges", "2")]));
         assert_eq!(settings(root.path())["sda/nomerges"], "2\n");
         fs::write(root.path().join(file), text).expect("a change");

@@ -34,16 +34,18 @@ impl Sheet<'_> {
                 None => pieces.push(Vec::new()),
             }
         }
+        let mut dots = Path::default();
         for piece in &pieces {
+            // A point between gaps would be invisible as a line.
+            if let [(x, y)] = piece[..] {
+                dots.dot(x, y);
+                continue;
+            }
             for (n, (x, y)) in thinned(piece).iter().enumerate() {
                 if n == 0 { path.move_to(*x, *y) } else { path.line_to(*x, *y) }
             }
-            // A point between gaps would be invisible as a line.
-            if let [(x, y)] = piece[..] {
-                path.line_to(x + 0.6, y);
-            }
         }
-        if !path.d.is_empty() {
+        for (class, path) in [(class, path), ("p", dots)].iter().filter(|(_, path)| !path.d.is_empty()) {
             self.svg.leaf("path", &[("class", class), ("d", &path.d)]);
         }
     }

@@ -190,21 +190,27 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
     }
 }
 
-/// The prefix of an axis. Counts up to a few thousand are easier without one: 200 rather than 0.2k.
+/// The prefix of an axis. Counts and sizes just above it are easier with the one before: 200 rather than 0.2k, 256 KiB rather than 0.25 MiB.
 fn axis_prefix(low: f64, high: f64, unit: Unit) -> Prefix {
     let largest = low.abs().max(high.abs());
     let (factor, suffix) = unit.prefix(largest);
     let counts = matches!(unit, Unit::Count | Unit::PerSecond) && factor > 1.0 && high - low < 3.0 * factor;
-    if counts { unit.prefix(factor / 10.0) } else { (factor, suffix) }
+    let bytes = unit == Unit::Bytes && factor > 1.0 && high - low < 3.0 * factor;
+    if counts || bytes { unit.prefix(factor / 2.0) } else { (factor, suffix) }
 }
 
 /// Steps of 1, 2 or 5 times a power of ten in the prefix of the largest number.
 fn linear_ticks(low: f64, high: f64, unit: Unit, ticks: usize) -> Vec<Tick> {
     let (factor, suffix) = axis_prefix(low, high, unit);
     let (a, b) = (low / factor, high / factor);
-    let mut step = nice_step((b - a) / ticks.max(2) as f64);
+    let rough = (b - a) / ticks.max(2) as f64;
+    let mut step = nice_step(rough);
     if unit == Unit::Count && factor == 1.0 {
         step = step.max(1.0);
+    }
+    if unit == Unit::Bytes && step > 5.0 {
+        // Sizes of requests are powers of two.
+        step = rough.log2().round().exp2();
     }
     let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
     let first = (a / step - 1e-6).ceil();
@@ -292,6 +298,11 @@ mod tests {
             &["1\u{A0}KiB", "4\u{A0}KiB", "16\u{A0}KiB", "64\u{A0}KiB", "256\u{A0}KiB", "1\u{A0}MiB"],
         );
         check(scale(Spacing::Linear, Unit::Count, &[2.0]), &["0", "1", "2"]);
+        check(scale(Spacing::Linear, Unit::PerSecond, &[1400.0]), &["0", "500", "1000", "1500"]);
+        check(
+            scale(Spacing::Linear, Unit::Bytes, &[900.0 * 1024.0]),
+            &["0", "256\u{A0}KiB", "512\u{A0}KiB", "768\u{A0}KiB", "1024\u{A0}KiB"],
+        );
     }
 
     #[test]

@@ -5,5 +5,6 @@
 
 /// Style sheet of the figures: light, dark (`prefers-color-scheme`, or `data-theme="dark"` on the root element) and print.
 ///
-/// All of its rules start with `.iolab-figure` or set `--fig-…` variables, so that it can stand in any page.
+/// All of its rules are of `.iolab-figure` or set `--fig-…` variables, so that it can stand in any page. In narrow windows figures keep a
+/// width at which their numbers can be read, and what holds one scrolls sideways.
 pub const STYLE: &str = include_str!("style.css");

@@ -14,5 +14,5 @@ mod wording;
 
 pub use limits::{Kind, Limit, limits};
 pub use rules::Seen;
-pub use table::{RULES, Rule, find};
+pub use table::{RULES, Rule, find, reference_page};
 pub use wording::{findings_text, limits_text};

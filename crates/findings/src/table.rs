@@ -33,6 +33,18 @@ pub fn find(recording: &Recording) -> Vec<Finding> {
     findings
 }
 
+/// The page of the reference, as Markdown.
+pub fn reference_page() -> String {
+    let mut page = String::from(
+        "# Findings\n\nGenerated from the table of rules; do not edit. [The guide](../guide/findings.md) says how to read them.\n",
+    );
+    for rule in RULES {
+        page += &format!("\n## {}\n\nLooks at: {}\n\n", rule.name, rule.looks_at);
+        page += &format!("{}\n\nWhat to change: {}\n", rule.consequence, rule.advice);
+    }
+    page
+}
+
 fn finding(rule: &Rule, seen: Seen) -> Finding {
     Finding {
         rule: rule.name.to_owned(),

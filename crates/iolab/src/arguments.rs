@@ -8,6 +8,9 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 use crate::exit::{self, MISTAKE};
 use crate::subcommands;
 use crate::subcommands::compare::CompareArguments;
+use crate::subcommands::db::DbAction;
+use crate::subcommands::demo::DemoArguments;
+use crate::subcommands::doctor::DoctorArguments;
 use crate::subcommands::fs::FsAction;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::watch::WatchArguments;
@@ -56,10 +59,15 @@ enum Action {
     Study(StudyAction),
     /// Hold two sets of runs against each other, and say which differences are real
     Compare(CompareArguments),
+    /// List, show, tag and export the runs and studies that were kept
+    #[command(subcommand)]
+    Db(DbAction),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
+    /// Say what this machine can do, what it cannot, and the command that mends it
+    Doctor(DoctorArguments),
     /// Print a shell's completion script
     Completions {
         /// Shell
@@ -98,6 +106,10 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "json",
           value_parser = ["json", "table"], conflicts_with = "output_format")]
     pub(crate) intervals: Option<String>,
+    /// Application, block layer and machine on one time axis instead: `table`, or `json` lines
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table",
+          value_parser = ["json", "table"], conflicts_with_all = ["output_format", "intervals"])]
+    pub(crate) watch: Option<String>,
     /// File instead of standard output
     #[arg(short, long)]
     pub(crate) output: Option<String>,
@@ -328,23 +340,6 @@ pub(crate) struct PerfArguments {
     pub(crate) paths: Vec<String>,
 }
 
-/// How the demonstration runs.
-#[derive(Debug, clap::Args)]
-pub(crate) struct DemoArguments {
-    /// Folder for the temporary file; the current one unless told
-    #[arg(long)]
-    pub(crate) directory: Option<PathBuf>,
-    /// Size of the temporary file, MiB
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub(crate) size_mib: u64,
-    /// Rounds; each runs every case once
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) rounds: u32,
-    /// Length of each case in each round, milliseconds
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
-    pub(crate) milliseconds: u64,
-}
-
 /// Runs the subcommand that the arguments name.
 pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
     let parsed = match Iolab::try_parse_from(arguments) {
@@ -368,7 +363,9 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
+        Action::Db(action) => subcommands::db::main(&action),
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
+        Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
         Action::Man => subcommands::man::main(),

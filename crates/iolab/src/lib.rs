@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
 
 mod arguments;
+mod database;
 mod device_catalogue;
 mod device_state;
 mod engine_registry;
@@ -15,6 +16,7 @@ mod log_files;
 mod output;
 mod pipeline;
 mod recordings;
+mod run_files;
 mod safety;
 mod subcommands;
 mod surroundings;

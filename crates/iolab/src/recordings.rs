@@ -176,7 +176,7 @@ fn load_partial(file: &File, bytes: &[u8]) -> Result<Loaded> {
 }
 
 /// `$IOLAB_RECORDINGS`, else the user's data folder (XDG Base Directory Specification).
-fn folder() -> Result<PathBuf> {
+pub(crate) fn folder() -> Result<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("IOLAB_RECORDINGS")
         .or_else(|| Some(variable("XDG_DATA_HOME")?.join("iolab/recordings")))

@@ -73,8 +73,8 @@ fn sides_are_lists_or_folders_or_files() {
     lab.run(["compare", "a"]).ended(2, "compare what with what?");
     lab.run(["compare", "a", "none"]).ended(2, "none: No such file");
     std::fs::create_dir(lab.path("empty")).unwrap();
-    lab.run(["compare", "a", "empty"]).ended(2, "empty: no recordings in it");
-    lab.run(["compare", "a", "job.fio"]).ended(2, "job.fio: not an iolab recording");
+    lab.run(["compare", "a", "empty"]).ended(2, "empty: neither recordings nor");
+    lab.run(["compare", "a", "job.fio"]).ended(2, "job.fio: neither an iolab recording nor fio's JSON");
 }
 
 #[test]

@@ -87,11 +87,14 @@ pub(crate) fn number(text: &str) -> Markup {
 
 /// A table that scrolls by itself where it is too wide, and that keyboards can reach.
 pub(crate) fn table(caption: &Markup, label: &str, head: &[&str], rows: &[Vec<Cell>]) -> Markup {
+    // A heading stands above its numbers.
+    let counts =
+        |place: usize| rows.first().and_then(|row| row.get(place)).is_some_and(|cell| matches!(cell, Cell::Number(_)));
     html! {
         div.scroll role="region" aria-label=(label) tabindex="0" {
             table {
                 caption { (caption) }
-                thead { tr { @for column in head { th scope="col" { (column) } } } }
+                thead { tr { @for (place, column) in head.iter().enumerate() { th class=[counts(place).then_some("n")] scope="col" { bdi { (column) } } } } }
                 tbody { @for row in rows { tr { @for cell in row { (cell.markup()) } } } }
             }
         }

@@ -84,23 +84,30 @@ pub(crate) fn percent(share_percent: f64) -> String {
     format!("{share_percent:.*} %", usize::from(share_percent < 99.95))
 }
 
-/// A ratio of two values of a figure: as a change in percent, or as a factor where percent would be hard to read.
-pub(crate) fn change(ratio: f64) -> String {
-    match ratio {
-        2.0.. => format!("× {ratio:.*}", decimals(ratio)),
-        ..0.5 if ratio > 0.0 => format!("÷ {:.*}", decimals(1.0 / ratio), 1.0 / ratio),
-        _ => {
-            let percent = (ratio - 1.0) * 100.0;
-            // A true minus sign is as wide as the plus, and read aloud as one.
-            let sign = if percent < -0.05 { "\u{2212}" } else { "+" };
-            format!("{sign}{:.1} %", percent.abs())
-        }
-    }
+/// A ratio of two values of a figure with its limits: as changes in percent, or all three as factors where percent would be hard to
+/// read.
+pub(crate) fn changes(ratio: &Interval) -> [String; 3] {
+    let all = [ratio.estimate, ratio.low, ratio.high];
+    let is_large = all.iter().any(|ratio| !(0.5..2.0).contains(ratio));
+    all.map(|ratio| if is_large { factor(ratio) } else { change(ratio) })
+}
+
+fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    // A true minus sign is as wide as the plus, and read aloud as one.
+    let sign = if percent < -0.05 { "\u{2212}" } else { "+" };
+    format!("{sign}{:.1} %", percent.abs())
+}
+
+fn factor(ratio: f64) -> String {
+    let (sign, size) = if ratio < 1.0 { ("÷", 1.0 / ratio) } else { ("×", ratio) };
+    format!("{sign} {size:.*}", decimals(size))
 }
 
 /// A ratio with its limits: `+3.4 % [+2.1 %, +4.0 %]`.
 pub(crate) fn change_with_limits(ratio: &Interval) -> String {
-    format!("{} [{}, {}]", change(ratio.estimate), change(ratio.low), change(ratio.high))
+    let [estimate, low, high] = changes(ratio);
+    format!("{estimate} [{low}, {high}]")
 }
 
 /// A confidence in percent: `95.3 %`.
@@ -151,17 +158,13 @@ mod tests {
 
     #[test]
     fn ratios_are_read_as_changes() {
-        for (ratio, expected) in [
-            (1.0, "+0.0 %"),
-            (1.034, "+3.4 %"),
-            (0.9, "\u{2212}10.0 %"),
-            (0.9999, "+0.0 %"),
-            (2.0, "× 2.00"),
-            (12.34, "× 12.3"),
-            (0.25, "÷ 4.00"),
-            (0.0, "\u{2212}100.0 %"),
-        ] {
-            assert_eq!(change(ratio), expected, "{ratio}");
-        }
+        let check = |low: f64, estimate: f64, high: f64, expected: &str| {
+            let ratio = Interval { estimate, low, high, confidence: 0.95 };
+            assert_eq!(change_with_limits(&ratio), expected);
+        };
+        check(1.0, 1.034, 1.1, "+3.4 % [+0.0 %, +10.0 %]");
+        check(0.9, 0.9999, 1.0, "+0.0 % [\u{2212}10.0 %, +0.0 %]");
+        check(1.9, 2.0, 12.34, "× 2.00 [× 1.90, × 12.3]");
+        check(0.2, 0.25, 1.0, "÷ 4.00 [÷ 5.00, × 1.00]");
     }
 }

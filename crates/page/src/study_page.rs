@@ -6,7 +6,7 @@ use iolab_statistics::Rules;
 use iolab_study::{Analysis, Collection, Design, Planned, Study};
 use maud::{Markup, html};
 
-use crate::charts::{Gallery, Material, forest, placed, run_charts, study_charts};
+use crate::charts::{Gallery, Material, forest, run_charts, study_charts, with_table};
 use crate::digest::Digest;
 use crate::frame::{Header, Section, counted, details, document, name};
 use crate::standing::Outcome;
@@ -168,8 +168,7 @@ fn verdict_section(outcome: &Outcome<'_>, forests: &[(usize, Figure)]) -> Markup
         (verdicts::reading(outcome))
         @for (number, figure) in forests {
             h3 { bdi { (outcome.analysis.figures[*number].name()) } }
-            (placed(figure))
-            (verdicts::of(outcome, *number))
+            (with_table(figure, &verdicts::of(outcome, *number)))
         }
     }
 }

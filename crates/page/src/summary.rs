@@ -111,7 +111,7 @@ fn listed(outcome: &Outcome<'_>, rivals: &[&Rival]) -> Markup {
 }
 
 fn against(outcome: &Outcome<'_>, rival: &Rival) -> Markup {
-    html! { (name(outcome.short_name(rival.configuration))) " by " (number(&change_with_limits(&rival.ratio))) }
+    html! { (name(outcome.short_name(rival.configuration))) " (" (number(&change_with_limits(&rival.ratio))) ")" }
 }
 
 /// What it would take, by the rival that takes most.

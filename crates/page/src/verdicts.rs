@@ -5,7 +5,7 @@ use iolab_study::Contrast;
 use maud::{Markup, html};
 
 use crate::frame::{Cell, name, table};
-use crate::number::{change, confidence, meaning};
+use crate::number::{changes, confidence, meaning};
 use crate::standing::Outcome;
 use crate::summary::word;
 
@@ -57,11 +57,12 @@ pub(crate) fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
             contest.into_iter().flat_map(|contest| contest.common.iter().map(|(_, point)| Cell::Text(point.clone())));
         let mut cells: Vec<Cell> = points.collect();
         let comparison = &contrast.comparison;
+        let [estimate, low, high] = changes(&comparison.ratio);
         cells.extend([
             Cell::Head(outcome.short_name(contrast.candidate).to_owned()),
             Cell::Text(outcome.short_name(contrast.baseline).to_owned()),
-            Cell::Number(change(comparison.ratio.estimate)),
-            Cell::Number(format!("[{}, {}]", change(comparison.ratio.low), change(comparison.ratio.high))),
+            Cell::Number(estimate),
+            Cell::Number(format!("[{low}, {high}]")),
             Cell::Number(confidence(comparison.ratio.confidence)),
             Cell::Number(format!("{:.3}", comparison.adjusted_p)),
             Cell::Rich(word(figure, comparison.verdict)),

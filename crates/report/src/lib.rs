@@ -1,6 +1,6 @@
 //! Reports: pure functions from a [`iolab_recording::Recording`] to text.
 //!
-//! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`], [`intervals`], [`status`],
+//! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`], [`intervals`], [`observed`], [`status`],
 //! [`mod@summary`] and [`mod@perf`]. All of them read the same figures from [`aggregate`], so formats cannot drift apart. fio's formats are reproduced
 //! in layout, keys, order and units; where fio's own figures are known to mislead (extremes of groups,
 //! percentiles above the maximum, shares that add to more than 100 %) the layout stays and the figure is right.
@@ -16,6 +16,7 @@ pub mod log_lines;
 pub mod logs;
 pub mod normal;
 mod number;
+pub mod observed;
 pub mod perf;
 pub mod status;
 pub mod summary;
@@ -28,6 +29,7 @@ pub use json::{JsonStyle, json};
 pub use log_lines::{LogText, OperationLines};
 pub use logs::{aggregate_bandwidth_log, histogram_log_line, log_file_names, log_line, write_log_line};
 pub use normal::{Style, normal, normal_body, normal_header};
+pub use observed::{observed_json_lines, observed_table};
 pub use perf::{PerfDetail, perf};
 pub use status::{Snapshot, status_line};
 pub use summary::summary;

@@ -39,7 +39,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-findings", 5),
     ("iolab-comparison", 5),
     ("iolab-device-settings", 5),
-    ("iolab-store", 5),
+    ("iolab-store", 6),
     ("iolab-resolve", 5),
     ("iolab-engine-null", 5),
     ("iolab-engine-posix", 5),
@@ -119,8 +119,8 @@ pub(super) const NARROW: [(&str, &[&str], &str); 6] = [
     ),
     (
         "iolab-report",
-        &["iolab-recording", "iolab-plan", "iolab-histogram", "iolab-options", "iolab-units"],
-        "a report is a function of the recording",
+        &["iolab-recording", "iolab-plan", "iolab-histogram", "iolab-options", "iolab-units", "iolab-block-columns"],
+        "a report is a function of the recording, and so are the columns of its block devices",
     ),
 ];
 

@@ -33,7 +33,7 @@ pub(crate) fn tree() -> tempfile::TempDir {
         file(&format!("{queue}/nomerges"), "0\n");
         file(&format!("{queue}/max_sectors_kb"), "128\n");
         file(&format!("{queue}/max_hw_sectors_kb"), "256\n");
-        file(&format!("{queue}/read_ahead_kb"), "128\n");
+        file(&format!("{queue}/read_ahead_kb"), "256\n");
     }
     file("sys/block/sda/queue/scheduler", "[none] mq-deadline kyber \n");
     file("sys/block/sda/queue/nr_requests", "64\n");
@@ -101,6 +101,11 @@ impl Queues for Process {
                 self.store(device, "wbt_lat_usec", if value == "none" { "2000\n" } else { "0\n" })
             }
             "max_sectors_kb" if value.parse::<u32>().is_ok_and(|kib| kib > 256) => Err(refused()),
+            "max_sectors_kb" => {
+                // Limits are committed together, which sets read-ahead to its default.
+                self.store(device, "read_ahead_kb", "128\n")?;
+                self.store(device, name, &format!("{value}\n"))
+            }
             // Older kernels take the word and go on as before.
             "io_poll" => Ok(()),
             "read_ahead_kb" => {

@@ -49,5 +49,5 @@ fn escaped(text: &str) -> String {
 }
 
 const PAGE: &str = "body{margin:0 auto;max-width:760px;padding:12px;font:15px system-ui,sans-serif;color:var(--fig-ink);background:var(--fig-ground)}\
-figure{margin:0 0 8px;overflow-x:auto}figcaption{color:var(--fig-soft);font-size:13px}details{margin-bottom:28px;font-size:13px;overflow-x:auto}\
-@media (max-width:600px){figure svg{min-width:560px}}@media print{details{display:none}}";
+figure{margin:0 0 8px}figcaption{color:var(--fig-soft);font-size:13px}details{margin-bottom:28px;font-size:13px;overflow-x:auto}\
+@media print{details{display:none}}";

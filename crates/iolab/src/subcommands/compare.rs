@@ -1,7 +1,5 @@
 //! `iolab compare`: two sets of runs held against each other.
 
-mod sides;
-
 use anyhow::Context;
 use clap::Args;
 use iolab_comparison::{Condition, IntervalsFrom, Judgement, PairingChoice, Request, describe, hold_against};
@@ -9,12 +7,12 @@ use iolab_statistics::Rules;
 use iolab_study::Figure;
 
 use crate::exit::{Failure, WORSE};
-use crate::output;
+use crate::{output, run_files};
 
 /// What to compare, how, and what must not have become worse.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Baseline and candidate: recordings, folders of recordings, folders of studies; several with commas
+    /// Baseline and candidate: recordings, JSON reports of fio, folders of those, folders of studies; several with commas
     #[arg(value_name = "BASELINE CANDIDATE", num_args = 0..=2, conflicts_with_all = ["baseline", "candidate"])]
     sides: Vec<String>,
     /// Runs of the baseline, instead of the first argument
@@ -62,7 +60,7 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     let request = request(arguments)?;
     let [baseline, candidate] = named_sides(arguments)?;
-    let (baseline, candidate) = sides::load(&baseline, &candidate)?;
+    let (baseline, candidate) = run_files::load(&baseline, &candidate)?;
     let outcome = hold_against(&baseline, &candidate, &request);
     if arguments.json {
         let text = serde_json::to_string_pretty(&outcome).context("the outcome as JSON")?;

@@ -10,9 +10,25 @@ use iolab_recording::{Outcome, Recording};
 use iolab_resolve::Mode;
 use iolab_runner::{Observer, Progress};
 
-use crate::arguments::DemoArguments;
 use crate::exit::{Failure, INTERRUPTED};
 use crate::{output, pipeline, subcommands};
+
+/// How the demonstration runs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArguments {
+    /// Folder for the temporary file; the current one unless told
+    #[arg(long)]
+    pub(crate) directory: Option<PathBuf>,
+    /// Size of the temporary file, MiB
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) size_mib: u64,
+    /// Rounds; each runs every case once
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// Length of each case in each round, milliseconds
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
+    pub(crate) milliseconds: u64,
+}
 
 /// An interface at a queue depth.
 struct Case {

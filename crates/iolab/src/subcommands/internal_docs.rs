@@ -14,6 +14,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
         ("columns.md", iolab_report::columns::reference_page()),
         ("block-columns.md", iolab_block_columns::reference_page()),
         ("engines.md", engines_page()),
+        ("findings.md", iolab_findings::reference_page()),
         ("ssd-presets.md", iolab_ssd_timing::help::reference_page()),
     ];
     for (name, text) in pages {

@@ -2,8 +2,10 @@
 
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod device;
+pub(crate) mod doctor;
 pub(crate) mod engines;
 pub(crate) mod explain;
 pub(crate) mod fs;

@@ -80,6 +80,11 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
     });
     let formats = formats.collect::<Result<Vec<_>, _>>()?;
     let Loaded { recording, notes } = load(&arguments.recording)?;
+    match arguments.watch.as_deref() {
+        Some("table") => return Ok(iolab_report::observed_table(&recording)),
+        Some(_) => return Ok(iolab_report::observed_json_lines(&recording)),
+        None => {}
+    }
     Ok(match arguments.intervals.as_deref() {
         Some("table") => iolab_report::intervals_table(&recording),
         Some(_) => iolab_report::intervals_json_lines(&recording),

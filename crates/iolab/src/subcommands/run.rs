@@ -20,7 +20,7 @@ use crate::pipeline::{self, Planned};
 use crate::recordings::Keeping;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{device_state, log_files, output};
+use crate::{database, device_state, log_files, output};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let command_line = take_apart(words)?;
@@ -116,7 +116,12 @@ fn keep(
     let mut kept = Ok(());
     if let Some(keeping) = keeping {
         match keeping.save(recording) {
-            Ok(path) if mode == Mode::Iolab => eprintln!("iolab: recording saved as {}", path.display()),
+            Ok(path) if mode == Mode::Iolab => {
+                eprintln!("iolab: recording saved as {}", path.display());
+                if !run.no_database {
+                    database::keep_run(&path, recording);
+                }
+            }
             Ok(_) => {}
             // The figures are about to be printed: not being able to keep them unasked is said, not died of.
             Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),

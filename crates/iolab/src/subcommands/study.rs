@@ -170,6 +170,7 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     let is_whole = if is_left { hooks::around(study, || running.run())? } else { true };
     let analysis = analysis(folder, study, &design);
     folder.keep_analysis(&analysis)?;
+    crate::database::keep_study(folder.path());
     output::print(&describe_results(study, &design, &analysis))?;
     if is_whole {
         let path = folder.path().display();

@@ -83,6 +83,8 @@ pub struct RunOptions {
     pub allow_destroy: Vec<String>,
     /// `--record`: file for the recording.
     pub record: Option<String>,
+    /// `--no-db`: the run is not listed in the database.
+    pub no_database: bool,
     /// Options that make a study of the run.
     pub study: StudyWords,
 }

@@ -194,6 +194,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         add(&mut run.allow_destroy, text)
     }),
     valued("record", "FILE", "Write the recording to a file", |run, text| put(&mut run.record, text)),
+    switch("no-db", "Do not list the run in the database", |run, _| on(&mut run.no_database)),
     valued("vary", "OPTION=VALUES", "Try each of these values, in blocks (iodepth=1,4,16; bs=4k..1M:x2)", vary),
     valued(
         "repeat",

@@ -317,8 +317,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         summary: "Follow every request of the block devices by tracepoints",
         details: "iolab's own. For each interval between looks (sample_interval) and each block device under the files, the recording \
                   gets histograms of the time from issue to completion and of the sizes. Takes root and tracefs; where they \
-                  cannot be had, a warning says so. Each request costs two events, about a microsecond of CPU time; events that could not \
-                  be read in time are counted.",
+                  cannot be had, a warning says so. Each request costs two events; events that could not be read in time are \
+                  counted.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -45,7 +45,7 @@ pub(super) fn merges(gallery: &mut Gallery, shape: &Shape<'_>) {
         }
         let stacked = Stacked {
             heading: Heading::new(&gallery.id(&format!("merged-{name}")), &format!("Share of {name} that were merged")),
-            measure: Measure::linear(&format!("share of {name}"), Unit::Share),
+            measure: Measure::linear(name, Unit::Share),
             parts: ["reached the device", "merged"].map(str::to_owned).to_vec(),
             bars,
             as_shares: true,

@@ -22,7 +22,9 @@ const MOST_NINES: u32 = 8;
 pub(super) fn spectrum_of(name: &str, latencies: &SparseHistogram) -> SpectrumSeries {
     let percentiles = (0..=POINTS_OF_A_NINE * MOST_NINES).map(|step| {
         let rarity = 10_f64.powf(f64::from(step) / f64::from(POINTS_OF_A_NINE));
-        100.0 * (1.0 - 1.0 / rarity)
+        // As many digits as tell it from its neighbours.
+        let digits = 10_f64.powi(1 + (step / POINTS_OF_A_NINE) as i32);
+        (100.0 * (1.0 - 1.0 / rarity) * digits).round() / digits
     });
     let reached =
         percentiles.take_while(|percent| !latencies.is_empty() && latencies.count >= samples_needed(*percent));

@@ -25,7 +25,6 @@ pub(crate) use values::Material;
 use iolab_figures::Figure;
 use maud::{Markup, PreEscaped, html};
 
-use self::values::capital;
 use crate::frame::{Cell, counted, details, table};
 
 /// The figures of one study or run, in groups with headings.
@@ -116,19 +115,20 @@ pub(crate) fn placed(figure: &Figure) -> Markup {
     };
     let rows: Vec<Vec<Cell>> = figure.table.rows.iter().map(row).collect();
     let caption = html! { bdi { (figure.title) } };
-    html! {
-        figure id={ "figure-" (figure.id) } {
-            // Drawn by the figures crate, which escapes what comes from outside.
-            (PreEscaped(&figure.svg))
-            figcaption { bdi { (capital(first_sentence(&figure.description))) } }
-            (details("The numbers of this figure", &table(&caption, &format!("Numbers of: {}", figure.title), &head, &rows)))
-        }
-    }
+    let label = format!("Numbers of: {}", figure.title);
+    with_table(figure, &details("The numbers of this figure", &table(&caption, &label, &head, &rows)))
 }
 
-/// The whole description is in the picture, for those who hear it; beside it, its first sentence is enough.
-fn first_sentence(text: &str) -> &str {
-    text.find(". ").map_or(text, |end| &text[..=end])
+/// A figure whose numbers stand in a table that somebody else made.
+pub(crate) fn with_table(figure: &Figure, numbers: &Markup) -> Markup {
+    html! {
+        figure id={ "figure-" (figure.id) } {
+            // Drawn by the figures crate, which escapes what comes from outside. It holds a description for those who hear it.
+            (PreEscaped(&figure.svg))
+            figcaption { bdi { (figure.title) } }
+            (numbers)
+        }
+    }
 }
 
 /// The numbers of a figure as comma-separated values (RFC 4180).

@@ -102,17 +102,15 @@ struct Moment {
 
 /// The latencies of each direction over time, of all jobs together.
 fn merged(intervals: &[IntervalFigures<'_>]) -> Vec<Course> {
-    let mut all: Vec<Course> = Vec::new();
+    let mut all = iolab_plan::Direction::ALL.map(|direction| Course { name: direction.name(), moments: Vec::new() });
     for interval in intervals {
-        let name = interval.direction.name();
-        let place = all.iter().position(|course| course.name == name).unwrap_or_else(|| {
-            all.push(Course { name, moments: Vec::new() });
-            all.len() - 1
-        });
-        let moments = &mut all[place].moments;
-        match moments.iter_mut().find(|moment| moment.start_ns == interval.start_ns) {
+        let moments = &mut all[interval.direction.index()].moments;
+        // Intervals of several jobs end together, but the first of each begins when the job does.
+        let end_ns = interval.start_ns + interval.length_ns;
+        match moments.iter_mut().find(|moment| moment.start_ns + moment.length_ns == end_ns) {
             Some(moment) => {
-                moment.length_ns = moment.length_ns.max(interval.length_ns);
+                moment.start_ns = moment.start_ns.min(interval.start_ns);
+                moment.length_ns = end_ns - moment.start_ns;
                 moment.latencies.merge(&interval.lat);
             }
             None => moments.push(Moment {
@@ -122,7 +120,7 @@ fn merged(intervals: &[IntervalFigures<'_>]) -> Vec<Course> {
             }),
         }
     }
-    all
+    all.into_iter().filter(|course| !course.moments.is_empty()).collect()
 }
 
 /// Bandwidth of all workers together.
@@ -150,8 +148,10 @@ type Between = fn(&DeviceSample, &DeviceSample, f64) -> f64;
 
 /// Requests, merges, sizes and queue of a device.
 fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
+    let least_ns = least_ns(device.samples.iter().map(|sample| sample.at_ns));
     let line = |name: &str, of: Between| {
-        let points = device.samples.windows(2).filter(|pair| pair[1].at_ns > pair[0].at_ns).map(|pair| {
+        let whole = device.samples.windows(2).filter(|pair| pair[1].at_ns.saturating_sub(pair[0].at_ns) >= least_ns);
+        let points = whole.map(|pair| {
             let seconds = (pair[1].at_ns - pair[0].at_ns) as f64 / 1e9;
             (middle(pair[0].at_ns, pair[1].at_ns), of(&pair[0], &pair[1], seconds))
         });
@@ -201,6 +201,12 @@ fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
     ]
 }
 
+/// A shorter time between two looks, as at the end of a run, says more of chance than of the device.
+fn least_ns(times_ns: impl Iterator<Item = u64> + Clone) -> u64 {
+    let gaps = times_ns.clone().zip(times_ns.skip(1)).map(|(one, next)| next.saturating_sub(one));
+    (gaps.max().unwrap_or(0) / 2).max(1)
+}
+
 /// What a counter gained.
 fn gain(later: u64, earlier: u64) -> f64 {
     later.saturating_sub(earlier) as f64
@@ -208,8 +214,10 @@ fn gain(later: u64, earlier: u64) -> f64 {
 
 /// Where the CPUs spent their time.
 fn host_panel(host: &[HostSample]) -> Panel {
+    let least_ns = least_ns(host.iter().map(|sample| sample.at_ns));
     let line = |name: &str, of: fn(&HostSample) -> u64| {
-        let points = host.windows(2).map(|pair| {
+        let whole = host.windows(2).filter(|pair| pair[1].at_ns.saturating_sub(pair[0].at_ns) >= least_ns);
+        let points = whole.map(|pair| {
             let total = |sample: &HostSample| {
                 sample.user_ns + sample.system_ns + sample.idle_ns + sample.iowait_ns + sample.steal_ns
             };
@@ -242,16 +250,19 @@ fn marks(recording: &Recording) -> Vec<TimeMark> {
     ends.first().map(|end| TimeMark { at_ns: *end as f64, label: "ramp ends".to_owned() }).into_iter().collect()
 }
 
-/// A heat map for each direction.
+/// A heat map for each direction. The first and the last interval may be shorter than the others: they are drawn as wide, so that all
+/// lie on one raster.
 fn heat_maps(gallery: &mut Gallery, intervals: &[IntervalFigures<'_>], of: &str) {
     for Course { name, moments } in merged(intervals) {
-        let column = |Moment { start_ns, length_ns, latencies }: &Moment| HeatColumn {
-            start_ns: *start_ns as f64,
-            length_ns: *length_ns as f64,
-            cells: latencies.buckets.iter().map(cell).collect(),
+        let grid_ns = moments.iter().map(|moment| moment.length_ns).max().unwrap_or(0);
+        let column = |(place, moment): (usize, &Moment)| {
+            let end_ns = moment.start_ns + moment.length_ns;
+            let start_ns = if place == 0 { end_ns.saturating_sub(grid_ns) } else { moment.start_ns };
+            let cells = moment.latencies.buckets.iter().map(cell).collect();
+            HeatColumn { start_ns: start_ns as f64, length_ns: grid_ns as f64, cells }
         };
-        let columns: Vec<HeatColumn> =
-            moments.iter().filter(|moment| moment.length_ns > 0 && !moment.latencies.is_empty()).map(column).collect();
+        let is_drawn = |entry: &(usize, &Moment)| entry.1.length_ns > 0 && !entry.1.latencies.is_empty();
+        let columns: Vec<HeatColumn> = moments.iter().enumerate().filter(is_drawn).map(column).collect();
         if columns.len() > 2 {
             let heading =
                 Heading::new(&gallery.id(&format!("heat-{name}")), &format!("Latencies of {name}s over time{of}"));

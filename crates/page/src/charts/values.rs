@@ -158,8 +158,11 @@ pub(super) fn side_words(side: Side) -> &'static str {
     }
 }
 
-/// A title begins with a capital letter.
+/// A title begins with a capital letter, unless it is the name of a percentile.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
+    if text.starts_with('p') && text[1..].starts_with(|second: char| second.is_ascii_digit()) {
+        return text.to_owned();
+    }
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

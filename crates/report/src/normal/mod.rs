@@ -1,9 +1,10 @@
 //! fio's normal text report, the one people read.
 //!
 //! The layout is fio's, line by line, so that eyes and regular expressions find what they know. Additions:
-//! `resp`, the latency from the intended start, for paced loads. [`normal_header`] is what fio prints before
+//! `resp`, the latency from the intended start, for paced loads; the block layer, of runs that looked at it. [`normal_header`] is what fio prints before
 //! the run, [`normal_body`] what it prints after; [`normal`] is both.
 
+mod block_layer;
 mod direction;
 mod header;
 mod job;
@@ -39,5 +40,6 @@ pub fn normal_body(recording: &Recording, style: &Style) -> String {
         run_status::write_group(&mut text, group);
     }
     run_status::write_devices(&mut text, &figures.devices);
+    block_layer::write(&mut text, recording);
     text
 }

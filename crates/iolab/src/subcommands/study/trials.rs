@@ -169,6 +169,8 @@ fn run_job(folder: &Folder, step: &Step, allow_destroy: &[String]) -> Result<boo
         .arg(&job)
         .arg(format!("--record={}", recording.display()))
         .arg("--eta=never")
+        // It is listed as a trial of its study, not by itself.
+        .arg("--no-db")
         .args(allow_destroy.iter().map(|path| format!("--allow-destroy={path}")))
         .stdin(Stdio::null())
         .stdout(log)

@@ -1,0 +1,231 @@
+//! `iolab db`: the runs and studies that were kept.
+
+mod shown;
+mod since;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use iolab_store::{Filter, Store, csv, json_lines};
+
+use crate::exit::{FAILED, Failure};
+use crate::{database, output};
+
+/// What to do with the database.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DbAction {
+    /// What there is, the newest first
+    List {
+        #[command(flatten)]
+        filter: FilterArguments,
+        /// JSON lines instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything about an entry
+    Show {
+        /// Its number
+        id: i64,
+        /// JSON instead of text
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put tags on an entry (`+baseline` or `baseline`) and take them off (`-old`)
+    Tag {
+        /// Its number
+        id: i64,
+        /// Tags
+        #[arg(required = true, allow_hyphen_values = true, value_name = "+TAG | -TAG")]
+        changes: Vec<String>,
+    },
+    /// Write a note about an entry, in place of the one it has
+    Note {
+        /// Its number
+        id: i64,
+        /// The note; without one it is removed
+        text: Vec<String>,
+    },
+    /// Forget entries; their files stay
+    Rm {
+        /// Their numbers
+        #[arg(required = true)]
+        ids: Vec<i64>,
+    },
+    /// Add recordings, JSON reports of fio, folders of those, and folders of studies
+    Import {
+        /// Files and folders
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+    /// Everything as text for other programs
+    Export {
+        /// `csv`: a line for each figure; `jsonl`: a line for each entry
+        #[arg(long, default_value = "csv", value_parser = ["csv", "jsonl"])]
+        format: String,
+        #[command(flatten)]
+        filter: FilterArguments,
+        /// File instead of standard output
+        #[arg(short, long)]
+        output: Option<PathBuf>,
+    },
+    /// Where the database lies
+    Path,
+    /// Check the database, and whether the files of its entries are there
+    Check,
+}
+
+/// Which entries.
+#[derive(Debug, Args)]
+pub(crate) struct FilterArguments {
+    /// Started since then: `2d`, `12h`, `30m`, `2026-11-21`, `2026-11-21T09:30` (UTC)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// I/O engine of one of its jobs, as the job said it
+    #[arg(long)]
+    engine: Option<String>,
+    /// Host
+    #[arg(long)]
+    host: Option<String>,
+    /// Tag; may be given several times
+    #[arg(long)]
+    tag: Vec<String>,
+    /// Part of title, job text, note or path
+    #[arg(long)]
+    text: Option<String>,
+    /// Option that a job set (`bs=4k`); may be given several times
+    #[arg(long, value_name = "OPTION=VALUE")]
+    option: Vec<String>,
+    /// Trials of this study
+    #[arg(long, value_name = "ID")]
+    study: Option<i64>,
+    /// Trials of studies, too
+    #[arg(long)]
+    trials: bool,
+    /// So many at most
+    #[arg(short = 'n', long)]
+    limit: Option<u32>,
+}
+
+impl FilterArguments {
+    fn filter(&self) -> Result<Filter, Failure> {
+        let now_ns = iolab_clock::Clock::monotonic().unix_ns();
+        let since = self.since.as_deref().map(|text| {
+            since::unix_ns(text, now_ns).map_err(|reason| Failure::mistake(format!("iolab: --since={text}: {reason}")))
+        });
+        let option = |text: &String| {
+            let pair = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+            pair.ok_or_else(|| {
+                Failure::mistake(format!("iolab: --option={text}: an option and its value, as in bs=4k"))
+            })
+        };
+        Ok(Filter {
+            since_unix_ns: since.transpose()?,
+            engine: self.engine.clone(),
+            host: self.host.clone(),
+            tags: self.tag.clone(),
+            text: self.text.clone(),
+            options: self.option.iter().map(option).collect::<Result<_, _>>()?,
+            parent: self.study,
+            with_trials: self.trials,
+            limit: self.limit,
+        })
+    }
+}
+
+pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
+    if let DbAction::Path = action {
+        let path = database::path()?.map_or("none (IOLAB_DB)".to_owned(), |path| path.display().to_string());
+        output::print(&format!("{path}\n"))?;
+        return Ok(0);
+    }
+    let mut store = database::open()?;
+    match action {
+        DbAction::List { filter, json } => list(&store, filter, *json)?,
+        DbAction::Show { id, json } => show(&store, *id, *json)?,
+        DbAction::Tag { id, changes } => tag(&mut store, *id, changes)?,
+        DbAction::Note { id, text } => store.note(*id, &text.join(" ")).map_err(database::failure)?,
+        DbAction::Rm { ids } => {
+            // All of them or none: a slip in the last must not cost the first.
+            ids.iter().try_for_each(|id| store.entry(*id).map(|_| ())).map_err(database::failure)?;
+            ids.iter().try_for_each(|id| store.remove(*id)).map_err(database::failure)?;
+        }
+        DbAction::Import { paths } => {
+            for path in paths {
+                let added = database::import(&mut store, path)?;
+                eprintln!("iolab: {}: {added} {}", path.display(), if added == 1 { "entry" } else { "entries" });
+            }
+        }
+        DbAction::Export { format, filter, output } => export(&store, format, filter, output.as_ref())?,
+        DbAction::Path => {}
+        DbAction::Check => return check(&store),
+    }
+    Ok(0)
+}
+
+fn list(store: &Store, filter: &FilterArguments, json: bool) -> Result<(), Failure> {
+    let entries = store.list(&filter.filter()?).map_err(database::failure)?;
+    let text = if json { json_lines(&entries) } else { shown::table(&entries) };
+    Ok(output::print(&text)?)
+}
+
+fn show(store: &Store, id: i64, json: bool) -> Result<(), Failure> {
+    let entry = store.entry(id).map_err(database::failure)?;
+    if json {
+        let text = serde_json::to_string_pretty(&entry).context("the entry as JSON")?;
+        return Ok(output::print(&(text + "\n"))?);
+    }
+    let trials = Filter { parent: Some(id), ..Filter::default() };
+    let trials = store.list(&trials).map_err(database::failure)?;
+    Ok(output::print(&shown::whole(&entry, &trials))?)
+}
+
+fn tag(store: &mut Store, id: i64, changes: &[String]) -> Result<(), Failure> {
+    let (mut add, mut remove) = (Vec::new(), Vec::new());
+    for change in changes {
+        let (list, name) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
+            (Some(name), _) => (&mut add, name),
+            (_, Some(name)) => (&mut remove, name),
+            _ => (&mut add, change.as_str()),
+        };
+        if name.is_empty() || name.contains([',', '@']) || name.contains(char::is_whitespace) {
+            return Err(Failure::mistake(format!(
+                "iolab: '{change}': a tag is a word without commas and @, as in +baseline"
+            )));
+        }
+        list.push(name.to_owned());
+    }
+    store.tag(id, &add, &remove).map_err(database::failure)
+}
+
+fn export(store: &Store, format: &str, filter: &FilterArguments, output: Option<&PathBuf>) -> Result<(), Failure> {
+    let mut entries = store.list(&filter.filter()?).map_err(database::failure)?;
+    entries.reverse();
+    let text = if format == "csv" { csv(&entries) } else { json_lines(&entries) };
+    match output {
+        None => output::print(&text)?,
+        Some(path) => std::fs::File::create(path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .with_context(|| format!("writing {}", path.display()))?,
+    }
+    Ok(())
+}
+
+fn check(store: &Store) -> Result<u8, Failure> {
+    let all = Filter { with_trials: true, ..Filter::default() };
+    let entries = store.list(&all).map_err(database::failure)?;
+    let mut wrong = store.check().map_err(database::failure)?;
+    let gone = entries.iter().filter(|entry| !std::path::Path::new(&entry.path).exists());
+    wrong.extend(
+        gone.map(|entry| format!("@{}: {} is not there any more (iolab db rm {})", entry.id, entry.path, entry.id)),
+    );
+    let count = entries.len();
+    let path = store.path().display();
+    if wrong.is_empty() {
+        output::print(&format!("{path}: sound, {count} {}\n", if count == 1 { "entry" } else { "entries" }))?;
+        return Ok(0);
+    }
+    wrong.iter().for_each(|line| eprintln!("iolab: {line}"));
+    Ok(FAILED)
+}

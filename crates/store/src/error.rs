@@ -1,0 +1,65 @@
+//! What can go wrong with a database, and what to do then.
+
+use std::path::PathBuf;
+
+/// A failure, with its place and advice.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// It is not a database, or is damaged.
+    #[error("{}: damaged, or not a database of iolab ({reason}); recordings are not in it and are safe: move it away, and iolab db import FOLDER makes a new one", path.display())]
+    Corrupt {
+        /// Its file.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
+    },
+    /// A later version of the program made it.
+    #[error("{}: made by a later version of iolab (format {found}; this one reads up to {known}): use that one, or name another database with IOLAB_DB", path.display())]
+    Newer {
+        /// Its file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The last that is known here.
+        known: u32,
+    },
+    /// It is a database of something else.
+    #[error("{}: a database, but not of iolab: name another with IOLAB_DB", path.display())]
+    Foreign {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// Another process holds it for too long.
+    #[error("{}: in use by another process for more than {} s", path.display(), crate::BUSY_MS / 1000)]
+    Busy {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// There is no such entry.
+    #[error("no entry {id}: iolab db list shows what there is")]
+    NoEntry {
+        /// The number.
+        id: i64,
+    },
+    /// Anything else.
+    #[error("{}: {reason}", path.display())]
+    Sqlite {
+        /// Its file.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn of(path: &std::path::Path, error: &rusqlite::Error) -> StoreError {
+        use rusqlite::ErrorCode;
+        let path = path.to_owned();
+        let reason = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt { path, reason },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+            _ => StoreError::Sqlite { path, reason },
+        }
+    }
+}
