@@ -160,11 +160,15 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
     let open = standings.len() - clear - alone;
     let axes: Vec<&str> = standings[0].common.iter().map(|(axis, _)| axis.as_str()).collect();
     html! {
-        "in " (standings.len()) " combinations of " (name(&axes.join(" and "))) ", "
-        @for (place, (winner, count)) in wins.iter().enumerate() {
-            @if place > 0 { ", " } (name(winner)) " is " (word(figure, Verdict::Faster)) " than all others in " (count)
+        @if clear == 0 {
+            "in none of the " (standings.len()) " combinations of " (name(&axes.join(" and "))) " is the " (superlative(figure)) " told apart from all others"
+        } @else {
+            "in " (standings.len()) " combinations of " (name(&axes.join(" and "))) ", "
+            @for (place, (winner, count)) in wins.iter().enumerate() {
+                @if place > 0 { ", " } (name(winner)) " is " (word(figure, Verdict::Faster)) " than all others in " (count)
+            }
+            @if open > 0 { "; in " (open) " the " (superlative(figure)) " is not told apart from all others" }
         }
-        @if open > 0 { @if clear > 0 { "; in " } @else { "in " } (open) " the best is not told apart from all others" }
         @if alone > 0 { "; in " (alone) " there is nothing to compare" }
         "."
         (details("Each combination", &each(outcome, figure, standings, &axes)))

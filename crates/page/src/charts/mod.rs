@@ -5,7 +5,7 @@
 //! | `choice` | the table of rules: which figures a study gets |
 //! | `axes` | what an axis varies, and how configurations fall into lines along it |
 //! | `values` | estimates of any figure of any configuration, reads and writes apart |
-//! | `sweeps`, `distributions`, `blocks`, `forests` | figures of studies |
+//! | `sweeps`, `distributions`, `rounds`, `blocks`, `forests` | figures of studies |
 //! | `over_time` | figures of one recording |
 
 mod axes;
@@ -14,6 +14,7 @@ mod choice;
 mod distributions;
 mod forests;
 mod over_time;
+mod rounds;
 mod sweeps;
 mod values;
 

@@ -124,7 +124,12 @@ impl Cost {
             }
             _ => String::new(),
         };
-        Ok(format!("preconditioning, {times} times: {text}{rounds}\n"))
+        let embedded =
+            preconditioning::names(&preconditioning::targets(&self.plans)).into_iter().find(|name| is_embedded(name));
+        let warning = embedded.map_or(String::new(), |name| {
+            format!("warning: '{name}' lives inside of each trial and is fresh in each: serve a device (iolab device serve) and name it, or preconditioning does nothing\n")
+        });
+        Ok(format!("preconditioning, {times} times: {text}{rounds}\n{warning}"))
     }
 
     /// The plans of the configurations.
@@ -153,6 +158,12 @@ impl Cost {
         }
         text + "\n"
     }
+}
+
+/// Whether a name is of a virtual SSD that no process serves: it begins and ends with its run.
+fn is_embedded(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("trtype=virt") && !name.contains("traddr=")
 }
 
 /// The longest that a trial takes: its stages follow one another. `None` when one of them ends with its data.
