@@ -15,6 +15,7 @@ mod number;
 mod recording_page;
 mod results;
 mod standing;
+mod steady;
 mod study_page;
 mod summary;
 mod verdicts;
