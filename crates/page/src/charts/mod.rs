@@ -19,7 +19,7 @@ mod sweeps;
 mod values;
 
 pub(crate) use choice::study_charts;
-pub(crate) use forests::forest;
+pub(crate) use forests::{forest, forest_of_rows};
 pub(crate) use over_time::run_charts;
 pub(crate) use rounds::{round_figures, window as judged_window};
 pub(crate) use values::Material;
