@@ -118,17 +118,20 @@ pub(crate) fn placed(figure: &Figure) -> Markup {
     let rows: Vec<Vec<Cell>> = figure.table.rows.iter().map(row).collect();
     let caption = html! { bdi { (figure.title) } };
     let label = format!("Numbers of: {}", figure.title);
-    with_table(figure, &details("The numbers of this figure", &table(&caption, &label, &head, &rows)))
+    let below = html! {
+        // The picture has its title in it, and says this itself to those who hear it.
+        figcaption aria-hidden="true" { bdi { (figure.description) } }
+        (details("The numbers of this figure", &table(&caption, &label, &head, &rows)))
+    };
+    with_table(figure, &below)
 }
 
-/// A figure whose numbers stand in a table that somebody else made.
+/// A figure above a table that somebody else made, which says all that a caption could.
 pub(crate) fn with_table(figure: &Figure, numbers: &Markup) -> Markup {
     html! {
         figure id={ "figure-" (figure.id) } {
             // Drawn by the figures crate, which escapes what comes from outside. It holds a description for those who hear it.
             (PreEscaped(&figure.svg))
-            // The picture has its title in it, and says this itself to those who hear it.
-            figcaption aria-hidden="true" { bdi { (figure.description) } }
             (numbers)
         }
     }
