@@ -9,7 +9,7 @@ use iolab_report::{
 
 use maud::{Markup, html};
 
-use crate::charts::{Gallery, run_charts};
+use crate::charts::{Gallery, device_galleries, run_charts};
 use crate::frame::{Cell, Header, Section, counted, details, document, name, number, table};
 use crate::number::{bytes, bytes_per_second, grouped, percent, rate, time};
 use crate::{Page, cost, digest, environment, findings};
@@ -19,6 +19,7 @@ pub fn recording_page(recording: &Recording, source: &str, notes: &[String], ver
     let told = figures(recording);
     let mut gallery = Gallery::new("");
     run_charts(&mut gallery, recording, "");
+    let device_figures = device_galleries(recording.observations.as_ref().map_or(&[], |seen| &seen.devices));
     let title = match told.jobs.as_slice() {
         [] => "A run".to_owned(),
         [only] => only.plan.job.clone(),
@@ -33,12 +34,13 @@ pub fn recording_page(recording: &Recording, source: &str, notes: &[String], ver
     }
     sections.extend([
         Section::new("cost", "Cost", costs(&told.jobs)),
-        Section::new("devices", "Block devices", devices(recording)),
+        Section::new("devices", "Block devices", devices(recording, &device_figures)),
         Section::new("environment", "Environment", environment(recording)),
         Section::new("again", "How to do it again", again(recording, source)),
     ]);
     let header = Header { title: &title, question: "", facts: facts(recording), version };
-    Page { html: document(&header, &sections), figures: gallery.into_figures() }
+    let figures = std::iter::once(gallery).chain(device_figures).flat_map(Gallery::into_figures).collect();
+    Page { html: document(&header, &sections), figures }
 }
 
 fn facts(recording: &Recording) -> Markup {
@@ -175,7 +177,7 @@ fn costs(jobs: &[JobFigures<'_>]) -> Markup {
     }
 }
 
-fn devices(recording: &Recording) -> Markup {
+fn devices(recording: &Recording, [wholes, parts]: &[Gallery; 2]) -> Markup {
     let told = iolab_report::aggregate::device_figures(&recording.devices);
     let row = |device: &iolab_report::aggregate::DeviceFigures| {
         let gained = &device.gained;
@@ -198,6 +200,8 @@ fn devices(recording: &Recording) -> Markup {
         @if !told.is_empty() {
             (table(&html! { "Requests that the block layer completed during the run" }, "Requests of block devices", &head, &told.iter().map(row).collect::<Vec<_>>()))
         }
+        (wholes.markup())
+        @if !parts.is_empty() { (details("The devices that these are made of", &parts.markup())) }
         (environment::devices(recording))
     }
 }

@@ -6,11 +6,12 @@
 //! | `axes` | what an axis varies, and how configurations fall into lines along it |
 //! | `values` | estimates of any figure of any configuration, reads and writes apart |
 //! | `sweeps`, `distributions`, `rounds`, `blocks`, `forests` | figures of studies |
-//! | `over_time` | figures of one recording |
+//! | `over_time`, `devices` | figures of one recording |
 
 mod axes;
 mod blocks;
 mod choice;
+mod devices;
 mod distributions;
 mod forests;
 mod over_time;
@@ -19,6 +20,7 @@ mod sweeps;
 mod values;
 
 pub(crate) use choice::study_charts;
+pub(crate) use devices::device_galleries;
 pub(crate) use forests::{forest, forest_of_rows};
 pub(crate) use over_time::run_charts;
 pub(crate) use rounds::{round_figures, window as judged_window};

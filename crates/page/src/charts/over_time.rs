@@ -139,7 +139,7 @@ fn rates(recording: &Recording) -> Panel {
     Panel { measure: Measure::linear("bandwidth of the jobs", Unit::BytesPerSecond), series }
 }
 
-fn middle(start_ns: u64, end_ns: u64) -> f64 {
+pub(super) fn middle(start_ns: u64, end_ns: u64) -> f64 {
     (start_ns as f64 + end_ns as f64) / 2.0
 }
 
@@ -202,7 +202,7 @@ fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
 }
 
 /// A shorter time between two looks, as at the end of a run, says more of chance than of the device.
-fn least_ns(times_ns: impl Iterator<Item = u64> + Clone) -> u64 {
+pub(super) fn least_ns(times_ns: impl Iterator<Item = u64> + Clone) -> u64 {
     let gaps = times_ns.clone().zip(times_ns.skip(1)).map(|(one, next)| next.saturating_sub(one));
     (gaps.max().unwrap_or(0) / 2).max(1)
 }
