@@ -83,12 +83,13 @@ fn a_group_that_is_reported_as_one_ends_as_one() {
                 ss=iops:99%\nss_dur=2\n";
     let steady = plan(text).workers[2].limits.steady.unwrap();
     assert_eq!((steady.measure, steady.samples), (SteadyMeasure::Iops, 2));
-    // No runtime: only the judgement can end the other two. Their threads share a clock, so that how they interleave
-    // is not repeatable.
+    // Only the judgement can end the others before a day is over. Their threads share a clock, so that how they
+    // interleave is not repeatable.
     let clock = Clock::simulated(S);
     make_device("grouped", &clock, |_, _| Fate::Served(MS));
-    let recording = run(&format!("{}runtime=100000\n", text), &clock);
+    let recording = run(&format!("{}runtime=24h\n", text), &clock);
     assert!(recording.workers.iter().all(|worker| worker.outcome == Outcome::Finished));
+    assert!(recording.workers.iter().all(|worker| worker.runtime_ns < 24 * 3600 * S));
     let judged: Vec<bool> = recording.workers.iter().map(|worker| worker.steady.is_some()).collect();
     assert_eq!(judged, [false, false, true], "the last of the group judges");
 }

@@ -27,7 +27,10 @@ fn criteria_and_windows() {
     for (options, expected) in [
         ("ss_dur=10", usual),
         ("ss=iops:0.3% steadystate_duration=10", SteadyPlan { slope: false, limit: 0.3, ..usual }),
-        ("ss=iops_slope:5 ss_dur=10 ss_ramp=1m", SteadyPlan { limit: 5.0, percent: false, ramp_ns: 60 * SECOND, ..usual }),
+        (
+            "ss=iops_slope:5 ss_dur=10 ss_ramp=1m",
+            SteadyPlan { limit: 5.0, percent: false, ramp_ns: 60 * SECOND, ..usual },
+        ),
         ("ss=bw:1m ss_dur=10", SteadyPlan { slope: false, limit: 1_048_576.0, percent: false, ..bandwidth }),
         ("ss=bw_slope:2% ss_dur=5 ss_interval=500ms", SteadyPlan { limit: 2.0, interval_ns: SECOND / 2, ..bandwidth }),
     ] {
