@@ -34,7 +34,7 @@ fn settles(n: u64) -> u64 {
 fn a_rate_that_settles_ends_the_job() {
     for (options, seconds, attained) in [
         ("runtime=100\nss=iops:1%\nss_dur=4", 6, true),
-        ("runtime=100\nss=bw:1m\nss_dur=4", 5, true),
+        ("runtime=100\nss=bw:1500k\nss_dur=4", 5, true),
         ("runtime=100\nss=iops_slope:0.5%\nss_dur=4", 6, true),
         ("runtime=100\nss=bw_slope:1\nss_dur=4\nss_ramp=3", 7, true),
         ("runtime=100\nss=iops:1%\nss_dur=2\nss_interval=500ms", 4, true),
@@ -46,7 +46,7 @@ fn a_rate_that_settles_ends_the_job() {
         let worker = &recording.workers[0];
         assert_eq!((&worker.outcome, worker.runtime_ns), (&Outcome::Finished, seconds * S), "{options}");
         assert_eq!(seen(&recording).attained, attained, "{options}");
-        assert_eq!(repeatable(once()).to_json(), repeatable(recording).to_json(), "{options}");
+        assert_eq!(repeatable(once()).workers, repeatable(recording).workers, "{options}");
     }
     let recording = run_on("settles", "runtime=100\nss=iops:1%\nss_dur=4", settles);
     let steady = seen(&recording);
@@ -80,14 +80,14 @@ fn a_job_without_a_window_is_not_judged() {
 #[test]
 fn a_group_that_is_reported_as_one_ends_as_one() {
     let text = "filename=grouped\n[a]\nrw=randread\nsize=1g\ntime_based\nnumjobs=3\ngroup_reporting\ncalibrate=0\n\
-                ss=iops:99%\nss_dur=2\n";
+                ss=iops:99%\nss_dur=2\nruntime=24h\n";
     let steady = plan(text).workers[2].limits.steady.unwrap();
     assert_eq!((steady.measure, steady.samples), (SteadyMeasure::Iops, 2));
     // Only the judgement can end the others before a day is over. Their threads share a clock, so that how they
     // interleave is not repeatable.
     let clock = Clock::simulated(S);
     make_device("grouped", &clock, |_, _| Fate::Served(MS));
-    let recording = run(&format!("{}runtime=24h\n", text), &clock);
+    let recording = run(text, &clock);
     assert!(recording.workers.iter().all(|worker| worker.outcome == Outcome::Finished));
     assert!(recording.workers.iter().all(|worker| worker.runtime_ns < 24 * 3600 * S));
     let judged: Vec<bool> = recording.workers.iter().map(|worker| worker.steady.is_some()).collect();
