@@ -119,6 +119,13 @@ pub struct Row {
     pub remark: Option<String>,
 }
 
+impl Row {
+    /// Job and configuration, for people; empty where there is only one of each.
+    pub fn name(&self) -> String {
+        pairing::name(&self.points, self.job.as_deref())
+    }
+}
+
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 10_000;
 const SEED: u64 = 1;

@@ -37,7 +37,7 @@ pub use side::{Run, Side};
 pub use summary::{
     DirectionInterval, DirectionSummary, IntervalSummary, JobSummary, Latencies, Operations, RunSummary,
 };
-pub use text::describe;
+pub use text::{describe, method};
 pub use value::LatencyKind;
 
 use condition::judge as judge_condition;

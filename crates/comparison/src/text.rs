@@ -41,8 +41,8 @@ fn side(facts: &SideFacts) -> String {
     format!("{} ({runs})", facts.name)
 }
 
-/// How the table came about.
-fn method(outcome: &Outcome) -> String {
+/// How the rows came about, in a line: tests, intervals, corrections, zone.
+pub fn method(outcome: &Outcome) -> String {
     let has = |basis: Basis| outcome.rows.iter().any(|row| row.basis == basis);
     let percent = outcome.rules.confidence * 100.0;
     let mut parts = Vec::new();

@@ -115,6 +115,13 @@ pub const RULES: &[Rule] = &[
         find: cache::fits_in_memory,
     },
     Rule {
+        name: "uncounted",
+        looks_at: "Whether the block devices count their requests.",
+        consequence: "What the devices did is not known, so that nobody can say whether the figures are theirs.",
+        advice: "Say device.iostats=1, or echo 1 > /sys/block/NAME/queue/iostats.",
+        find: requests::uncounted,
+    },
+    Rule {
         name: "littles-law",
         looks_at: "Rate times mean latency, which is the number of operations in flight, against the depth of the queue.",
         consequence: "Rates and latencies of this recording contradict each other; neither can be believed.",

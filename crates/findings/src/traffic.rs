@@ -75,6 +75,9 @@ fn sampled_stage(recording: &Recording, jobs: &[Job<'_>], number: u32) -> Option
     let workers = || members.iter().flat_map(|at| &jobs[*at].members);
     let from_ns = workers().map(|member| member.worker.started_ns).min()?;
     let to_ns = workers().map(|member| member.ended_ns()).max()?;
+    if !uncounted(recording).is_empty() {
+        return None;
+    }
     let observations = recording.observations.as_ref()?;
     let tops = observations.devices.iter().filter(|device| is_top(&device.name, recording));
     let traffic: Option<Vec<Traffic>> = tops.map(|device| within(device, from_ns, to_ns)).collect();
@@ -100,8 +103,17 @@ fn within(device: &DeviceSeries, from_ns: u64, to_ns: u64) -> Option<Traffic> {
 }
 
 fn whole_run(recording: &Recording) -> Option<Traffic> {
+    if !uncounted(recording).is_empty() {
+        return None;
+    }
     let tops = recording.devices.iter().filter(|device| is_top(&device.name, recording));
     tops.map(|device| Traffic::between(&device.before, &device.after)).reduce(Traffic::add)
+}
+
+/// Devices that were told not to count their requests (`queue/iostats`): of what they did nothing is known.
+pub(crate) fn uncounted(recording: &Recording) -> Vec<&str> {
+    let names = recording.devices.iter().map(|device| device.name.as_str());
+    names.filter(|name| setting(recording, name, "iostats") == Some("0")).collect()
 }
 
 /// Whether no other device of the run is made of this one.

@@ -60,6 +60,7 @@ const EDGES: &[Edge] = &[
         device.after.write_sectors =
             device.before.write_sectors + (device.after.write_sectors - device.before.write_sectors) / 4;
     }),
+    ("uncounted", "direct-write", stop_counting),
     ("littles-law", "queue-read", |recording| recording.workers[0].runtime_ns /= 3),
     ("bandwidth", "direct-read", |recording| recording.workers[0].directions[0].bytes += 1 << 30),
     ("bandwidth", "direct-read", |recording| recording.workers[0].directions[0].bytes /= 2),
@@ -109,6 +110,30 @@ const EDGES: &[Edge] = &[
         schedule.sent /= 2;
     }),
 ];
+
+/// What a recording is whose devices do not count.
+fn stop_counting(recording: &mut Recording) {
+    for device in &mut recording.devices {
+        device.after = device.before;
+    }
+    for series in &mut recording.observations.as_mut().expect("observed").devices {
+        series.settings.insert("iostats".to_owned(), "0".to_owned());
+        let counters = series.samples[0].counters;
+        series.samples.iter_mut().for_each(|sample| sample.counters = counters);
+    }
+}
+
+#[test]
+fn nothing_is_concluded_from_counters_that_stand_still() {
+    for name in ["direct-read", "direct-write", "buffered-mix", "sparse-read", "zram-read", "stages"] {
+        let mut recording = recording(name);
+        stop_counting(&mut recording);
+        let found = rules_of(&recording);
+        let of_counters = ["page-cache", "unwritten-blocks", "device-bytes", "other-traffic"];
+        assert!(!found.iter().any(|rule| of_counters.contains(&rule.as_str())), "{name}: {found:?}");
+        assert!(found.iter().any(|rule| rule == "uncounted"), "{name}: {found:?}");
+    }
+}
 
 #[test]
 fn a_change_of_one_number_is_noticed() {

@@ -2,6 +2,7 @@
 
 mod support;
 
+use iolab_testkit::html::read_html;
 use support::Lab;
 
 const JOB: &str = "[job]\nioengine=null\nsize=1g\nrw=randread\ntime_based\nruntime=20ms\ncalibrate=0\n";
@@ -59,6 +60,33 @@ fn folders_of_recordings_are_compared_and_conditions_decide_the_exit_code() {
     assert_eq!(outcome["rows"][0]["ratio"]["estimate"].as_f64().map(|ratio| (ratio * 100.0).round()), Some(50.0));
     let wide = lab.run(["compare", "a", "b", "--paired", "--figures=iops", "--zone=150%"]).code();
     assert_eq!(wide, 2, "a zone of 100 % and more says nothing");
+}
+
+#[test]
+fn a_comparison_becomes_a_page() {
+    let lab = lab(6);
+    slow_down(&lab, 6);
+    let with_page = |more: &[&'static str]| [&["compare", "a", "b", "--paired", "-o", "c.html"], more].concat();
+    // The exit code is that of the conditions, as without a page.
+    let ended = lab.run(with_page(&["--fail-if=iops < -3%", "--fail-if=p99 > +5%"])).ended(4, "iolab: iops < -3%");
+    assert_eq!(ended.printed(), "");
+    let html = std::fs::read_to_string(lab.path("c.html")).unwrap();
+    let page = read_html(&html);
+    page.stands_alone();
+    let titles: Vec<&str> = page.headings.iter().map(|(_, title)| title.as_str()).collect();
+    for title in ["b against a", "What came out", "Conditions", "Conclusions", "Verdicts", "iops", "Runs"] {
+        assert!(titles.contains(&title), "no '{title}' in {titles:?}");
+    }
+    let text = page.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in
+        ["Candidate: b, 6 runs", "iops &lt; -3%: ▼ fails", "p99 &gt; +5%: ▲ passes", "÷ 2.00", "▼ worse", "b/6.iolab"]
+    {
+        assert!(text.contains(part), "no '{part}' in {text}");
+    }
+    assert!(page.elements.iter().any(|name| name == "svg") && html.contains("--fail-if=iops &lt; -3%"));
+    lab.run(with_page(&["--json"])).ended(2, "a page is no JSON");
+    lab.run(["compare", "a", "b", "-o", "c.txt"]).ended(0, "");
+    assert!(std::fs::read_to_string(lab.path("c.txt")).unwrap().starts_with("baseline   a (6 runs)"));
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_command_line_is_a_study_that_goes_on_and_is_shown_like_any() {
     assert_eq!(lab.run(["study", "show", "base-study"]).ended(0, "").printed(), done.printed());
     // The options of a job may stand on the command line themselves.
     let described = ["run", "--name=x", "--ioengine=null", "--size=1m", "--rw=randread", "--repeat=6"];
-    let alone = lab.run(described).ended(0, "1 configurations in 6 blocks: 6 trials");
+    let alone = lab.run(described).ended(0, "1 configuration in 6 blocks: 6 trials");
     assert!(alone.printed().contains("(95.0 %)"), "medians with intervals: {}", alone.printed());
     assert_eq!(names(&lab, "x-study/trials").len(), 6);
     lab.run(["plan", "base.fio", "--vary=bs=4k,8k"]).ended(0, "");

@@ -2,12 +2,12 @@
 
 use iolab_recording::{LIMIT_PERCENT, Overhead};
 use iolab_statistics::median;
-use iolab_units::rounded_ns;
+
 use maud::{Markup, html};
 
 use crate::digest::Digest;
 use crate::frame::{Cell, table};
-use crate::number::percent;
+use crate::number::{self, percent};
 use crate::standing::Outcome;
 
 /// A row for each configuration, with medians over its trials.
@@ -27,7 +27,7 @@ pub(crate) fn section(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
         let per_operation = |of: fn(&Digest) -> u64| {
             over(&move |digest| (digest.ios() > 0).then(|| of(digest) as f64 / digest.ios() as f64))
         };
-        let time = |value: Option<f64>| Cell::Number(value.map_or("\u{2013}".to_owned(), rounded_ns));
+        let time = |value: Option<f64>| Cell::Number(value.map_or("\u{2013}".to_owned(), number::time));
         let worst = |of: fn(&Overhead) -> f64| over(&move |digest| digest.overheads.iter().map(of).reduce(f64::max));
         let share = worst(Overhead::share_percent);
         let mut cells: Vec<Cell> =

@@ -99,7 +99,7 @@ pub(crate) fn order(outcome: &Outcome<'_>, digests: &[Digest]) -> Markup {
         match digests.iter().find(|digest| digest.planned == *planned) {
             Some(digest) => cells.extend([
                 Cell::Rich(date(digest.started_unix_ns)),
-                Cell::Number(iolab_units::rounded_ns(digest.elapsed_ns as f64)),
+                Cell::Number(crate::number::time(digest.elapsed_ns as f64)),
             ]),
             None => cells.extend(["not run", "\u{2013}"].map(|text| Cell::Text(text.to_owned()))),
         }

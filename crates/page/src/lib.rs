@@ -1,4 +1,5 @@
-//! Reports as one self-contained HTML file: of a study, or of a single recording.
+//! Reports as one self-contained HTML file: of a study, of a single recording, or of two sets of runs held
+//! against each other.
 //!
 //! Values in, text out: files are read and written by the program. A page needs nothing but itself: it loads nothing, runs no script, and
 //! reads in light and dark, on paper, on a telephone and aloud. Every chart has its data as a table beside it. What is escaped, and how
@@ -6,6 +7,7 @@
 //! which figures a study gets is in the table of `charts/choice.rs`.
 
 mod charts;
+mod comparison_page;
 mod cost;
 mod digest;
 mod environment;
@@ -15,11 +17,13 @@ mod number;
 mod recording_page;
 mod results;
 mod standing;
+mod steady;
 mod study_page;
 mod summary;
 mod verdicts;
 
 pub use charts::csv;
+pub use comparison_page::{ComparisonReport, comparison_page};
 pub use digest::{DeviceDigest, Digest, DirectionDigest};
 pub use recording_page::recording_page;
 pub use study_page::{StudyReport, collection_page, exemplars, study_page};

@@ -4,19 +4,23 @@
 
 use iolab_statistics::Interval;
 use iolab_study::{Figure, Measure, Side};
-use iolab_units::rounded_ns;
 
 /// A value of `figure`, with its unit.
 pub(crate) fn shown(figure: &Figure, value: f64) -> String {
     match (figure.unit(), &figure.measure) {
-        ("ns", _) => rounded_ns(value),
-        ("s", _) => rounded_ns(value * 1e9),
+        ("ns", _) => time(value),
+        ("s", _) => time(value * 1e9),
         ("B/s", _) => bytes_per_second(value),
         ("B", _) => bytes(value),
         ("%", _) => percent(value),
         ("", Measure::Iops) => rate(value),
         (unit, _) => scaled(value, &DECIMAL, unit),
     }
+}
+
+/// A time in three digits, spelled as in figures: `54.0 µs`.
+pub(crate) fn time(ns: f64) -> String {
+    iolab_units::rounded_ns(ns).replace(" us", " µs")
 }
 
 /// The limits of an interval of `figure`.
@@ -152,6 +156,7 @@ mod tests {
         }
         assert_eq!(bytes_per_second(1536.0), "1.50 KiB/s");
         assert_eq!(bytes(512.0), "512 B");
+        assert_eq!(time(54_000.0), "54.0 µs");
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(grouped(999), "999");
     }

@@ -6,12 +6,12 @@ use iolab_report::{
     aggregate::{DirectionFigures, JobFigures},
     figures,
 };
-use iolab_units::rounded_ns;
+
 use maud::{Markup, html};
 
 use crate::charts::{Gallery, run_charts};
 use crate::frame::{Cell, Header, Section, counted, details, document, name, number, table};
-use crate::number::{bytes, bytes_per_second, grouped, percent, rate};
+use crate::number::{bytes, bytes_per_second, grouped, percent, rate, time};
 use crate::{Page, cost, digest, environment, findings};
 
 /// The page of a recording and its figures. `source` is how the reader would name the file, `notes` what must be said with it.
@@ -43,7 +43,7 @@ pub fn recording_page(recording: &Recording, source: &str, notes: &[String], ver
 
 fn facts(recording: &Recording) -> Markup {
     html! {
-        p { (counted(recording.workers.len(), "worker", "workers")) ", " (number(&rounded_ns(recording.elapsed_ns as f64)))
+        p { (counted(recording.workers.len(), "worker", "workers")) ", " (number(&time(recording.elapsed_ns as f64)))
             ", on " (name(&recording.host.hostname)) ", Linux " (name(&recording.host.kernel))
             ", begun " (environment::date(recording.started_unix_ns)) "." }
     }
@@ -77,13 +77,13 @@ fn sentence(job: &JobFigures<'_>, direction: &DirectionFigures) -> Markup {
         strong { (name(&job.plan.job)) ", " (direction.name) } ": "
         (number(&rate(direction.ios_per_second()))) ", " (number(&bytes_per_second(direction.bytes_per_second())))
         @if !latency.is_empty() {
-            "; half of the operations took at most " (number(&rounded_ns(latency.percentile(50.0) as f64)))
+            "; half of the operations took at most " (number(&time(latency.percentile(50.0) as f64)))
             @for percent in [99.0, 99.9] {
                 @if latency.count >= iolab_statistics::samples_needed(percent) {
-                    ", " (number(&format!("{percent} %"))) " at most " (number(&rounded_ns(latency.percentile(percent) as f64)))
+                    ", " (number(&format!("{percent} %"))) " at most " (number(&time(latency.percentile(percent) as f64)))
                 }
             }
-            ", the slowest " (number(&rounded_ns(latency.max as f64)))
+            ", the slowest " (number(&time(latency.max as f64)))
         }
         "."
     }
@@ -101,7 +101,7 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
         .collect();
     let row = |job: &JobFigures<'_>, direction: &DirectionFigures| {
         let latency = &direction.lat;
-        let time = |ns: Option<f64>| Cell::Number(ns.map_or("\u{2013}".to_owned(), rounded_ns));
+        let or_dash = |ns: Option<f64>| Cell::Number(ns.map_or("\u{2013}".to_owned(), time));
         let mut cells = vec![
             Cell::Head(job.plan.job.clone()),
             Cell::Text(direction.name.to_owned()),
@@ -109,11 +109,11 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
             Cell::Number(bytes(direction.bytes as f64)),
             Cell::Number(rate(direction.ios_per_second())),
             Cell::Number(bytes_per_second(direction.bytes_per_second())),
-            time((!latency.is_empty()).then(|| latency.mean())),
+            or_dash((!latency.is_empty()).then(|| latency.mean())),
         ];
         let enough = |percent: f64| latency.count >= iolab_statistics::samples_needed(percent);
-        cells.extend(PERCENTILES.map(|percent| time(enough(percent).then(|| latency.percentile(percent) as f64))));
-        cells.push(time((!latency.is_empty()).then_some(latency.max as f64)));
+        cells.extend(PERCENTILES.map(|percent| or_dash(enough(percent).then(|| latency.percentile(percent) as f64))));
+        cells.push(or_dash((!latency.is_empty()).then_some(latency.max as f64)));
         cells
     };
     let used = |job: &JobFigures<'_>| -> Vec<Vec<Cell>> {
@@ -133,7 +133,7 @@ fn schedule(job: &JobFigures<'_>) -> Markup {
     html! {
         p { (name(&job.plan.job)) " was asked for " (number(&rate(schedule.asked_iops()))) " and sent " (number(&rate(schedule.sent_iops())))
             "; at the end " (grouped(schedule.backlog_at_end)) " operations were due and not sent, the longest lag was "
-            (number(&rounded_ns(schedule.lag_most_ns as f64))) "." }
+            (number(&time(schedule.lag_most_ns as f64))) "." }
         @for text in &job.saturation { p { strong.severity { (name(text)) } } }
     }
 }
@@ -142,11 +142,7 @@ fn costs(jobs: &[JobFigures<'_>]) -> Markup {
     let row = |job: &JobFigures<'_>| {
         let operations: u64 = job.directions.iter().map(|direction| direction.ios).sum();
         let per_operation = |ns: u64| {
-            Cell::Number(if operations == 0 {
-                "\u{2013}".to_owned()
-            } else {
-                rounded_ns(ns as f64 / operations as f64)
-            })
+            Cell::Number(if operations == 0 { "\u{2013}".to_owned() } else { time(ns as f64 / operations as f64) })
         };
         let (user, system) =
             job.workers.iter().fold((0, 0), |sum, worker| (sum.0 + worker.cpu.user_ns, sum.1 + worker.cpu.system_ns));

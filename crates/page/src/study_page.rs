@@ -10,7 +10,7 @@ use crate::charts::{Gallery, Material, forest, run_charts, study_charts, with_ta
 use crate::digest::Digest;
 use crate::frame::{Header, Section, counted, details, document, name};
 use crate::standing::Outcome;
-use crate::{Page, cost, environment, findings, results, summary, verdicts};
+use crate::{Page, cost, environment, findings, results, steady, summary, verdicts};
 
 /// All that a report of a study is made of.
 #[derive(Debug, Clone, Copy)]
@@ -96,6 +96,10 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
     if !gallery.is_empty() {
         sections.push(section("figures", "Figures", gallery.markup()));
     }
+    let rounds = steady::gallery(&outcome, prefix);
+    if steady::exists(&outcome) {
+        sections.push(section("steady", "Steady state", steady::section(&outcome, &rounds)));
+    }
     sections.push(section("results", "All results", results::section(&outcome)));
     if !report.digests.is_empty() {
         sections.push(section("cost", "Cost", cost::section(&outcome, report.digests)));
@@ -105,7 +109,7 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
         section("again", "How to do it again", again(report, &outcome)),
     ]);
     let forests = forests.into_iter().map(|(_, figure)| figure);
-    (sections, forests.chain(gallery.into_figures()).collect())
+    (sections, forests.chain(gallery.into_figures()).chain(rounds.into_figures()).collect())
 }
 
 /// A forest plot for each figure with comparisons, by the number of the figure.

@@ -8,6 +8,7 @@ use crate::findings::{self, Gathered};
 use crate::frame::{Cell, counted, details, name, number, table};
 use crate::number::{change_with_limits, confidence, limits, meaning, shown};
 use crate::standing::{Outcome, Rival, Standing};
+use crate::steady;
 
 /// Findings, conclusions, flaws.
 pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usize) -> Markup {
@@ -18,6 +19,7 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
         @if missing > 0 {
             p.weak { "The study is not complete: " (counted(missing, "trial is", "trials are")) " still to be run. What follows is what is known so far." }
         }
+        @for caveat in steady::caveats(outcome) { p { strong.severity { (caveat) } } }
         @if analysis.figures.is_empty() { p { "The study asks for no figure." } }
         ul.conclusions {
             @for figure in 0..analysis.figures.len() { li { (conclusion(outcome, figure)) } }

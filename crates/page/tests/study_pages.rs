@@ -3,8 +3,11 @@
 use iolab_histogram::Histogram;
 use iolab_page::{Digest, DirectionDigest, StudyReport, collection_page, study_page};
 use iolab_recording::{Finding, HostFacts, Severity};
-use iolab_statistics::Rules;
-use iolab_study::{Analysis, Collection, Design, Results, Study, Trial, analyse, design, read};
+use iolab_statistics::{Rules, SniaRules};
+use iolab_study::{
+    Analysis, Before, Collection, Design, Figure, Planned, PreconditionKind, Preconditioned, Purge, Results, Study,
+    Trial, TrialWarmUp, WarmUp, WarmUpMethod, analyse, design, read,
+};
 use iolab_testkit::html::{HtmlPage, read_html};
 
 /// A study with trials that were never run, but could have been.
@@ -298,4 +301,46 @@ fn several_studies_share_a_page() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!((ids.len(), count > 8), (count, true));
+}
+
+#[test]
+fn the_steady_state_has_a_section_of_its_own() {
+    let made = engines();
+    let rules = Rules::default();
+    let mut analysis = made.analysis(&rules);
+    let values: Vec<Option<f64>> = (0..25).map(|round| Some(1000.0 * 0.8_f64.powi(round))).collect();
+    let snia = SniaRules::default();
+    let flawed = Preconditioned {
+        before: Before::default(),
+        kind: PreconditionKind::Snia,
+        purge: Some(Purge { done: Vec::new(), not_done: vec!["/dev/<b>: no trim".to_owned()] }),
+        written_bytes: Some(2 << 30),
+        figure: Figure::from_name("iops").expect("a figure"),
+        verdict: Preconditioned::judge(PreconditionKind::Snia, &values, &snia),
+        rounds: values,
+        rules: snia,
+    };
+    analysis.preconditioned = vec![flawed];
+    let warm_up = |block: u32, left_out_ns: u64| TrialWarmUp {
+        trial: Planned { block, configuration: 1, level: None },
+        warm_up: WarmUp { method: WarmUpMethod::ChangePoints, left_out_ns, of_ns: 1_000_000_000 },
+    };
+    analysis.warm_ups = vec![warm_up(0, 100_000_000), warm_up(2, 300_000_000), warm_up(4, 250_000_000)];
+    let page = study_page(&report(&made, &analysis, &rules));
+    assert!(page.figures.iter().any(|figure| figure.id == "rounds"));
+    let read = read_html(&page.html);
+    read.stands_alone();
+    let titles: Vec<&str> = read.headings.iter().map(|one| one.1.as_str()).collect();
+    let place = |title: &str| titles.iter().position(|one| *one == title).expect("a heading");
+    assert_eq!(titles[place("Steady state")..place("All results")], ["Steady state", "Preconditioning", "Warm-up"]);
+    let text = plain(&read);
+    for part in [
+        "No steady state was reached before the trials: they measure storage that still changes.",
+        "The storage could not be purged: what was done to it earlier may count.",
+        "Not purged:/dev/&lt;b&gt;: no trim",
+        "the studyno2.00 GiB25▲ not steady, given uprounds 21 to 25",
+        "libaio3250 ms300 ms30.0 %00",
+    ] {
+        assert!(text.contains(part), "no '{part}' in {text}");
+    }
 }

@@ -26,8 +26,10 @@ pub fn describe_design(study: &Study, design: &Design) -> String {
         Some(auto) => format!("{} to {}", auto.start, study.blocks),
     };
     text += &format!(
-        "{configurations} configurations in {blocks} blocks: {} trials, in an order that follows from seed {}\n",
-        design.trials.len(),
+        "{} in {blocks} {}: {}, in an order that follows from seed {}\n",
+        counted(configurations, "configuration"),
+        if blocks == "1" { "block" } else { "blocks" },
+        counted(design.trials.len(), "trial"),
         study.seed
     );
     if let Some(auto) = &study.auto_blocks {
@@ -96,6 +98,10 @@ fn procedure_lines(study: &Study) -> String {
         text += &format!("ladder: closed loop, then {} % of it ({}){target}\n", levels.join(", "), ladder.process);
     }
     text
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// What came out: a table for each figure, then the comparisons.

@@ -5,7 +5,7 @@ use iolab_recording::Severity;
 
 use super::{Seen, of_jobs};
 use crate::facts::{Facts, Job, Stage};
-use crate::traffic::{DATA, Traffic, is_top, setting};
+use crate::traffic::{DATA, Traffic, is_top, setting, uncounted as uncounted_devices};
 use crate::wording::{bytes, percent};
 
 /// Fewer operations than this are not counted.
@@ -16,6 +16,15 @@ const CUT: f64 = 1.2;
 
 /// From this share of merged requests on, the device saw another load than the job sent.
 const MERGED: f64 = 0.1;
+
+/// Devices that do not count.
+pub(crate) fn uncounted(facts: &Facts<'_>) -> Vec<Seen> {
+    let names = uncounted_devices(facts.recording);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    vec![Seen::of_run(Severity::Note, format!("queue/iostats of {} is 0", names.join(", ")))]
+}
 
 /// Operations that became several requests.
 pub(crate) fn split(facts: &Facts<'_>) -> Vec<Seen> {

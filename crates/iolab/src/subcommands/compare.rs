@@ -2,7 +2,10 @@
 
 use anyhow::Context;
 use clap::Args;
-use iolab_comparison::{Condition, IntervalsFrom, Judgement, PairingChoice, Request, describe, hold_against};
+use iolab_comparison::{
+    Condition, IntervalsFrom, Judgement, Outcome, PairingChoice, Request, Side, describe, hold_against,
+};
+use iolab_page::{ComparisonReport, comparison_page};
 use iolab_statistics::Rules;
 use iolab_study::Figure;
 
@@ -48,6 +51,9 @@ pub(crate) struct CompareArguments {
     /// JSON instead of text
     #[arg(long)]
     json: bool,
+    /// Write to this file; what ends in .html becomes a page with forest plots
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
 }
 
 /// `2%`, `2 %` or `2`, as a share.
@@ -62,11 +68,10 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     let [baseline, candidate] = named_sides(arguments)?;
     let (baseline, candidate) = run_files::load(&baseline, &candidate)?;
     let outcome = hold_against(&baseline, &candidate, &request);
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&outcome).context("the outcome as JSON")?;
-        output::print(&(text + "\n"))?;
-    } else {
-        output::print(&describe(&outcome))?;
+    let text = told(arguments, &outcome, [&baseline, &candidate])?;
+    match &arguments.output {
+        None => output::print(&text)?,
+        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {path}"))?,
     }
     let fails = |judgement: Judgement| match judgement {
         Judgement::Holds => true,
@@ -80,6 +85,31 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     }
     eprintln!("iolab: {}", failing.join("; "));
     Ok(WORSE)
+}
+
+fn told(arguments: &CompareArguments, outcome: &Outcome, sides: [&Side; 2]) -> Result<String, Failure> {
+    let wants_page = arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
+    Ok(match (wants_page, arguments.json) {
+        (true, true) => return Err(Failure::mistake("iolab: a page is no JSON: either -o FILE.html or --json")),
+        (true, false) => {
+            let version = env!("CARGO_PKG_VERSION");
+            let command = command_line();
+            comparison_page(&ComparisonReport { outcome, sides, command: &command, version }).html
+        }
+        (false, true) => serde_json::to_string_pretty(outcome).context("the outcome as JSON")? + "\n",
+        (false, false) => describe(outcome),
+    })
+}
+
+/// The command as it was given, in words that a shell takes apart again.
+fn command_line() -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./,:=@%+".contains(letter);
+    let word = |word: String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args_os().skip(1).map(|argument| word(argument.to_string_lossy().into_owned()));
+    std::iter::once("iolab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn request(arguments: &CompareArguments) -> Result<Request, Failure> {

@@ -88,11 +88,22 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
     Ok(match arguments.intervals.as_deref() {
         Some("table") => iolab_report::intervals_table(&recording),
         Some(_) => iolab_report::intervals_json_lines(&recording),
-        None => formats
-            .into_iter()
-            .map(|format| noted(format, &notes) + &told(format, &recording) + &output::render(&recording, format, true))
-            .collect(),
+        None => {
+            let has_json = formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus));
+            formats.into_iter().map(|format| in_format(&recording, &notes, format, has_json)).collect()
+        }
     })
+}
+
+/// The report as the run printed it: what is to be known of the figures stands before them, after the header. One JSON document beside it stays one.
+fn in_format(recording: &Recording, notes: &[String], format: Format, has_json: bool) -> String {
+    match format {
+        Format::Normal if !has_json => {
+            let header = iolab_report::normal_header(&recording.plan);
+            noted(format, notes) + &header + &told(format, recording) + &output::render(recording, format, false)
+        }
+        _ => noted(format, notes) + &output::render(recording, format, true),
+    }
 }
 
 /// What people must not overlook stands before the report; formats for programs have no place for it.
@@ -101,7 +112,7 @@ fn noted(format: Format, notes: &[String]) -> String {
     shown.iter().map(|note| format!("note: {note}\n")).collect()
 }
 
-/// Findings stand before the report, too. Recordings of older versions have none in them.
+/// Findings. Recordings of older versions have none in them.
 fn told(format: Format, recording: &Recording) -> String {
     match format {
         Format::Normal if recording.findings.is_empty() => {

@@ -22,7 +22,7 @@ struct Rule {
 }
 
 /// In the order in which a storage engineer looks at them.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 10] = [
     Rule {
         title: "Latency against offered load",
         note: "Operations came at the load's own times, whether the device was ready or not. The response time counts from when an operation was due, the service time from when it began; where they part, operations wait.",
@@ -70,12 +70,6 @@ const RULES: [Rule; 11] = [
         note: "Medians of the trials with their intervals; the small points are the trials.",
         applies: |shape| shape.numeric().next().is_none() && !shape.material.outcome.varied_axes().is_empty(),
         draw: sweeps::groups,
-    },
-    Rule {
-        title: "Preconditioning",
-        note: "Rounds of the same load until they no longer change (SNIA Solid State Storage Performance Test Specification 2.0.2).",
-        applies: |shape| !shape.material.outcome.analysis.preconditioned.is_empty(),
-        draw: rounds::rounds,
     },
     Rule {
         title: "What the block layer made of it",

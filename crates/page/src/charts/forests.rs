@@ -1,5 +1,6 @@
-//! Forest plots: the comparisons of a study as ratios with their intervals.
+//! Forest plots: the comparisons of a study, or of two sides, as ratios with their intervals.
 
+use iolab_comparison::{Basis, Row};
 use iolab_figures::{Estimate, Forest, ForestRow, Heading, Outcome as Meaning};
 use iolab_statistics::Verdict;
 use iolab_study::Contrast;
@@ -15,14 +16,7 @@ pub(crate) fn forest(outcome: &Outcome<'_>, number: usize, prefix: &str) -> iola
     let judged = figure.is_judged();
     let row = |contrast: &&Contrast| {
         let ratio = &contrast.comparison.ratio;
-        let (verdict, meaning) = match contrast.comparison.verdict {
-            Verdict::Faster if judged => ("better", Meaning::Better),
-            Verdict::Slower if judged => ("worse", Meaning::Worse),
-            Verdict::Faster => ("higher", Meaning::Same),
-            Verdict::Slower => ("lower", Meaning::Same),
-            Verdict::Equivalent => ("equivalent", Meaning::Same),
-            Verdict::Inconclusive { .. } => ("inconclusive", Meaning::Open),
-        };
+        let (verdict, meaning) = words(contrast.comparison.verdict, judged);
         ForestRow {
             name: format!("{} / {}", outcome.name(contrast.candidate), outcome.short_name(contrast.baseline)),
             ratio: Estimate::within(ratio.estimate, ratio.low, ratio.high)
@@ -42,6 +36,51 @@ pub(crate) fn forest(outcome: &Outcome<'_>, number: usize, prefix: &str) -> iola
         above: "candidate higher".to_owned(),
     };
     forest.draw()
+}
+
+/// A verdict in a word, and what it means.
+fn words(verdict: Verdict, judged: bool) -> (&'static str, Meaning) {
+    match verdict {
+        Verdict::Faster if judged => ("better", Meaning::Better),
+        Verdict::Slower if judged => ("worse", Meaning::Worse),
+        Verdict::Faster => ("higher", Meaning::Same),
+        Verdict::Slower => ("lower", Meaning::Same),
+        Verdict::Equivalent => ("equivalent", Meaning::Same),
+        Verdict::Inconclusive { .. } => ("inconclusive", Meaning::Open),
+    }
+}
+
+/// Rows of one figure of two sides held against each other; `None` where no row has a ratio.
+pub(crate) fn forest_of_rows(rows: &[&Row], zone: f64, number: usize) -> Option<iolab_figures::Figure> {
+    let figure = &rows.first()?.of;
+    let row = |row: &&Row| {
+        let ratio = row.ratio?;
+        let (verdict, outcome) = match &row.comparison {
+            Some(comparison) => words(comparison.verdict, figure.is_judged()),
+            None => ("no verdict", Meaning::Open),
+        };
+        let estimate = match row.basis {
+            Basis::Nothing => Estimate::of(ratio.estimate),
+            _ => Estimate::within(ratio.estimate, ratio.low, ratio.high),
+        };
+        // Only what was measured side by side has a ratio of its own.
+        let pairs = row.baseline.iter().zip(&row.candidate).filter(|_| row.basis == Basis::Blocks);
+        let ratios: Vec<f64> = pairs.map(|(baseline, candidate)| candidate / baseline).collect();
+        let name = row.name();
+        Some(ForestRow {
+            name: if name.is_empty() { "candidate / baseline".to_owned() } else { name },
+            ratio: estimate.from_trials(&ratios),
+            verdict: verdict.to_owned(),
+            outcome,
+        })
+    };
+    let drawn: Vec<ForestRow> = rows.iter().filter_map(row).collect();
+    let heading = Heading::new(
+        &format!("ratios-{number}-{}", xml_name(&figure.name())),
+        &format!("{}: candidate / baseline", capital(&short(figure))),
+    );
+    let [below, above] = ["candidate lower", "candidate higher"].map(str::to_owned);
+    (!drawn.is_empty()).then(|| Forest { heading, rows: drawn, zone, below, above }.draw())
 }
 
 /// The ratio in each block that has both.

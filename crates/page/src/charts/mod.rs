@@ -19,8 +19,9 @@ mod sweeps;
 mod values;
 
 pub(crate) use choice::study_charts;
-pub(crate) use forests::forest;
+pub(crate) use forests::{forest, forest_of_rows};
 pub(crate) use over_time::run_charts;
+pub(crate) use rounds::{round_figures, window as judged_window};
 pub(crate) use values::Material;
 
 use iolab_figures::Figure;
@@ -49,7 +50,7 @@ impl Gallery {
         Gallery { prefix: prefix.to_owned(), groups: Vec::new() }
     }
 
-    /// Begins a group; one that stays empty is not shown.
+    /// Begins a group; one that stays empty is not shown. Without a title it has no heading of its own.
     pub(crate) fn group(&mut self, title: &str, note: &str) {
         self.groups.push(Group { title: title.to_owned(), note: note.to_owned(), figures: Vec::new() });
     }
@@ -83,7 +84,7 @@ impl Gallery {
     pub(crate) fn markup(&self) -> Markup {
         html! {
             @for group in self.groups.iter().filter(|group| !group.figures.is_empty()) {
-                h3 { bdi { (group.title) } }
+                @if !group.title.is_empty() { h3 { bdi { (group.title) } } }
                 @if !group.note.is_empty() { p { (group.note) } }
                 @let shown = group.figures.len().min(MOST_AT_ONCE);
                 @for figure in &group.figures[..shown] { (placed(figure)) }
