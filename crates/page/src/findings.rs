@@ -41,10 +41,17 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
 const MOST_EVIDENCE: usize = 50;
 
 pub(crate) fn markup(findings: &[Gathered]) -> Markup {
+    let (notes, grave): (Vec<&Gathered>, Vec<&Gathered>) =
+        findings.iter().partition(|gathered| gathered.finding.severity == Severity::Note);
     html! {
         h3 { "What to know before reading the figures" }
-        ul.findings { @for gathered in findings { li class=(class(gathered.finding.severity)) { (one(gathered)) } } }
+        @if !grave.is_empty() { (list(&grave)) }
+        @if !notes.is_empty() { (details(&counted(notes.len(), "note", "notes"), &list(&notes))) }
     }
+}
+
+fn list(findings: &[&Gathered]) -> Markup {
+    html! { ul.findings { @for gathered in findings { li class=(class(gathered.finding.severity)) { (one(gathered)) } } } }
 }
 
 fn one(gathered: &Gathered) -> Markup {

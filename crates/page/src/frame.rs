@@ -10,13 +10,21 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub(crate) struct Section {
     id: String,
     title: String,
+    /// What it is called in the contents, below the section that it is a part of; `None` for one that stands by itself.
+    part: Option<String>,
     body: Markup,
 }
 
 impl Section {
     /// `id` is unique on the page.
     pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, body: Markup) -> Section {
-        Section { id: id.into(), title: title.into(), body }
+        Section { id: id.into(), title: title.into(), part: None, body }
+    }
+
+    /// As a part of the last section before it that stands by itself; `name` is what the contents call it.
+    #[must_use]
+    pub(crate) fn part(self, name: impl Into<String>) -> Section {
+        Section { part: Some(name.into()), ..self }
     }
 }
 
@@ -58,7 +66,7 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
                     div.facts { (header.facts) }
                 }
                 nav aria-label="Contents" {
-                    ul { @for section in sections { li { a href={ "#" (section.id) } { bdi { (section.title) } } } } }
+                    (contents(sections))
                 }
                 main #content tabindex="-1" {
                     @for section in sections {
@@ -73,6 +81,26 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
         }
     };
     markup.into_string()
+}
+
+/// Links to all sections: in a row, or where some are parts of others, a line for each whole with its parts below.
+fn contents(sections: &[Section]) -> Markup {
+    let link = |section: &Section, name: &str| html! { a href={ "#" (section.id) } { bdi { (name) } } };
+    let has_parts = sections.iter().any(|section| section.part.is_some());
+    html! {
+        ul class=[has_parts.then_some("wholes")] {
+            @for group in sections.chunk_by(|_, next| next.part.is_some()) {
+                @if let [whole, parts @ ..] = group {
+                    li {
+                        (link(whole, &whole.title))
+                        @if !parts.is_empty() {
+                            ul { @for part in parts { li { (link(part, part.part.as_deref().unwrap_or_default())) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A text from outside, kept apart from what is around it.

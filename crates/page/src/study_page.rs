@@ -84,8 +84,11 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
         Outcome { study: report.study, design: report.design, analysis: report.analysis, rules: report.rules };
     let is_part = !prefix.is_empty();
     let section = |id: &str, own: &str, body: Markup| {
-        let title = if is_part { format!("{title}: {}", lowered(own)) } else { own.to_owned() };
-        Section::new(format!("{prefix}{id}"), title, body)
+        let id = format!("{prefix}{id}");
+        match is_part {
+            true => Section::new(id, format!("{title}: {}", lowered(own)), body).part(own),
+            false => Section::new(id, own, body),
+        }
     };
     let mut sections = vec![Section::new(format!("{prefix}summary"), title, opening(report, &outcome, is_part))];
     let forests = forests(&outcome, prefix);

@@ -199,6 +199,7 @@ fn findings_stand_once_with_how_many_share_them() {
     let text = plain(&page);
     assert!(text.contains("Invalid: consequence of page-cache (page-cache, in 14 of 14 trials, job j)"), "{text}");
     assert!(text.contains("Note: consequence of busy (busy, in 1 of 14 trials, job j)"));
+    assert!(text.contains("1 note"), "what is only to be noted is folded away");
     assert_eq!(text.matches("consequence of page-cache").count(), 1);
     let [gravest, lightest] = ["Invalid:", "Note:"].map(|word| text.find(word).expect(word));
     assert!(gravest < lightest && lightest < text.find("Conclusions").expect("conclusions"));
@@ -295,6 +296,12 @@ fn several_studies_share_a_page() {
     read.stands_alone();
     let parts: Vec<&str> = read.headings.iter().filter(|one| one.0 == 2).map(|one| one.1.as_str()).collect();
     assert_eq!((parts[0], parts[1]), ("Interfaces", "Interfaces: verdicts"));
+    // The contents have a line for each study, with its sections in it.
+    let [one, parts_of_one] = [
+        "<li><a href=\"#s1-summary\"><bdi>Interfaces</bdi></a><ul>",
+        "<li><a href=\"#s1-verdicts\"><bdi>Verdicts</bdi></a></li>",
+    ];
+    assert!(page.html.contains(&format!("{one}{parts_of_one}")), "{}", &page.html[..page.html.len().min(20_000)]);
     assert!(parts.contains(&"Interfaces (2)") && parts.contains(&"Interfaces (2): figures"), "{parts:?}");
     let mut ids: Vec<&str> = page.figures.iter().map(|figure| figure.id.as_str()).collect();
     let count = ids.len();

@@ -43,6 +43,9 @@ const LEAST_BAR: f64 = 13.0;
 /// Most rows of groups.
 const MOST_ROWS: usize = 5;
 
+/// More values than these are not told one by one.
+const MOST_TOLD: usize = 8;
+
 impl Groups {
     /// Draws it.
     pub fn draw(&self) -> Figure {
@@ -139,6 +142,17 @@ impl Groups {
     }
 
     fn describe(&self) -> String {
+        // Of one series, each group has a value of its own to tell.
+        if let [only] = self.series.as_slice()
+            && self.groups.len() <= MOST_TOLD
+        {
+            let told = |(n, group): (usize, &String)| {
+                let value = only.values.get(n).and_then(|estimate| estimate.sound().value);
+                format!("{group} {}", value.map_or("no value".to_owned(), |value| self.measure.unit.format(value)))
+            };
+            let values: Vec<String> = self.groups.iter().enumerate().map(told).collect();
+            return format!("{}: {}.", self.measure.name, values.join("; "));
+        }
         let mut text = format!(
             "{} for {} and {}.",
             self.measure.name,

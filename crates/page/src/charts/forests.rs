@@ -5,7 +5,7 @@ use iolab_figures::{Estimate, Forest, ForestRow, Heading, Outcome as Meaning};
 use iolab_statistics::Verdict;
 use iolab_study::Contrast;
 
-use super::values::{capital, short};
+use super::values::{self};
 use super::xml_name;
 use crate::standing::Outcome;
 use crate::verdicts::of_figure;
@@ -28,7 +28,7 @@ pub(crate) fn forest(outcome: &Outcome<'_>, number: usize, prefix: &str) -> iola
     let forest = Forest {
         heading: Heading::new(
             &format!("{prefix}ratios-{number}-{}", xml_name(&figure.name())),
-            &format!("{}: candidate / baseline", capital(&short(figure))),
+            &format!("{}: candidate / baseline", values::titled(figure)),
         ),
         rows: of_figure(outcome, number).iter().map(row).collect(),
         zone: outcome.rules.zone,
@@ -77,7 +77,7 @@ pub(crate) fn forest_of_rows(rows: &[&Row], zone: f64, number: usize) -> Option<
     let drawn: Vec<ForestRow> = rows.iter().filter_map(row).collect();
     let heading = Heading::new(
         &format!("ratios-{number}-{}", xml_name(&figure.name())),
-        &format!("{}: candidate / baseline", capital(&short(figure))),
+        &format!("{}: candidate / baseline", values::titled(figure)),
     );
     let [below, above] = ["candidate lower", "candidate higher"].map(str::to_owned);
     (!drawn.is_empty()).then(|| Forest { heading, rows: drawn, zone, below, above }.draw())

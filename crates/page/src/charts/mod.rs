@@ -87,10 +87,10 @@ impl Gallery {
                 @if !group.title.is_empty() { h3 { bdi { (group.title) } } }
                 @if !group.note.is_empty() { p { (group.note) } }
                 @let shown = group.figures.len().min(MOST_AT_ONCE);
-                @for figure in &group.figures[..shown] { (placed(figure)) }
+                div.figures { @for figure in &group.figures[..shown] { (placed(figure)) } }
                 @if group.figures.len() > shown {
                     (details(&counted(group.figures.len() - shown, "more figure of this kind", "more figures of this kind"), &html! {
-                        @for figure in &group.figures[shown..] { (placed(figure)) }
+                        div.figures { @for figure in &group.figures[shown..] { (placed(figure)) } }
                     }))
                 }
             }
@@ -118,16 +118,20 @@ pub(crate) fn placed(figure: &Figure) -> Markup {
     let rows: Vec<Vec<Cell>> = figure.table.rows.iter().map(row).collect();
     let caption = html! { bdi { (figure.title) } };
     let label = format!("Numbers of: {}", figure.title);
-    with_table(figure, &details("The numbers of this figure", &table(&caption, &label, &head, &rows)))
+    let below = html! {
+        // The picture has its title in it, and says this itself to those who hear it.
+        figcaption aria-hidden="true" { bdi { (figure.description) } }
+        (details("The numbers of this figure", &table(&caption, &label, &head, &rows)))
+    };
+    with_table(figure, &below)
 }
 
-/// A figure whose numbers stand in a table that somebody else made.
+/// A figure above a table that somebody else made, which says all that a caption could.
 pub(crate) fn with_table(figure: &Figure, numbers: &Markup) -> Markup {
     html! {
         figure id={ "figure-" (figure.id) } {
             // Drawn by the figures crate, which escapes what comes from outside. It holds a description for those who hear it.
             (PreEscaped(&figure.svg))
-            figcaption { bdi { (figure.title) } }
             (numbers)
         }
     }

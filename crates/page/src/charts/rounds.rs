@@ -6,7 +6,7 @@ use iolab_study::{Before, LadderResult, LevelResult, Preconditioned};
 
 use super::Gallery;
 use super::choice::Shape;
-use super::values::{capital, measure, short};
+use super::values::{self, measure};
 use crate::standing::Outcome;
 
 /// Latency against load of each ladder, with the knee and what keeps to the target.
@@ -61,7 +61,7 @@ pub(crate) fn round_figures(gallery: &mut Gallery, outcome: &Outcome<'_>, before
     let all = &outcome.analysis.preconditioned;
     // The table of preconditionings says all that there is to say of a single round.
     for done in all.iter().filter(|done| done.rounds.len() > 1) {
-        let name = capital(&short(&done.figure));
+        let name = values::titled(&done.figure);
         let title = match all.len() {
             1 => format!("{name} of the rounds of preconditioning"),
             _ => format!("{name} of the rounds before {}", before(done.before)),

@@ -9,7 +9,7 @@ use iolab_study::{Figure, Measure, Side};
 use super::Gallery;
 use super::axes::{self, Kind, Line, MOST_PANELS, Panel, panels, place};
 use super::choice::Shape;
-use super::values::{Material, capital, measure, short, side_words};
+use super::values::{self, Material, measure, short, side_words};
 
 /// Latency over throughput, along the depth or the jobs.
 pub(super) fn latency_load(gallery: &mut Gallery, shape: &Shape<'_>) {
@@ -117,7 +117,7 @@ pub(super) fn lines(gallery: &mut Gallery, shape: &Shape<'_>) {
                     points.sort_by(|one, other| one.x.total_cmp(&other.x));
                     SweepSeries { name: line.name.clone(), points }
                 };
-                let title = titled(&format!("{} over {}", capital(&short(figure)), axes::title(axis)), panel);
+                let title = titled(&format!("{} over {}", values::titled(figure), axes::title(axis)), panel);
                 let sweep = Sweep {
                     heading: Heading::new(&gallery.id(&format!("{}-over-{}", figure.name(), axis.name)), &title),
                     axis_title: axes::title(axis),
@@ -154,7 +154,7 @@ pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
             let matrix = Matrix {
                 heading: Heading::new(
                     &gallery.id(&format!("{}-matrix", figure.name())),
-                    &format!("{} by queue depth and jobs{among}", capital(&short(figure))),
+                    &format!("{} by queue depth and jobs{among}", values::titled(figure)),
                 ),
                 measure: iolab_figures::Measure { spacing: Spacing::Log, ..measure(figure) },
                 row_title: axes::title(jobs_axis),
@@ -213,7 +213,7 @@ pub(super) fn groups(gallery: &mut Gallery, shape: &Shape<'_>) {
         let groups = Groups {
             heading: Heading::new(
                 &gallery.id(&format!("{}-by-{axis_name}", figure.name())),
-                &format!("{} by {axis_name}", capital(&short(figure))),
+                &format!("{} by {axis_name}", values::titled(figure)),
             ),
             measure: measure(figure),
             group_title: if alone { axis_name.clone() } else { titles.clone() },

@@ -158,6 +158,14 @@ pub(super) fn side_words(side: Side) -> &'static str {
     }
 }
 
+/// What a figure is called where a title begins with it. Columns of iostat keep their spelling.
+pub(super) fn titled(figure: &Figure) -> String {
+    match figure.measure {
+        Measure::Device(_) => short(figure),
+        _ => capital(&short(figure)),
+    }
+}
+
 /// A title begins with a capital letter, unless it is the name of a percentile.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -165,4 +173,21 @@ pub(super) fn capital(text: &str) -> String {
         return text.to_owned();
     }
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_keep_the_spelling_of_names() {
+        for (name, expected) in [
+            ("bandwidth", "Bandwidth"),
+            ("read.p99.9", "p99.9 of latency of reads"),
+            ("device.rareq-sz", "rareq-sz of the device"),
+            ("iops", "IOPS"),
+        ] {
+            assert_eq!(titled(&Figure::from_name(name).expect(name)), expected);
+        }
+    }
 }
