@@ -142,8 +142,10 @@ pub fn run(text: &str, clock: &Clock) -> Recording {
         .recording
 }
 
-/// A recording without what the machine alone decides, however exactly a run is repeated: thread ids and CPU use.
+/// A recording without what the machine alone decides, however exactly a run is repeated: thread ids, CPU use, and what was
+/// seen of the machine meanwhile.
 pub fn repeatable(mut recording: Recording) -> Recording {
+    recording.observations = None;
     for worker in &mut recording.workers {
         worker.pid = 0;
         worker.cpu = CpuUse::default();

@@ -112,7 +112,7 @@ mod tests {
                 "iolab-plan",
                 "iolab-engine (layer 2) uses iolab-plan (layer 2): edges go strictly downward",
             ),
-            ("iolab-clock", "iolab", "iolab-clock (layer 0) uses iolab (layer 7): edges go strictly downward"),
+            ("iolab-clock", "iolab", "iolab-clock (layer 0) uses iolab (layer 8): edges go strictly downward"),
             ("iolab-surprise", "libc", "iolab-surprise has no layer: add it to xtask/src/layers/table.rs"),
             ("iolab-runner", "iolab-testkit", "iolab-testkit is not for crates that ship"),
             (

@@ -10,6 +10,7 @@ mod describe;
 mod files;
 mod logs;
 mod pacing;
+mod steady;
 mod worker;
 mod workload;
 
@@ -20,6 +21,7 @@ pub use files::{FadviseHint, Fallocate, FilePlan, FileSync, LayoutPlan, WriteHin
 pub use iolab_options::{Direction, Distribution, PerDirection, RateProcess, ZoneShare};
 pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
+pub use steady::{SteadyMeasure, SteadyPlan};
 pub use worker::{
     ClockChoice, CpuPolicy, EnginePlan, ErrorKind, ErrorPlan, ExitScope, MeasurementPlan, NumaPolicy, PercentilePlan,
     ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,

@@ -3,7 +3,7 @@
 use iolab_options::{PerDirection, RateProcess};
 use serde::{Deserialize, Serialize};
 
-use crate::ArrivalsPlan;
+use crate::{ArrivalsPlan, SteadyPlan};
 
 /// Rates and think time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ pub enum ThinkTrigger {
 }
 
 /// When the worker starts, starts to count, and stops.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LimitPlan {
     /// Wait this long after the stage starts, ns.
     pub start_delay_ns: u64,
@@ -81,4 +81,7 @@ pub struct LimitPlan {
     pub io_bytes: u64,
     /// Most operations; `None`: no limit.
     pub io_count: Option<u64>,
+    /// The worker also stops when its rate, or that of its group, has become steady.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyPlan>,
 }

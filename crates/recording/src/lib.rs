@@ -14,6 +14,7 @@ mod observations;
 pub mod partial;
 mod schedule;
 mod spooled;
+mod steady;
 mod worker;
 
 pub use calibration::{Calibration, LIMIT_PERCENT, LoopCost, METHOD, Overhead, TimerLateness};
@@ -25,6 +26,7 @@ pub use log::{HistogramLogEntry, LogEntry};
 pub use observations::{DeviceSample, DeviceSeries, HostSample, Observations, RequestInterval};
 pub use schedule::ScheduleRecording;
 pub use spooled::{BlockHeader, LoggedOperation, OperationTraits, SpoolBlock, SpooledRecord, SpooledRecords};
+pub use steady::SteadyRecording;
 pub use worker::{CpuUse, DepthUse, DirectionRecording, ErrorCount, Interval, Outcome, SyncRecording, WorkerRecording};
 
 use iolab_plan::Plan;

@@ -4,7 +4,7 @@ use iolab_histogram::SparseHistogram;
 use iolab_plan::PerDirection;
 use serde::{Deserialize, Serialize};
 
-use crate::{HistogramLogEntry, IntervalLatencies, ScheduleRecording};
+use crate::{HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
 
 /// One worker's results. All times are ns; run times count from the start of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct WorkerRecording {
     /// How the schedule was kept, when the load is paced by a rate or by recorded arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleRecording>,
+    /// How steady the rate was, when the worker judged that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyRecording>,
     /// Histogram log lines, if asked for.
     pub histogram_log: Vec<HistogramLogEntry>,
     /// What the user should know about this worker.

@@ -30,6 +30,18 @@ fn json_reports() {
     check("paced.json", &json(&fixture::case("paced"), JsonStyle::default()));
     check("calibrated.json", &json(&fixture::case("calibrated"), JsonStyle::default()));
     check("survived.json", &json(&fixture::case("survived"), JsonStyle::default()));
+    check("unsteady.json", &json(&fixture::case("unsteady"), JsonStyle::default()));
+}
+
+/// Of the same samples, what fio 3.33 printed: its object to the letter, its line but for the second bandwidth, which fio shows as
+/// 6593MB/s because it scales KiB by thousands.
+#[test]
+fn a_steady_state_reads_as_in_fio() {
+    let text = json(&fixture::case("steady"), JsonStyle::default());
+    let fio = include_str!("fio/steadystate.txt");
+    assert!(text.contains(fio.trim_end()), "{text}");
+    let line = "  steadystate  : attained=yes, bw=6439MiB/s (6752MB/s), iops=1648k, iops mean dev=10.582%\n";
+    assert!(normal(&fixture::case("steady"), &Style::default()).contains(line));
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod queue;
 mod seeds;
 mod sizes;
 mod status;
+mod steady;
 mod worker;
 mod workload;
 
@@ -124,6 +125,7 @@ fn resolve_recording(request: &Request<'_>, reads: &Reads) -> Result<Resolved, V
         worker::resolve_section(request, &findings, reads, placement, &mut workers);
     }
     groups::check_waits(request, &placements, &findings);
+    steady::check_groups(&placements, &workers, &findings);
     let found = findings.into_inner();
     if found.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(found);

@@ -27,6 +27,7 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
         loops,
         io_bytes: extents.io_bytes,
         io_count,
+        steady: crate::steady::resolve(job),
     }
 }
 

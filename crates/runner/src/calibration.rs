@@ -152,7 +152,7 @@ impl Bench {
     fn time_of_op(&self, trial: &Trial, clock: &Clock) -> Result<u64, Fatal> {
         let plan = &trial.plan;
         let (seat, letters) = (self.control.seat(0), &self.letters);
-        let task = Task { plan, seat, clock, spool: Some(&self.spool), stream: None, letters };
+        let task = Task { plan, seat, clock, spool: Some(&self.spool), stream: None, letters, peers: None };
         let stream = choice::stream_of(plan, true)?;
         let depth = plan.queue.depth as usize;
         let (pool, filler) = trial.buffers()?;

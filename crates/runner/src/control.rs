@@ -2,7 +2,7 @@
 //! shared memory per worker, each worker's on its own cache lines.
 #![allow(unsafe_code)] // island: one marker impl for types made of atomics
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use iolab_memory::{SharedRegion, SharedState};
 use iolab_process::{futex_wait, futex_wake_all};
@@ -55,6 +55,9 @@ pub(crate) enum Order {
     Abandon = 3,
 }
 
+/// How often to read the progress of a worker that may have been killed while it published.
+const PATIENCE: u32 = 1000;
+
 /// Gate values: a worker sets up at 1 and runs at 2.
 pub(crate) const GATE_SET_UP: u32 = 1;
 pub(crate) const GATE_RUN: u32 = 2;
@@ -66,6 +69,8 @@ pub(crate) struct Cell {
     gate: AtomicU32,
     order: AtomicU32,
     state: AtomicU32,
+    /// Odd while the worker publishes its progress.
+    version: AtomicU32,
     ios: [AtomicU64; 3],
     bytes: [AtomicU64; 3],
     measured_ns: AtomicU64,
@@ -124,11 +129,21 @@ impl Control {
         self.cells[worker].state.store(State::Done as u32, Ordering::Release);
     }
 
-    /// Operations, bytes and measured ns a worker has published.
+    /// Operations, bytes and measured ns a worker has published, all at the same time (a sequence lock).
     pub(crate) fn progress(&self, worker: usize) -> ([u64; 3], [u64; 3], u64) {
         let cell = &self.cells[worker];
         let read = |words: &[AtomicU64; 3]| [0, 1, 2].map(|index: usize| words[index].load(Ordering::Relaxed));
-        (read(&cell.ios), read(&cell.bytes), cell.measured_ns.load(Ordering::Relaxed))
+        let read_all = || (read(&cell.ios), read(&cell.bytes), cell.measured_ns.load(Ordering::Relaxed));
+        for _ in 0..PATIENCE {
+            let before = cell.version.load(Ordering::Acquire);
+            let progress = read_all();
+            fence(Ordering::Acquire);
+            if before.is_multiple_of(2) && cell.version.load(Ordering::Relaxed) == before {
+                return progress;
+            }
+            std::hint::spin_loop();
+        }
+        read_all()
     }
 
     /// The first operations may begin now: the origin of all run times.
@@ -205,10 +220,14 @@ impl Seat<'_> {
     }
 
     pub(crate) fn publish(&self, ios: &[u64; 3], bytes: &[u64; 3], measured_ns: u64) {
+        let version = self.cell.version.load(Ordering::Relaxed);
+        self.cell.version.store(version.wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
         for index in 0..3 {
             self.cell.ios[index].store(ios[index], Ordering::Relaxed);
             self.cell.bytes[index].store(bytes[index], Ordering::Relaxed);
         }
         self.cell.measured_ns.store(measured_ns, Ordering::Relaxed);
+        self.cell.version.store(version.wrapping_add(2), Ordering::Release);
     }
 }

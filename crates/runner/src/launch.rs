@@ -18,6 +18,7 @@ use iolab_recording::{Outcome, WorkerRecording};
 use crate::control::{Control, State};
 use crate::deliver::LetterBox;
 use crate::registry::EngineEntry;
+use crate::steady::Peers;
 use crate::stream::Stream;
 use crate::worker::Task;
 use crate::{RunError, engine_of};
@@ -66,6 +67,7 @@ impl Ground {
             spool: self.spools[index].as_ref(),
             stream: self.stream.file(),
             letters: &self.letters[index],
+            peers: Peers::of(&self.control, &self.plan.workers, index),
         };
         let recording = match engine_of(&self.engines, plan) {
             Some(engine) => catch_unwind(AssertUnwindSafe(|| (engine.live)(&task)))

@@ -28,6 +28,7 @@ mod sampling;
 mod schedule;
 mod serialize;
 mod slots;
+mod steady;
 mod stream;
 mod supervise;
 mod trouble;

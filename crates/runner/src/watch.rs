@@ -6,13 +6,14 @@ use iolab_engine::Wait;
 use iolab_measure::Recorder;
 use iolab_plan::{Direction, WorkerPlan};
 use iolab_process::{Usage, thread_id, thread_usage};
-use iolab_recording::{Outcome, WorkerRecording};
+use iolab_recording::{Outcome, SteadyRecording, WorkerRecording};
 
 use crate::alarm::Alarm;
 use crate::control::{Order, Seat, State};
 use crate::cpu_use;
 use crate::deliver::LetterBox;
 use crate::pacing::Pacer;
+use crate::steady::Steady;
 use crate::trouble::Trouble;
 
 const LOOK_EVERY_NS: u64 = 20_000_000;
@@ -24,7 +25,7 @@ pub(crate) enum Stop {
     StreamOver,
     /// The pass is over and the caller must do something before the next.
     TimeUp,
-    /// Told to finish by another worker's end.
+    /// Told to finish by another worker's end, or steady.
     Finish,
     /// The user ended the run.
     Interrupt,
@@ -46,6 +47,7 @@ pub(crate) struct Watch<'a> {
     pauses_between_passes: bool,
     floor: Floor,
     alarm: Alarm,
+    steady: Option<Steady<'a>>,
     snapshots: Option<Snapshots<'a>>,
 }
 
@@ -85,6 +87,7 @@ impl<'a> Watch<'a> {
             pauses_between_passes: false,
             floor: Floor::new(plan, now_ns),
             alarm: Alarm::new(),
+            steady: None,
             snapshots: None,
         };
         if ramp_until_ns.is_none() {
@@ -99,6 +102,19 @@ impl<'a> Watch<'a> {
     pub(crate) fn deliver_to(&mut self, letters: &'a LetterBox, number: u32, started_ns: u64) {
         let answered = self.seat.snapshot_asked();
         self.snapshots = Some(Snapshots { letters, number, started_ns, answered });
+    }
+
+    /// Ends the job when it is steady.
+    pub(crate) fn judge(&mut self, mut steady: Steady<'a>) {
+        if self.is_measuring() {
+            steady.begin(self.measuring_since_ns);
+        }
+        self.steady = Some(steady);
+    }
+
+    /// How steady it was.
+    pub(crate) fn steady(&self) -> Option<SteadyRecording> {
+        self.steady.as_ref().map(Steady::recording)
     }
 
     /// Return to the caller between passes (it has files to remove).
@@ -118,6 +134,9 @@ impl<'a> Watch<'a> {
         self.usage_at_start = thread_usage();
         self.floor.cycle_begun_ns = now_ns;
         self.floor.at_begin = Default::default();
+        if let Some(steady) = &mut self.steady {
+            steady.begin(now_ns);
+        }
         self.seat.set_state(State::Running);
     }
 
@@ -188,6 +207,7 @@ impl<'a> Watch<'a> {
         }
         self.next_ns = (now_ns + LOOK_EVERY_NS).min(self.ramp_until_ns.unwrap_or(self.end_ns));
         self.next_ns = self.next_ns.min(recorder.next_tick_ns());
+        let mut is_steady = false;
         if let Some(limit) = recorder.exceeded() {
             trouble.latency_exceeded(limit);
         }
@@ -197,6 +217,10 @@ impl<'a> Watch<'a> {
             if let Some(reason) = self.floor.missed(now_ns, &totals.ios, &totals.bytes) {
                 trouble.floor_missed(reason);
             }
+            if let Some(steady) = &mut self.steady {
+                is_steady = steady.look(now_ns);
+                self.next_ns = self.next_ns.min(steady.next_ns());
+            }
         }
         self.answer_snapshot(now_ns, recorder, pacer);
         if trouble.is_fatal() {
@@ -204,7 +228,7 @@ impl<'a> Watch<'a> {
         }
         match self.seat.order() {
             Order::None if now_ns >= self.end_ns => Some(Stop::TimeUp),
-            Order::None => None,
+            Order::None => is_steady.then_some(Stop::Finish),
             Order::Finish => Some(Stop::Finish),
             Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
         }
@@ -213,11 +237,13 @@ impl<'a> Watch<'a> {
     fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder, pacer: &mut impl Pacer) {
         let (measuring, from_ns, usage) = (self.is_measuring(), self.measuring_since_ns, self.usage_at_start);
         let asked = self.seat.snapshot_asked();
+        let steady = self.steady.as_ref();
         let Some(snapshots) = self.snapshots.as_mut().filter(|snapshots| snapshots.answered != asked) else { return };
         let mut recording = WorkerRecording {
             number: snapshots.number,
             pid: thread_id(),
             started_ns: snapshots.started_ns,
+            steady: steady.map(Steady::recording),
             ..WorkerRecording::default()
         };
         if measuring {

@@ -20,6 +20,7 @@ use crate::hot_loop::HotLoop;
 use crate::open_files::{self, OpenFiles};
 use crate::pacing::Pacer;
 use crate::schedule::Schedule;
+use crate::steady::{Peers, Steady};
 use crate::trouble::Fatal;
 use crate::watch::{Stop, Watch};
 
@@ -32,6 +33,8 @@ pub(crate) struct Task<'a> {
     pub(crate) spool: Option<&'a File>,
     pub(crate) stream: Option<&'a Arc<File>>,
     pub(crate) letters: &'a LetterBox,
+    /// Whose rate this worker judges.
+    pub(crate) peers: Option<Peers<'a>>,
 }
 
 /// Everything made before the first operation.
@@ -194,6 +197,9 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         recording.started_ns = begun_ns.saturating_sub(origin_ns);
         let mut watch = Watch::new(task.seat, plan, begun_ns);
         watch.deliver_to(task.letters, plan.number, recording.started_ns);
+        if let Some(peers) = &task.peers {
+            watch.judge(Steady::new(peers));
+        }
         if plan.layout.unlink_each_loop {
             watch.pause_between_passes();
         }
@@ -249,6 +255,7 @@ fn close<R: Recorder>(
 ) {
     let (from_ns, used_before) = watch.measured_from();
     recorder.finish(end_ns);
+    recording.steady = watch.steady();
     if watch.is_measuring() {
         recording.runtime_ns = end_ns.saturating_sub(from_ns);
         recorder.write_to(recording.runtime_ns, recording);

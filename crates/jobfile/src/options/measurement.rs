@@ -242,10 +242,13 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::SteadyState,
         default: "iops_slope:0.01%",
         summary: "End the job when its rate has become steady",
-        details: "`iops`, `bw` and `lat` bound the deviation from the mean, `…_slope` the slope; the limit may be a percentage.",
-        status: Status::NotYet,
-        accepts: &[("iops:0.3%", "iops:0.3%"), ("bw_slope:5", "bw_slope:5")],
-        rejects: &["iops", "rate:1%", "iops:x"],
+        details: "`iops` and `bw` bound the largest deviation from the mean over the window, `iops_slope` and `bw_slope` \
+                  the slope of its line from one check to the next; with `%` as a share of the mean, else in IOPS or \
+                  bytes per second. Needs `steadystate_duration`. With `group_reporting` the sums of the group are \
+                  judged, and all its jobs end.",
+        accepts: &[("iops:0.3%", "iops:0.3%"), ("bw_slope:5", "bw_slope:5"), ("bw:1m", "bw:1048576")],
+        rejects: &["iops", "rate:1%", "iops:x", "iops:-5", "lat:5%", "bw:x"],
+        ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "steadystate_duration",
@@ -254,7 +257,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: "0",
         summary: "Time over which the rate must be steady",
-        status: Status::NotYet,
+        details: "The window in which the rate is judged; 0 judges nothing. It holds one sample for each \
+                  `steadystate_check_interval`.",
         accepts: &[("10s", "10s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -266,7 +270,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: "0",
         summary: "Time before steadiness is judged",
-        status: Status::NotYet,
+        details: "Counted from the start of the measured part, after `ramp_time`; the window begins after it.",
         accepts: &[("5", "5s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -278,8 +282,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: "1",
         summary: "How often steadiness is judged",
-        status: Status::NotYet,
-        accepts: &[("1", "1s")],
+        details: "One sample is taken each time; 10ms or more. Not in fio 3.33, which takes one a second.",
+        accepts: &[("1", "1s"), ("100ms", "100ms")],
         rejects: &["x"],
         ..OptionEntry::BLANK
     },

@@ -3,7 +3,7 @@
 use iolab_options::Value;
 
 use super::errno::errno_by_name;
-use super::numbers::{float, integer};
+use super::numbers::{bytes, float, integer};
 use super::words::unknown_word;
 use super::{NumberRules, Piece, ValueError};
 
@@ -55,14 +55,17 @@ pub(super) fn file_service(whole: Piece<'_>, rules: NumberRules) -> Result<Value
     accept(whole)
 }
 
-/// `iops:0.3%` and its like.
-pub(super) fn steady_state(whole: Piece<'_>) -> Result<Value, ValueError> {
-    let known = ["iops", "iops_slope", "bw", "bw_slope", "lat", "lat_slope"];
+/// `iops:0.3%` and its like; a limit of bandwidth without `%` becomes bytes per second.
+pub(super) fn steady_state(whole: Piece<'_>, rules: NumberRules) -> Result<Value, ValueError> {
+    let known = ["iops", "iops_slope", "bw", "bw_slope"];
     let Some((word, limit)) = whole.split_once(':') else {
         return Err(whole.refuse_with("the limit is missing", "as in `iops:0.3%`"));
     };
     if !known.contains(&word.text) {
         return Err(unknown_word(word, known.into_iter()));
+    }
+    if word.text.starts_with("bw") && !limit.text.ends_with('%') {
+        return Ok(Value::Text(format!("{}:{}", word.text, bytes(limit, rules)?)));
     }
     let digits = limit.text.strip_suffix('%').unwrap_or(limit.text);
     float(limit.sub(0, digits.len()), (0.0, f64::MAX))?;

@@ -96,7 +96,7 @@ fn by_kind(kind: &Kind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, V
         Kind::BytePattern => bytes::pattern(whole).map(Value::Bytes),
         Kind::SyncFileRange => checked::sync_file_range(whole, rules),
         Kind::FileService => checked::file_service(whole, rules),
-        Kind::SteadyState => checked::steady_state(whole),
+        Kind::SteadyState => checked::steady_state(whole, rules),
         Kind::ErrorNumbers => checked::error_numbers(whole),
         Kind::BufferMemory => checked::buffer_memory(whole),
         Kind::NumaMemory => checked::numa_memory(whole),

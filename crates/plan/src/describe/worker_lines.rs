@@ -5,7 +5,7 @@ use iolab_options::Value;
 use super::Line;
 use super::amounts::{bytes, list, or, time_ns, triple, variant, yes};
 use super::target_lines;
-use crate::{BlockSizes, Distribution, WorkerPlan};
+use crate::{BlockSizes, Distribution, SteadyPlan, WorkerPlan};
 
 /// All lines of a worker, in chapters.
 pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
@@ -226,8 +226,20 @@ fn limits(worker: &WorkerPlan, lines: &mut Vec<Line>) {
             ("loops", limits.loops.to_string(), &["loops"]),
             ("bytes of a pass", bytes(limits.io_bytes), &["size", "io_size", "filesize"]),
             ("number_ios", or(limits.io_count, "no limit"), &["number_ios"]),
+            (
+                "steadystate",
+                or(limits.steady.map(|steady| steady_text(&steady)), "no"),
+                &["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"],
+            ),
         ],
     );
+}
+
+fn steady_text(steady: &SteadyPlan) -> String {
+    let what = if steady.slope { "slope" } else { "deviation from the mean" };
+    let (name, limit, unit) = (steady.measure.name(), steady.limit, steady.unit());
+    let [window, interval, ramp] = [steady.window_ns(), steady.interval_ns, steady.ramp_ns].map(time_ns);
+    format!("{what} of {name} below {limit}{unit} over {window}, a sample every {interval}, after {ramp}")
 }
 
 fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {

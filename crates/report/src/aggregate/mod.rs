@@ -11,6 +11,7 @@ mod intervals;
 mod run_status;
 mod series;
 mod shares;
+mod steady;
 
 pub use devices::{DeviceFigures, device_figures};
 pub use direction::DirectionFigures;
@@ -18,6 +19,7 @@ pub use intervals::{IntervalFigures, interval_figures};
 pub use run_status::{RunStatus, RunStatusLine};
 pub use series::{Sample, SeriesSummary, summed_series, windows};
 pub use shares::{Bands, DepthShares, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths};
+pub use steady::SteadyFigures;
 
 use iolab_plan::{Direction, UnifiedReporting, WorkerPlan};
 use iolab_recording::{
@@ -74,6 +76,8 @@ pub struct JobFigures<'a> {
     pub saturation: Vec<String>,
     /// The tool's own part in the time per I/O, for each kind of loop among the workers.
     pub overheads: Vec<Overhead>,
+    /// How steady the rate was, when that was asked for.
+    pub steady: Option<SteadyFigures>,
 }
 
 /// CPU time as shares of the workers' run time.
@@ -176,6 +180,7 @@ fn job_figures<'a>(members: &[Member<'a>], calibration: Option<&Calibration>) ->
         cpu: cpu_figures(&workers),
         errors: error_figures(members),
         schedule: schedule(&workers),
+        steady: steady::steady(members),
         saturation: workers.iter().filter_map(|worker| worker.saturation()).collect(),
         overheads: calibration.map(|calibration| calibration.overheads(members)).unwrap_or_default(),
         started_ns: workers.iter().map(|worker| worker.started_ns).min().unwrap_or(0),

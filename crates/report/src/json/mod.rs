@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use iolab_recording::{DeviceCounters, Recording};
 
 use crate::aggregate::{
-    DepthShares, DeviceFigures, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS,
+    DepthShares, DeviceFigures, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, SteadyFigures,
 };
 use writer::Writer;
 
@@ -90,6 +90,32 @@ fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, p
     if let Some(description) = &job.plan.description {
         writer.text("desc", description);
     }
+    if let Some(steady) = &job.steady {
+        writer.object("steadystate", |writer| write_steady(writer, steady));
+    }
+}
+
+/// As in fio, the excursion stands under the name of the criterion's kind, and what the window still lacks is 0.
+fn write_steady(writer: &mut Writer, steady: &SteadyFigures) {
+    let (plan, seen) = (&steady.plan, &steady.seen);
+    let excursion = seen.excursion.unwrap_or(0.0);
+    writer.text("ss", &format!("{}:{:.6}{}", steady.name(), plan.limit, plan.unit()));
+    writer.number("duration", plan.window_ns() / 1_000_000_000);
+    writer.number("attained", u64::from(seen.attained));
+    writer.text("criterion", &format!("{:.6}{}", steady.criterion(), plan.unit()));
+    writer.float("max_deviation", if plan.slope { 0.0 } else { excursion });
+    writer.float("slope", if plan.slope { excursion } else { 0.0 });
+    writer.object("data", |writer| {
+        let window = |values: &[f64]| {
+            let values: Vec<u64> = values.iter().map(|value| *value as u64).collect();
+            let room = (plan.samples as usize).saturating_sub(values.len());
+            values.into_iter().chain(std::iter::repeat_n(0, room))
+        };
+        writer.number("bw_mean", steady.mean_bytes_per_s() as u64);
+        writer.number("iops_mean", steady.mean_iops() as u64);
+        writer.numbers("iops", window(&seen.iops));
+        writer.numbers("bw", window(&seen.bytes_per_s));
+    });
 }
 
 /// An object of iolab's own, for paced loads only.

@@ -59,6 +59,17 @@ impl Writer {
         self.close(']');
     }
 
+    /// An array of whole numbers, each on a line of its own.
+    pub(super) fn numbers(&mut self, key: &str, items: impl Iterator<Item = u64>) {
+        self.key(key);
+        self.open('[');
+        for item in items {
+            self.next();
+            let _ = write!(self.text, "{item}");
+        }
+        self.close(']');
+    }
+
     fn key(&mut self, key: &str) {
         self.next();
         let _ = write!(self.text, "{} : ", quoted(key));

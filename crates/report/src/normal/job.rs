@@ -7,6 +7,7 @@ use crate::aggregate::{
     Bands, DepthShares, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths,
 };
 use crate::errno::errno_text;
+use crate::number::NumberStyle;
 
 pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
     write_title(text, job, date);
@@ -40,6 +41,26 @@ pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
         let words = if first == 0 { "Success".to_owned() } else { errno_text(first) };
         let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{words}>");
     }
+    write_steady(text, job);
+}
+
+/// fio's line, with its second bandwidth in bytes (fio shows that of the first in thousands).
+fn write_steady(text: &mut String, job: &JobFigures<'_>) {
+    let Some(steady) = &job.steady else { return };
+    let style = NumberStyle::of(&job.plan.measurement);
+    let bytes_per_second = steady.mean_bytes_per_s() as u64;
+    let _ = writeln!(
+        text,
+        "  steadystate  : attained={}, bw={} ({}), iops={}, {} {}={:.3}{}",
+        if steady.seen.attained { "yes" } else { "no" },
+        style.rate(bytes_per_second),
+        style.rate_other(bytes_per_second),
+        style.count(steady.mean_iops() as u64),
+        steady.plan.measure.name(),
+        if steady.plan.slope { "slope" } else { "mean dev" },
+        steady.criterion(),
+        steady.plan.unit()
+    );
 }
 
 fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
