@@ -29,6 +29,7 @@ fn an_interrupted_run_keeps_and_prints_what_it_has() {
         );
         lab.file("job.fio", job);
         let running = lab.start(["run", "job.fio", "--output-format=json", "--record=it.iolab"]);
+        running.until(|running| running.workers() >= 3);
         a_while();
         running.signal(signal);
         let done = running.finish().ended(128, "recording saved as it.iolab");
@@ -55,6 +56,7 @@ fn the_second_interrupt_ends_at_once_even_a_thread_that_waits_for_ever() {
             format!("[global]\nthread={thread}\n[stuck]\nioengine=sync\nfilename=pipe\nsize=1m\nrw=read\n"),
         );
         let running = lab.start(["run", "job.fio", "--output-format=json", "--record=it.iolab"]);
+        running.until(|running| running.workers() >= 1);
         a_while();
         running.signal(SIGINT);
         a_while();

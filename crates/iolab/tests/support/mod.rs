@@ -130,6 +130,12 @@ impl Running {
         list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
     }
 
+    /// Processes and threads it has made, which are its workers while it runs jobs.
+    pub(crate) fn workers(&self) -> usize {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).map_or(0, Iterator::count);
+        self.children().len() + threads.saturating_sub(1)
+    }
+
     /// Waits until `ready` says so, with what was printed so far.
     pub(crate) fn until(&self, ready: impl Fn(&Running) -> bool) {
         while !ready(self) {
