@@ -123,7 +123,7 @@ mod tests {
             (
                 "iolab-report",
                 "iolab-engine",
-                "iolab-report must not use iolab-engine: a report is a function of the recording",
+                "iolab-report must not use iolab-engine: a report is a function of the recording, and so are the columns of its block devices",
             ),
             ("iolab-runner", "anyhow", "iolab-runner must not use anyhow: libraries have typed errors"),
         ] {
