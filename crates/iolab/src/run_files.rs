@@ -177,11 +177,7 @@ fn place(recording: &Path, design: &Design) -> Option<(u32, Vec<(String, String)
 pub(crate) fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failure> {
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-    if has_extension(path, "iolab")
-        || iolab_recording::partial::is_partial(&bytes)
-        || begins.contains("iolab_recording")
-    {
+    if is_recording(path, &bytes) {
         return Ok(vec![summary(path, with_intervals)?]);
     }
     let text = String::from_utf8_lossy(&bytes);
