@@ -6,6 +6,7 @@ mod headers;
 mod islands;
 mod links;
 mod names;
+mod orphans;
 mod ratchet;
 mod sizes;
 mod words;
@@ -17,6 +18,7 @@ use crate::repository::Repository;
 pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     let mut findings = headers::check(repository);
     findings.extend(names::check(repository));
+    findings.extend(orphans::check(repository));
     findings.extend(words::check(repository));
     findings.extend(islands::check(repository));
     findings.extend(links::check(repository));
