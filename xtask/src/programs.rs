@@ -54,7 +54,7 @@ impl Workshop {
 
     /// An example of one package.
     pub(crate) fn example(&self, package: &str, name: &str) -> Result<PathBuf, String> {
-        self.build(&["--package", package, "--example", name])?;
+        self.build(&["--package", "iolab", "--package", package, "--example", name])?;
         Ok(self.folder().join("examples").join(name))
     }
 
@@ -62,7 +62,10 @@ impl Workshop {
         self.target.join(if self.profile == Profile::Release { "release" } else { "debug" })
     }
 
+    /// One package alone has other features than the workspace, and all beneath it would be built once more. So what
+    /// is released is built together with iolab, and the rest as the tests were.
     fn build(&self, what: &[&str]) -> Result<(), String> {
+        let what = if self.profile == Profile::Release { what } else { &["--workspace", "--bins", "--examples"] };
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(what).current_dir(&self.root);
         if self.profile == Profile::Release {
