@@ -18,6 +18,7 @@ mod mounts;
 mod sampling;
 mod signature;
 mod system;
+mod throttling;
 
 pub use block_tree::{BlockDevice, DeviceNumber};
 pub use device_sampler::DeviceSampler;
