@@ -51,7 +51,9 @@ pub const SHORT: &[Column] = &[
         aliases: &[],
         width: 7,
         figure: Figure::Number,
-        value: |of, _| quotient(of.gained.read_ticks_ms + of.gained.write_ticks_ms + of.gained.discard_ticks_ms, ios(of)),
+        value: |of, _| {
+            quotient(of.gained.read_ticks_ms + of.gained.write_ticks_ms + of.gained.discard_ticks_ms, ios(of))
+        },
         meaning: "Mean time of a request, ms: from entering the queue to completion, waiting included.",
         formula: "gained ticks of reads, writes and discards / gained I/Os",
         source: "stat fields 4, 8 and 15; 1, 5 and 12",

@@ -54,7 +54,8 @@ impl Place<'_> {
 /// What a recording says of its looks.
 fn looked(iops: f64, recording: &Value) -> Result<Looked, String> {
     let seconds = recording["elapsed_ns"].as_f64().filter(|ns| *ns > 0.0).ok_or("a recording without a time")? / 1e9;
-    let looks = recording.pointer("/observations/host").and_then(Value::as_array).map_or(0.0, |looks| looks.len() as f64);
+    let looks =
+        recording.pointer("/observations/host").and_then(Value::as_array).map_or(0.0, |looks| looks.len() as f64);
     let looking_us = recording.pointer("/observations/looking_ns").and_then(Value::as_f64).unwrap_or(0.0) / 1e3;
     Ok(Looked { iops, looks, seconds, look_us: looking_us / looks.max(1.0) })
 }
@@ -85,7 +86,8 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
 fn directly(place: &Place<'_>, sheet: &mut Sheet) -> Result<(), String> {
     // A run has to be longer than the time between looks.
     let ms = 11 * place.bench.runtime_ms;
-    let rounds = if place.bench.size == Size::Small { place.bench.rounds } else { place.bench.rounds.max(LEAST_ROUNDS) };
+    let rounds =
+        if place.bench.size == Size::Small { place.bench.rounds } else { place.bench.rounds.max(LEAST_ROUNDS) };
     let turn = |words: &'static str| {
         move || {
             let Looked { iops, looks, seconds, look_us } = place.run(words, ms)?;

@@ -86,13 +86,13 @@ fn the_objects_are_iostats() {
 fn the_cpu_line_is_iostats() {
     let after = CpuTicks { user: 50, nice: 5, system: 25, iowait: 10, steal: 1, idle: 109 };
     assert_eq!(cpu_header(), "avg-cpu:  %user   %nice %system %iowait  %steal   %idle");
-    assert_eq!(Layout::default().cpu_row(&CpuTicks::default(), &after), "          25.00    2.50   12.50    5.00    0.50   54.50");
+    assert_eq!(
+        Layout::default().cpu_row(&CpuTicks::default(), &after),
+        "          25.00    2.50   12.50    5.00    0.50   54.50"
+    );
     assert_eq!(Layout::default().cpu_row(&after, &after), "           0.00    0.00    0.00    0.00    0.00    0.00");
     let json = cpu_json(&CpuTicks::default(), &after);
-    assert_eq!(
-        json,
-        r#"{"user": 25.00, "nice": 2.50, "system": 12.50, "iowait": 5.00, "steal": 0.50, "idle": 54.50}"#
-    );
+    assert_eq!(json, r#"{"user": 25.00, "nice": 2.50, "system": 12.50, "iowait": 5.00, "steal": 0.50, "idle": 54.50}"#);
 }
 
 #[test]
@@ -156,7 +156,10 @@ fn tables_for_people_are_iostats() {
             "",
         ]
     );
-    assert_eq!(tables(people, "sdb")[9..], ["     f/s f_await  aqu-sz  %util Device", "    3.50    1.29   13.00  75.0% sdb", ""]);
+    assert_eq!(
+        tables(people, "sdb")[9..],
+        ["     f/s f_await  aqu-sz  %util Device", "    3.50    1.29   13.00  75.0% sdb", ""]
+    );
     assert_eq!(
         tables(Layout { human: true, decimals: 0, ..Layout::default() }, "sdb")[1],
         "sdb               1502          20M          39M         200k        39M        78M       400k"
