@@ -15,6 +15,7 @@ mod host;
 mod layout_mark;
 mod machine;
 mod mounts;
+mod names;
 mod sampling;
 mod signature;
 mod system;

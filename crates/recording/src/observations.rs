@@ -19,6 +19,9 @@ pub struct Observations {
     pub devices: Vec<DeviceSeries>,
     /// The machine as a whole.
     pub host: Vec<HostSample>,
+    /// Processor time that the looks took, ns: all of them together, with keeping what they saw.
+    #[serde(default)]
+    pub looking_ns: u64,
 }
 
 impl Observations {
@@ -37,6 +40,7 @@ impl Observations {
             }
         }
         self.host.extend(later.host);
+        self.looking_ns = self.looking_ns.saturating_add(later.looking_ns);
     }
 
     /// What each device did between its first and its last sample.

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use iolab_block_columns::{Activity, CPU, EXTENDED, PLAIN};
+use iolab_block_columns::{Activity, CPU};
 use iolab_histogram::SparseHistogram;
 use iolab_recording::{HostSample, RequestInterval};
 use serde_json::{Map, Value, json};
 
+use super::groups::Of;
 use super::looks::{Look, Looker};
 use super::text::Form;
 
@@ -14,9 +15,11 @@ use super::text::Form;
 const TELLING: [&str; 6] = ["scheduler", "nr_requests", "nomerges", "max_sectors_kb", "write_cache", "rotational"];
 
 /// Lines after iostat's table.
-pub(super) fn text(before: Option<&Look>, look: &Look, devices: &[(&str, Activity)], looker: &Looker) -> String {
+pub(super) fn text(before: Option<&Look>, look: &Look, devices: &[(Of, Activity)], looker: &Looker) -> String {
     let mut text = String::new();
-    for (name, _) in devices {
+    for (of, _) in devices {
+        let Of::Device(name) = of else { continue };
+        let shown = looker.shown(of);
         let Some((_, sample)) = look.devices.iter().find(|(known, _)| known == name) else { continue };
         let settings = looker.settings(name);
         let settings: Vec<String> =
@@ -24,7 +27,7 @@ pub(super) fn text(before: Option<&Look>, look: &Look, devices: &[(&str, Activit
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{name:<13} in flight: {} read, {} written; {}",
+            "{shown:<13} in flight: {} read, {} written; {}",
             sample.reads_in_flight,
             sample.writes_in_flight,
             settings.join(", ")
@@ -136,18 +139,23 @@ pub(super) fn json_lines(
     form: Form,
     before: Option<&Look>,
     look: &Look,
-    devices: &[(&str, Activity)],
+    devices: &[(Of, Activity)],
     looker: &Looker,
 ) -> String {
     let mut text = String::new();
     let elapsed_ns = look.at_ns.saturating_sub(before.map_or(0, |look| look.at_ns));
-    for (name, activity) in devices.iter().filter(|_| form.devices) {
+    let unit = form.layout.unit;
+    for (of, activity) in devices.iter().filter(|_| form.devices) {
         let mut object = Map::new();
         object.insert("unix_ns".into(), look.unix_ns.into());
         object.insert("elapsed_ns".into(), elapsed_ns.into());
-        object.insert("device".into(), Value::from(*name));
-        for column in if form.extended { EXTENDED } else { PLAIN } {
-            object.insert(column.name_in(form.unit).into(), (column.value)(activity, form.unit).into());
+        let (key, name) = match of {
+            Of::Device(name) => ("device", name),
+            Of::Group(name) => ("group", name),
+        };
+        object.insert(key.into(), Value::from(looker.shown(of).trim_start()));
+        for column in form.layout.columns() {
+            object.insert(column.name_in(unit).into(), (column.value)(activity, unit).into());
         }
         if let Some((_, sample)) = look.devices.iter().find(|(known, _)| known == name) {
             object.insert("reads_in_flight".into(), sample.reads_in_flight.into());
@@ -156,7 +164,7 @@ pub(super) fn json_lines(
         if let Some((_, requests)) = look.requests.iter().find(|(known, _)| known == name) {
             object.insert("requests".into(), requests_json(requests));
         }
-        if form.more {
+        if form.more && key == "device" {
             object.insert("settings".into(), json!(looker.settings(name)));
         }
         let _ = writeln!(text, "{}", Value::from(object));
