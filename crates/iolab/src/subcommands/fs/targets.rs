@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use iolab_clock::Clock;
 use iolab_fs_bench::{BenchError, ImageStore, Target};
+use iolab_histogram::SparseHistogram;
 use iolab_image::make_file;
 use iolab_logfs::{MkfsOptions, OpenOptions, Policy};
+use serde_json::{Value, json};
 
 use crate::exit::Failure;
 
@@ -80,6 +82,35 @@ fn store(path: &Path, arguments: &LogfsArguments) -> Result<ImageStore, Failure>
     let open =
         OpenOptions { policy: arguments.policy, cleaning_bytes: arguments.cleaning_memory, ..OpenOptions::default() };
     Ok(ImageStore { path: path.to_owned(), mkfs, open })
+}
+
+/// Processors that the program may use.
+pub(super) fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
+
+const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
+
+/// What [`latency_columns()`] is below.
+pub(super) fn latency_titles() -> String {
+    let names = ["avg"].into_iter().chain(PERCENTILES.map(|(name, _)| name)).chain(["max"]);
+    names.map(|name| format!(" {name:>9}")).collect()
+}
+
+/// Mean, percentiles and maximum.
+pub(super) fn latency_columns(latency: &SparseHistogram) -> String {
+    let percentiles = PERCENTILES.map(|(_, percent)| latency.percentile(percent) as f64);
+    let numbers = [latency.mean()].into_iter().chain(percentiles).chain([latency.max as f64]);
+    numbers.map(|ns| format!(" {:>9}", iolab_units::rounded_ns(ns))).collect()
+}
+
+/// The same by name, ns.
+pub(super) fn latency_json(latency: &SparseHistogram) -> Value {
+    let mut all = json!({ "mean": latency.mean(), "max": latency.max });
+    for (name, percent) in PERCENTILES {
+        all[name] = latency.percentile(percent).into();
+    }
+    all
 }
 
 /// Median, least and greatest of some numbers, of which there is one at least.
