@@ -138,9 +138,10 @@ pub fn run_volume_load(target: &Target, load: &VolumeLoad) -> Result<VolumeResul
     let (largest, most) = (load.longest_bytes(), load.most_domains());
     if load.domains > most {
         let (capacity, parallel, domains) = (load.capacity_bytes, load.parallel, load.domains);
+        let fewer = if most == 0 { String::new() } else { format!(" or fewer domains (there is room for {most})") };
         return Err(BenchError::Unfit(format!(
             "a capacity of {capacity} bytes is too small for {parallel} operations of up to {largest} bytes at once in {domains} domains: use a \
-             larger disk, smaller operations or, at most, {most} domains"
+             larger disk, smaller operations{fewer}"
         )));
     }
     let part = |domain| {

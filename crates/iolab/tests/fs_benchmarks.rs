@@ -69,8 +69,11 @@ fn domains_share_the_volume_and_their_sums_are_told() {
             part["classes"].as_array().unwrap().iter().map(|class| class[name].as_u64().unwrap()).collect()
         };
         for name in ["operations", "bytes"] {
-            let sums: Vec<u64> =
-                numbers(&domains[0], name).iter().zip(numbers(&domains[1], name)).map(|(one, other)| one + other).collect();
+            let sums: Vec<u64> = numbers(&domains[0], name)
+                .iter()
+                .zip(numbers(&domains[1], name))
+                .map(|(one, other)| one + other)
+                .collect();
             assert_eq!(numbers(&joint, name), sums, "{name}");
         }
         assert_ne!(numbers(&domains[0], "bytes"), numbers(&domains[1], "bytes"), "each has numbers of its own");
@@ -95,7 +98,9 @@ fn sweeps_run_once_for_each_value() {
     let lab = Lab::new();
     let line = format!("perf a.img {SMALL} --force --sweep policy=greedy:0.5,dynamic:0.9");
     let text = lab.run(words(&line)).ended(0, "").printed();
-    for wanted in ["policy=greedy:0.5: 24 MiB", "\na.img (logfs): ", "policy=dynamic:0.9: ", "small write", "cleaning moved"] {
+    for wanted in
+        ["policy=greedy:0.5: 24 MiB", "\na.img (logfs): ", "policy=dynamic:0.9: ", "small write", "cleaning moved"]
+    {
         assert!(text.contains(wanted), "{wanted} is missing in {text}");
     }
 }
@@ -114,7 +119,7 @@ fn loads_that_cannot_be_are_refused() {
         ("perf folder --sweep colour=red", 2, "can be swept"),
         ("perf folder --sweep small=many", 2, "a percentage is needed"),
         ("perf folder --sweep domains=0", 2, "a number from 1 to 1024"),
-        ("perf folder --capacity 800m --domains 4", 2, "at most, 1 domains"),
+        ("perf folder --capacity 800m --domains 4", 2, "there is room for 1"),
         ("perf folder --policy greedy:2", 2, "no share from 0 to 1"),
         ("cluster-reading letter", 2, "not even two clusters"),
         ("cluster-reading none", 1, "No such file"),
@@ -177,7 +182,14 @@ fn jobs_of_io_tester_run_on_an_image_and_in_a_folder() {
     assert_eq!(info["domains"].as_array().unwrap().len(), 2, "{info}");
     let line = "io-tester conf.yaml folder a.img --force --domains 2 --duration 1h --alone";
     let text = lab.run(words(line)).ended(0, "").printed();
-    for wanted in ["folder (folder), domains: 2\nover (seqwrite of 128", ", 3 at once)\n", "  together           40 ", "  domain 1            3 ", "p99.9", "a.img (logfs), "] {
+    for wanted in [
+        "folder (folder), domains: 2\nover (seqwrite of 128",
+        ", 3 at once)\n",
+        "  together           40 ",
+        "  domain 1            3 ",
+        "p99.9",
+        "a.img (logfs), ",
+    ] {
         assert!(text.contains(wanted), "{wanted} is missing in {text}");
     }
 }

@@ -27,6 +27,9 @@ pub(crate) struct LogfsArguments {
     /// logfs: unit in which space is given away
     #[arg(long, value_parser = super::size, default_value = "1m")]
     pub(super) cluster_size: u64,
+    /// logfs: writes up to this length go into the metadata log; one byte less than a block unless told
+    #[arg(long, value_parser = super::size)]
+    pub(super) log_writes: Option<u64>,
     /// logfs: which clusters are cleaned: `greedy:K` (live share below K), `dynamic:MOST` (K grows as space runs out), `cost-benefit`
     #[arg(long, value_parser = policy, default_value = "cost-benefit")]
     pub(super) policy: Policy,
@@ -78,7 +81,10 @@ fn target(path: &Path, arguments: &LogfsArguments) -> Result<Target, Failure> {
 fn store(path: &Path, arguments: &LogfsArguments) -> Result<ImageStore, Failure> {
     let cluster_bytes = u32::try_from(arguments.cluster_size).unwrap_or(u32::MAX);
     let id = super::mkfs::random_id()?;
-    let mkfs = MkfsOptions { cluster_bytes, ..MkfsOptions::new(id, Clock::monotonic().unix_ns()) };
+    let usual = MkfsOptions::new(id, Clock::monotonic().unix_ns());
+    let small_max_bytes =
+        arguments.log_writes.map_or(usual.small_max_bytes, |bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let mkfs = MkfsOptions { cluster_bytes, small_max_bytes, ..usual };
     let open =
         OpenOptions { policy: arguments.policy, cleaning_bytes: arguments.cleaning_memory, ..OpenOptions::default() };
     Ok(ImageStore { path: path.to_owned(), mkfs, open })
