@@ -12,7 +12,7 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 const SMALL: &str =
-    "--volume 24m --large-size 256k-512k --capacity 32m --files 3 --parallel 3 --image-size 48m --write 60 --small 40";
+    "--volume 24m --large-size 256k-512k --capacity 32m --files 3 --parallel 3 --image-size 64m --write 60 --small 40";
 
 #[test]
 fn the_same_load_runs_on_an_image_and_in_a_folder() {
@@ -158,7 +158,7 @@ fn jobs_of_io_tester_run_on_an_image_and_in_a_folder() {
     let lab = Lab::new();
     fs::create_dir(lab.path("folder")).unwrap();
     lab.file("conf.yaml", JOBS);
-    for target in ["a.img --image-size 32m", "folder"] {
+    for target in ["a.img --image-size 64m", "folder"] {
         let line = format!("io-tester conf.yaml {target} --domains 2 --duration 1h --json");
         let document = lab.run(words(&line)).ended(0, "").json();
         let (joint, domains) = (&document[0]["jobs"], &document[0]["domains"]);

@@ -9,7 +9,7 @@ use iolab_fs_bench::{
 use serde_json::{Value, json};
 
 use super::facts::size_text;
-use super::targets::{LogfsArguments, latency_columns, latency_json, latency_titles, processors, targets};
+use super::targets::{LogfsArguments, latency_columns, latency_json, latency_titles, targets, usual_domains};
 use crate::exit::Failure;
 use crate::output;
 
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// How long the jobs run, unless their limits end them before
     #[arg(long, value_parser = duration, default_value = "10s")]
     duration: u64,
-    /// Domains, io_tester's shards; as many as processors unless told, and as many as the jobs name if that is more
+    /// Domains, io_tester's shards; as many as processors unless told, fewer on small images, and as many as the jobs name if that is more
     #[arg(long, alias = "shards", value_parser = clap::value_parser!(u32).range(1..=1024))]
     domains: Option<u32>,
     /// Only these of the jobs
@@ -57,10 +57,13 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
         return Err(Failure::mistake(format!("iolab: --only={name}: {place} has no such job")));
     }
     conf.jobs.retain(|job| arguments.only.is_empty() || arguments.only.contains(&job.name));
-    let shards = conf.shards(arguments.domains, processors()).map_err(wrong)?;
+    // What is wrong with the jobs is told before a target is touched.
+    conf.shards(arguments.domains, 1).map_err(wrong)?;
+    let targets = targets(&arguments.targets, &arguments.logfs)?;
+    let shards = conf.shards(arguments.domains, usual_domains(&targets)?).map_err(wrong)?;
     let options = TesterOptions { duration_ns: arguments.duration, shards, seed: arguments.seed };
     let mut document = Vec::new();
-    for target in targets(&arguments.targets, &arguments.logfs)? {
+    for target in targets {
         let run =
             if arguments.alone { run_alone(&target, &conf, &options)? } else { run_tester(&target, &conf, &options)? };
         if arguments.json {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use iolab_fs_bench::{Target, VolumeLoad, VolumeResult, run_volume_load};
 use serde_json::Value;
 
-use super::targets::{LogfsArguments, policy, processors, targets};
+use super::targets::{LogfsArguments, policy, targets, usual_domains};
 use crate::exit::Failure;
 use crate::output;
 
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = super::size)]
     capacity: Option<u64>,
     /// Domains, each with a thread, files and a part of the disk (or a folder) of its own, which share capacity and volume; as many as processors
-    /// unless told, and fewer where the capacity has no room for so many
+    /// unless told, and fewer where there is no room for so many
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
     domains: Option<u32>,
     /// Operations under way at once in each domain
@@ -197,7 +197,7 @@ fn setting(arguments: &Arguments, name: &str, value: &str) -> Result<Setting, Fa
     };
     load.domains = match domains {
         Some(domains) => domains as usize,
-        None => (processors() as usize).min(load.most_domains()).max(1),
+        None => (usual_domains(&targets)? as usize).min(load.most_domains()).max(1),
     };
     let label = if name.is_empty() { String::new() } else { format!("{name}={value}") };
     Ok(Setting { label, load, targets })

@@ -95,6 +95,21 @@ pub(super) fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
+/// Clusters that a domain is given at least where nobody says how many domains there shall be: some times what it needs to work.
+const CLUSTERS_FOR_A_DOMAIN: u64 = 64;
+
+/// A domain for each processor, but fewer where an image is too small for so many.
+pub(super) fn usual_domains(targets: &[Target]) -> Result<u32, Failure> {
+    let mut domains = u64::from(processors());
+    for target in targets {
+        if let Target::Image(image) = target {
+            let part = CLUSTERS_FOR_A_DOMAIN * u64::from(image.mkfs.cluster_bytes.max(1));
+            domains = domains.min(target.capacity_bytes()? / part);
+        }
+    }
+    Ok(domains.max(1) as u32)
+}
+
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// What [`latency_columns()`] is below.
