@@ -19,6 +19,11 @@ pub trait Engine {
     /// Opens one lane for the calling thread.
     fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError>;
 
+    /// Files and block devices that the engine opens by its own options, beside the job's files: what is looked at while the job runs.
+    fn opens(_options: &Settings) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// What a device named in a job is, for engines with [`crate::FileUse::Devices`]; asked before the run, and changes
     /// nothing.
     fn device(name: &str) -> Result<DeviceFacts, OpenError> {
@@ -51,6 +56,8 @@ pub struct OpenRequest<'a> {
     pub direct: bool,
     /// Seed for engines that make random choices of their own.
     pub seed: u64,
+    /// The number of the worker in its run, from 0: for engines that share something out among workers.
+    pub worker: u32,
 }
 
 /// One file of a job as the engine sees it.

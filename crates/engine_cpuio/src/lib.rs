@@ -122,7 +122,8 @@ mod tests {
     fn an_operation_counts_its_length_and_only_reads_and_writes_are_taken() {
         let options = tiny_cycles("noop").options;
         let buffers = PoolView::EMPTY;
-        let request = OpenRequest { files: &[], depth: 1, buffers, options: &options, direct: false, seed: 0 };
+        let request =
+            OpenRequest { files: &[], depth: 1, buffers, options: &options, direct: false, seed: 0, worker: 0 };
         let mut lane = Cpuio::open(&request).unwrap();
         let op = |kind| Op { offset: 0, length: 512, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 };
         for kind in [OpKind::Read, OpKind::Write] {

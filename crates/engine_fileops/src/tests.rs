@@ -19,7 +19,7 @@ fn op(kind: OpKind, file: u32) -> Op {
 }
 
 fn open<E: Engine>(files: &[TargetFile], options: &Settings) -> Result<E::Lane, OpenError> {
-    E::open(&OpenRequest { files, depth: 2, buffers: PoolView::EMPTY, options, direct: false, seed: 0 })
+    E::open(&OpenRequest { files, depth: 2, buffers: PoolView::EMPTY, options, direct: false, seed: 0, worker: 0 })
 }
 
 fn on_paths<E: Engine>(paths: &[PathBuf]) -> E::Lane {

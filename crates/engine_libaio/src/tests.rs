@@ -21,7 +21,8 @@ iolab_engine::conformance_suite!(vectored, Libaio, Setup::default().direct().fla
 fn lane_on(file: &File, setup: &Setup, pool: &SlotPool, depth: usize) -> LibaioLane {
     let files = [TargetFile { path: "bare".into(), fd: file.as_raw_fd(), size_bytes: 0, is_block_device: false }];
     let options = &setup.options;
-    let request = OpenRequest { files: &files, depth, buffers: pool.view(), options, direct: false, seed: 0 };
+    let request =
+        OpenRequest { files: &files, depth, buffers: pool.view(), options, direct: false, seed: 0, worker: 0 };
     Libaio::open(&request).map_err(|error| error.message).unwrap()
 }
 

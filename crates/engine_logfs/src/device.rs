@@ -16,7 +16,7 @@ use iolab_block::{Opening, RamDisk, open_disk};
 use iolab_clock::Clock;
 use iolab_engine::OpenError;
 use iolab_executor::Executor;
-use iolab_logfs::{Disk, Error, LogFs, MkfsOptions, mkfs, open_domain};
+use iolab_logfs::{Disk, Error, LogFs, MkfsOptions, count_domains, mkfs, open_domain};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -42,8 +42,9 @@ pub(crate) struct Claimed {
     pub(crate) _lock: Option<File>,
 }
 
-/// Finds a file system for this worker and opens it.
-pub(crate) fn claim(wishes: &Wishes, executor: &mut Executor) -> Result<Claimed, OpenError> {
+/// Finds a file system for this worker and opens it. Workers that find all domains free take each the one of their own number, so that a
+/// worker of a later run has the files of the one before.
+pub(crate) fn claim(wishes: &Wishes, worker: u32, executor: &mut Executor) -> Result<Claimed, OpenError> {
     if wishes.devices.is_empty() {
         let disk = Disk::new(RamDisk::new(wishes.size_bytes, 4096));
         let name = "a file system in memory".to_owned();
@@ -53,7 +54,7 @@ pub(crate) fn claim(wishes: &Wishes, executor: &mut Executor) -> Result<Claimed,
     }
     let mut names = Vec::new();
     for (path, domain) in &wishes.devices {
-        if let Some(claimed) = claim_on(path, *domain, wishes, executor)? {
+        if let Some(claimed) = claim_on((path, *domain), worker, wishes, executor)? {
             return Ok(claimed);
         }
         names.push(path.display().to_string());
@@ -68,8 +69,8 @@ pub(crate) fn claim(wishes: &Wishes, executor: &mut Executor) -> Result<Claimed,
 
 /// A domain of one device; `None` when all that may be used are others'.
 fn claim_on(
-    path: &Path,
-    wanted: Option<u32>,
+    (path, wanted): (&Path, Option<u32>),
+    worker: u32,
     wishes: &Wishes,
     executor: &mut Executor,
 ) -> Result<Option<Claimed>, OpenError> {
@@ -90,20 +91,21 @@ fn claim_on(
         make(&disk, wishes, (wishes.domains, &name), executor)?;
         share(&lock).map_err(|errno| failed("locking it", &errno.into()))?;
     }
-    let domains = wanted.map_or(0..=u32::from(u16::MAX), |domain| domain..=domain);
-    for domain in domains {
+    let domains = executor.run(&mut disk.clone(), count_domains(&disk)).unwrap_or(Err(Error::Closed));
+    let domains = domains.map_err(|error| {
+        let advice =
+            if matches!(error, Error::Unusable(_)) { "; make one: iolab fs mkfs, or logfs_mkfs=1" } else { "" };
+        refused(&format!("logfs_device {name}"), &error, advice)
+    })?;
+    let own_first = (0..domains).map(|further| (worker % domains + further) % domains);
+    for domain in wanted.map_or_else(|| own_first.collect(), |domain| vec![domain]) {
         if !lock_domain(&lock, domain).map_err(|error| failed("locking a domain", &error))? {
             continue;
         }
-        match open(&disk, domain, executor) {
-            Ok(fs) => return Ok(Some(Claimed { fs, disk, notes, name, _lock: Some(lock) })),
-            Err(Error::Invalid(_)) if wanted.is_none() => break,
-            Err(error @ Error::Unusable(_)) => {
-                let advice = "; make one: iolab fs mkfs, or logfs_mkfs=1";
-                return Err(refused(&format!("logfs_device {name}"), &error, advice));
-            }
-            Err(error) => return Err(refused(&format!("logfs_device {name}, domain {domain}"), &error, "")),
-        }
+        return match open(&disk, domain, executor) {
+            Ok(fs) => Ok(Some(Claimed { fs, disk, notes, name, _lock: Some(lock) })),
+            Err(error) => Err(refused(&format!("logfs_device {name}, domain {domain}"), &error, "")),
+        };
     }
     Ok(None)
 }

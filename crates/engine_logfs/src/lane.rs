@@ -179,7 +179,7 @@ impl LogfsLane {
     pub(crate) fn open(request: &OpenRequest<'_>) -> Result<LogfsLane, OpenError> {
         let wishes = Wishes::of(request.options);
         let mut executor = Executor::new(Order::Fair);
-        let Claimed { fs, mut disk, notes, name, _lock } = claim(&wishes, &mut executor)?;
+        let Claimed { fs, mut disk, notes, name, _lock } = claim(&wishes, request.worker, &mut executor)?;
         let layout = (wishes.layout_bytes, request.seed);
         let prepared = executor.run(&mut disk, files::prepare(&fs, request.files, layout));
         let prepared = prepared.unwrap_or_else(|_stalled| Err((String::new(), Error::Closed)));
@@ -216,10 +216,18 @@ impl LogfsLane {
         Ok(lane)
     }
 
-    /// Lets the tasks work until they wait for the device, and sends out what they want of it.
+    /// Lets the tasks work until they wait for the device, and sends out what they want of it. A device that does transfers while it is given them
+    /// wakes its tasks at once: they end here, and not a call later. No further once something is finished, since the background may find work
+    /// without end.
     fn go_on(&mut self) {
-        let _done = self.executor.run(&mut self.disk, async {});
-        self.disk.turn(false);
+        loop {
+            let _done = self.executor.run(&mut self.disk, async {});
+            let is_finished = !self.shared.finished.borrow().is_empty();
+            self.disk.turn(false);
+            if is_finished || !self.executor.is_ready() {
+                return;
+            }
+        }
     }
 
     /// Works until so many operations are finished, or it is late.
@@ -278,8 +286,9 @@ impl Lane for LogfsLane {
             self.go_on();
         } else {
             self.work(wanted, wait.timeout_ns)?;
-            // Nothing that was begun on the way waits for the next call.
+            // Nothing that was begun on the way waits for the next call, nor what has been done meanwhile.
             self.disk.turn(false);
+            self.go_on();
         }
         let count = self.shared.finished.borrow_mut().drain_into(out);
         self.in_flight -= count;

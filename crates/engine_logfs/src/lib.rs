@@ -19,7 +19,10 @@ mod options;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_options::Settings;
 
 pub use lane::LogfsLane;
 pub use options::{Wishes, paths};
@@ -52,6 +55,10 @@ impl Engine for Logfs {
             extends_files: true,
         },
     };
+
+    fn opens(options: &Settings) -> Vec<PathBuf> {
+        Wishes::of(options).devices.into_iter().map(|(path, _)| path).collect()
+    }
 
     fn open(request: &OpenRequest<'_>) -> Result<LogfsLane, OpenError> {
         LogfsLane::open(request)

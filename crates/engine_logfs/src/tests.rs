@@ -35,10 +35,15 @@ struct Rig {
 
 impl Rig {
     fn open(options: &Settings, size_bytes: u64, displaced: usize) -> Result<Rig, String> {
+        Rig::of_worker(0, options, size_bytes, displaced)
+    }
+
+    fn of_worker(worker: u32, options: &Settings, size_bytes: u64, displaced: usize) -> Result<Rig, String> {
         let depth = 8;
         let pool = SlotPool::new(depth, 64 << 10, displaced, &Backing::Anonymous).map_err(|error| error.message)?;
         let files = vec![TargetFile { path: "folder/file".into(), fd: -1, size_bytes, is_block_device: false }];
-        let request = OpenRequest { files: &files, depth, buffers: pool.view(), options, direct: true, seed: 7 };
+        let request =
+            OpenRequest { files: &files, depth, buffers: pool.view(), options, direct: true, seed: 7, worker };
         Ok(Rig { lane: Logfs::open(&request).map_err(|error| error.message)?, pool, _files: files })
     }
 
@@ -145,6 +150,14 @@ fn a_device_keeps_the_files_of_each_domain_and_gives_a_domain_to_one_lane() {
         assert_eq!(again.read(0, BLOCK), vec![mark; BLOCK], "domain {domain}");
         let taken = Rig::open(&on(&format!("{device}#{domain}"), &[]), size, 0).err().unwrap();
         assert!(taken.contains("another worker's"), "{taken}");
+    }
+    for number in [1, 0, 3] {
+        let mut own = Rig::of_worker(number, &on(device, &[]), size, 0).unwrap();
+        assert_eq!(
+            own.read(0, BLOCK),
+            vec![number as u8 % 2 + 1; BLOCK],
+            "a worker finds the domain of its number: {number}"
+        );
     }
     let none = Rig::open(&on(&format!("{device}#2"), &[]), size, 0).err().unwrap();
     assert!(none.contains("domain 2"), "{none}");

@@ -39,7 +39,8 @@ impl Rig {
         let pool = SlotPool::new(1, 4 * BLOCK, 0, &Backing::Anonymous).unwrap();
         let size_bytes = file.metadata().unwrap().len();
         let target = TargetFile { path: "mapped".into(), fd: file.as_raw_fd(), size_bytes, is_block_device: false };
-        let request = OpenRequest { files: &[target], depth: 1, buffers: pool.view(), options, direct, seed: 0 };
+        let request =
+            OpenRequest { files: &[target], depth: 1, buffers: pool.view(), options, direct, seed: 0, worker: 0 };
         Ok(Rig { lane: MmapLane::open(&request, window)?, pool })
     }
 
@@ -138,7 +139,8 @@ fn what_cannot_be_mapped_is_said_at_once() {
         let target = TargetFile { path: "some/pipe".into(), fd, size_bytes, is_block_device: true };
         let options = Settings::default();
         let buffers = iolab_engine::PoolView::EMPTY;
-        let request = OpenRequest { files: &[target], depth: 1, buffers, options: &options, direct: false, seed: 0 };
+        let request =
+            OpenRequest { files: &[target], depth: 1, buffers, options: &options, direct: false, seed: 0, worker: 0 };
         MmapLane::open(&request, WINDOW_BYTES).unwrap_err()
     };
     let error = request_for(reader.as_raw_fd(), 4096);

@@ -81,8 +81,15 @@ mod tests {
 
     fn open(depth: usize) -> NullLane {
         let options = Settings::default();
-        let request =
-            OpenRequest { files: &[], depth, buffers: PoolView::EMPTY, options: &options, direct: false, seed: 1 };
+        let request = OpenRequest {
+            files: &[],
+            depth,
+            buffers: PoolView::EMPTY,
+            options: &options,
+            direct: false,
+            seed: 1,
+            worker: 0,
+        };
         Null::open(&request).unwrap()
     }
 

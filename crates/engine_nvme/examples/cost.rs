@@ -100,7 +100,8 @@ fn lane_reads(parameters: &str, shape: &Shape) -> Result<(u64, u64), Box<dyn Err
     let blocks = Nvme::device(&name).map_err(|error| error.message)?.size_bytes / u64::from(BYTES);
     let files = [TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true }];
     let options = Settings::default();
-    let request = OpenRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 1 };
+    let request =
+        OpenRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 1, worker: 0 };
     let mut lane = Nvme::open(&request).map_err(|error| error.message)?;
     let clock = Clock::best().0;
     let start_ns = clock.now_ns();

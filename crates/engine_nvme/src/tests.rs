@@ -60,8 +60,15 @@ impl Rig {
             .map(|name| TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true })
             .collect();
         let options = Settings::default();
-        let request =
-            OpenRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 1 };
+        let request = OpenRequest {
+            files: &files,
+            depth,
+            buffers: pool.view(),
+            options: &options,
+            direct: true,
+            seed: 1,
+            worker: 0,
+        };
         Ok(Rig { lane: Nvme::open(&request).map_err(|error| error.message)?, pool })
     }
 

@@ -52,7 +52,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = SlotPool::new(1, BLOCK as usize, 0, &Backing::Anonymous).map_err(|error| error.message)?;
     let files = [TargetFile { path: path.into(), fd: file.as_raw_fd(), size_bytes, is_block_device: false }];
     let options = Settings::default();
-    let request = OpenRequest { files: &files, depth: 1, buffers: pool.view(), options: &options, direct, seed: 0 };
+    let request =
+        OpenRequest { files: &files, depth: 1, buffers: pool.view(), options: &options, direct, seed: 0, worker: 0 };
     let mut lane = Psync::open(&request).map_err(|error| error.message)?;
     let clock = Clock::best().0;
     let mut offsets = Offsets { random: 0x9e37_79b9_7f4a_7c15, blocks: size_bytes / u64::from(BLOCK) };

@@ -48,7 +48,15 @@ impl<E: Engine> Rig<E> {
         let pool = SlotPool::new(4, BLOCK, 0, &Backing::Anonymous).unwrap();
         let size_bytes = file.metadata().unwrap().len();
         let target = TargetFile { path: "numbered".into(), fd, size_bytes, is_block_device: false };
-        let request = OpenRequest { files: &[target], depth: 4, buffers: pool.view(), options, direct: false, seed: 3 };
+        let request = OpenRequest {
+            files: &[target],
+            depth: 4,
+            buffers: pool.view(),
+            options,
+            direct: false,
+            seed: 3,
+            worker: 0,
+        };
         Rig { lane: E::open(&request).unwrap(), pool, file }
     }
 

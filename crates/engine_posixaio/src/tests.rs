@@ -39,8 +39,15 @@ impl Rig {
         let target = TargetFile { path: "queued".into(), fd, size_bytes: 0, is_block_device: false };
         let options = Settings::default();
         let buffers = pool.view();
-        let request =
-            OpenRequest { files: &[target], depth: DEPTH, buffers, options: &options, direct: false, seed: 0 };
+        let request = OpenRequest {
+            files: &[target],
+            depth: DEPTH,
+            buffers,
+            options: &options,
+            direct: false,
+            seed: 0,
+            worker: 0,
+        };
         Rig { lane: PosixAio::open(&request).unwrap(), pool }
     }
 

@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let size_bytes = file.seek(SeekFrom::End(0))?;
     let pool = SlotPool::new(depth, BLOCK as usize, 0, &Backing::Anonymous).map_err(|error| error.message)?;
     let files = [TargetFile { path: path.into(), fd: file.as_raw_fd(), size_bytes, is_block_device: false }];
-    let request = OpenRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 0 };
+    let request =
+        OpenRequest { files: &files, depth, buffers: pool.view(), options: &options, direct: true, seed: 0, worker: 0 };
     let mut lane = Uring::open(&request).map_err(|error| error.message)?;
     let errors = run(&mut lane, depth, batch, count, size_bytes / u64::from(BLOCK))?;
     println!("{count} reads, {errors} not whole, notes: {:?}", lane.notes());

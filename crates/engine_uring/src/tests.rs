@@ -44,8 +44,15 @@ struct Bare {
 fn bare(setup: &Setup, fd: RawFd, depth: usize, slot_bytes: usize) -> Bare {
     let pool = SlotPool::new(depth, slot_bytes, 0, &Backing::Anonymous).unwrap();
     let files = [TargetFile { path: "bare".into(), fd, size_bytes: 0, is_block_device: false }];
-    let request =
-        OpenRequest { files: &files, depth, buffers: pool.view(), options: &setup.options, direct: false, seed: 0 };
+    let request = OpenRequest {
+        files: &files,
+        depth,
+        buffers: pool.view(),
+        options: &setup.options,
+        direct: false,
+        seed: 0,
+        worker: 0,
+    };
     let lane = Uring::open(&request).map_err(|error| error.message).unwrap();
     Bare { lane, out: Completions::with_room(depth), pool }
 }
@@ -125,6 +132,7 @@ fn a_depth_beyond_the_ring_is_refused_with_its_limit() {
         options: &Setup::default().options,
         direct: false,
         seed: 0,
+        worker: 0,
     };
     let error = Uring::open(&request).map(|_| ()).unwrap_err();
     assert!(error.message.contains("32768"), "{}", error.message);
@@ -234,8 +242,15 @@ fn what_the_device_lacks_fails_operation_by_operation() {
 fn a_submission_thread_on_a_missing_processor_is_refused() {
     let options =
         Setup::default().option("sqthread_poll_cpu", iolab_engine::conformance::Value::Integer(65_000)).options;
-    let request =
-        OpenRequest { files: &[], depth: 1, buffers: PoolView::EMPTY, options: &options, direct: false, seed: 0 };
+    let request = OpenRequest {
+        files: &[],
+        depth: 1,
+        buffers: PoolView::EMPTY,
+        options: &options,
+        direct: false,
+        seed: 0,
+        worker: 0,
+    };
     let error = Uring::open(&request).map(|_| ()).unwrap_err();
     assert!(error.message.contains("sqthread_poll_cpu"), "{}", error.message);
     assert_eq!(error.errno, Some(libc::EINVAL));

@@ -124,7 +124,7 @@ impl Executor {
                     return Ok(output);
                 }
             }
-            let idle = self.queue.is_empty() && self.inbox.borrow().is_empty();
+            let idle = !self.is_ready();
             let under_way = driver.turn(idle);
             if idle && !under_way && self.queue.is_empty() {
                 return Err(Stalled);
@@ -142,14 +142,18 @@ impl Executor {
             for id in batch.drain(..) {
                 self.poll_task(id);
             }
-            let is_idle = |executor: &mut Executor| executor.queue.is_empty() && executor.inbox.borrow().is_empty();
-            if is_idle(self) {
+            if !self.is_ready() {
                 driver.turn(false);
-                if is_idle(self) {
+                if !self.is_ready() {
                     return;
                 }
             }
         }
+    }
+
+    /// Whether a task could be polled now.
+    pub fn is_ready(&mut self) -> bool {
+        !self.queue.is_empty() || !self.inbox.borrow().is_empty()
     }
 
     /// How many tasks have not ended.

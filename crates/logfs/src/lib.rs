@@ -74,5 +74,5 @@ pub use instance::Activity;
 pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs};
 pub use names::{Entry, Occupied, Owner};
-pub use open::{OpenOptions, open, open_domain};
+pub use open::{OpenOptions, count_domains, open, open_domain};
 pub use recovery::Recovery;

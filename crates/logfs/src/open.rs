@@ -95,6 +95,14 @@ pub async fn open_domain(
     start(disk, options, (clock, spawner), loaded).await
 }
 
+/// How many domains the file system has.
+///
+/// # Errors
+/// As [`open()`].
+pub async fn count_domains(disk: &Disk) -> Result<u32, Error> {
+    Ok(read_map(disk).await?.0.domains)
+}
+
 /// Puts a loaded file system to work.
 pub(crate) async fn start(
     disk: &Disk,

@@ -54,7 +54,15 @@ fn drive(file: &std::path::Path) -> LaneDisk<NvmeLane> {
     let pool = SlotPool::new(8, 32 << 10, 0, &Backing::Memfd).unwrap();
     let options = Settings::default();
     let open = |buffers| {
-        Nvme::open(&OpenRequest { files: &files, depth: 8, buffers, options: &options, direct: true, seed: 1 })
+        Nvme::open(&OpenRequest {
+            files: &files,
+            depth: 8,
+            buffers,
+            options: &options,
+            direct: true,
+            seed: 1,
+            worker: 0,
+        })
     };
     let geometry = Geometry { size_bytes: SIZE, block_bytes: BLOCK };
     LaneDisk::new(pool, geometry, open).unwrap_or_else(|error| panic!("{}", error.message))

@@ -8,10 +8,13 @@ use std::ptr::NonNull;
 
 use crate::SharedBytes;
 
+/// The least size of a pool in which transparent huge pages have a place: the size of one (Documentation/admin-guide/mm/transhuge.rst).
+const TRANSPARENT_HUGE: usize = 2 << 20;
+
 /// What backs a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backing {
-    /// Private anonymous pages.
+    /// Private anonymous pages; huge ones where the kernel has them to give and the pool is large enough.
     Anonymous,
     /// Anonymous huge pages of this many bytes (`MAP_HUGETLB`).
     HugePages {
@@ -216,6 +219,12 @@ fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>)
         return Err(fail(format!("mapping {bytes} bytes of buffers ({backing:?})")));
     }
     let base = NonNull::new(address.cast()).ok_or_else(|| fail(format!("mapping {bytes} bytes of buffers")))?;
+    if *backing == Backing::Anonymous && bytes >= TRANSPARENT_HUGE {
+        // The kernel finds, pins and lets go of the pages of each transfer: a huge one at a time is less work. Only advice: a refusal costs
+        // nothing but that.
+        // SAFETY: the range is the mapping just made; advice changes no content (madvise(2)).
+        unsafe { libc::madvise(address, bytes, libc::MADV_HUGEPAGE) };
+    }
     Ok((base, file))
 }
 

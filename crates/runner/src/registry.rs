@@ -1,6 +1,9 @@
 //! How engines are known to the runner: their descriptions, and a worker's life with their lane compiled in.
 
+use std::path::PathBuf;
+
 use iolab_engine::{DeviceFacts, Engine, EngineDescription, Lane, OpenError};
+use iolab_options::Settings;
 use iolab_recording::WorkerRecording;
 
 use crate::calibration::LaneKind;
@@ -13,6 +16,7 @@ pub struct EngineEntry {
     pub description: &'static EngineDescription,
     /// What a device named in a job is, for engines that open devices by themselves.
     pub device: fn(&str) -> Result<DeviceFacts, OpenError>,
+    pub(crate) opens: fn(&Settings) -> Vec<PathBuf>,
     pub(crate) live: fn(&Task<'_>) -> WorkerRecording,
     pub(crate) lane: LaneKind,
 }
@@ -21,6 +25,12 @@ impl EngineEntry {
     /// The entry of engine `E`.
     pub const fn of<E: Engine>() -> EngineEntry {
         let lane = LaneKind::of(E::Lane::SYNCHRONOUS, E::Lane::FUSES);
-        EngineEntry { description: const { &E::DESCRIPTION }, device: E::device, live: worker::live::<E>, lane }
+        EngineEntry {
+            description: const { &E::DESCRIPTION },
+            device: E::device,
+            opens: E::opens,
+            live: worker::live::<E>,
+            lane,
+        }
     }
 }

@@ -260,13 +260,7 @@ impl<'a> Supervisor<'a> {
         if self.origin_ns.is_some() {
             return;
         }
-        let touches_files = |worker: &&WorkerPlan| {
-            let engine = engine_of(&self.ground.engines, worker);
-            let files = engine.map(|engine| engine.description.capabilities.files);
-            matches!(files, Some(FileUse::Descriptors | FileUse::Paths))
-        };
-        let files = self.workers().iter().filter(touches_files).flat_map(|worker| &worker.files);
-        let paths: Vec<PathBuf> = files.map(|file| file.path.clone()).collect();
+        let paths: Vec<PathBuf> = self.workers().iter().flat_map(|worker| self.opened_by(worker)).collect();
         let system = System::live();
         let sampling = Sampling::open(&self.ground.plan, &system, &paths, self.clock);
         self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
@@ -277,6 +271,16 @@ impl<'a> Supervisor<'a> {
         self.origin_ns = Some(now_ns);
         self.sampling = sampling.map(|sampling| sampling.begin(now_ns, self.clock, &self.ground.stream));
         self.recording.warnings.extend(self.sampling.as_mut().and_then(Sampling::trouble));
+    }
+
+    /// The files and devices that a worker works on.
+    fn opened_by(&self, worker: &WorkerPlan) -> Vec<PathBuf> {
+        let Some(engine) = engine_of(&self.ground.engines, worker) else { return Vec::new() };
+        let mut paths = (engine.opens)(&worker.engine.options);
+        if matches!(engine.description.capabilities.files, FileUse::Descriptors | FileUse::Paths) {
+            paths.extend(worker.files.iter().map(|file| file.path.clone()));
+        }
+        paths
     }
 
     fn pass_on_interrupts(&mut self) {

@@ -139,6 +139,7 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
             options: &plan.engine.options,
             direct: plan.layout.direct,
             seed: plan.workload.seed,
+            worker: plan.number,
         };
         E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
     };

@@ -323,6 +323,7 @@ fn open_lane<E: Engine>(setup: &Setup, depth: usize, pool: &SlotPool, scratch: &
         options: &setup.options,
         direct: setup.direct,
         seed: 1,
+        worker: 0,
     };
     E::open(&request)
 }

@@ -117,6 +117,7 @@ impl FolderStore {
             options: &Settings::default(),
             direct: true,
             seed: 0,
+            worker: 0,
         };
         let lane = Uring::open(&request).map_err(|error| BenchError::Unfit(error.message))?;
         let places = std::iter::repeat_with(Place::default).take(shape.workers).collect();

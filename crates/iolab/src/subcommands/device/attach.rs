@@ -65,6 +65,7 @@ fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPoo
         options: &Settings::default(),
         direct: true,
         seed: 0,
+        worker: 0,
     };
     let lane = Nvme::open(&request).map_err(|error| error.message)?;
     Ok((lane, pool))
