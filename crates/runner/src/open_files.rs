@@ -93,7 +93,7 @@ pub(crate) fn remove(file: &FilePlan) -> Result<(), Fatal> {
 
 pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
     let errno = error.raw_os_error().unwrap_or(libc::EIO);
-    let advice = if errno == libc::EMFILE { " (the files of a worker are open all at once: raise the hard limit, ulimit -Hn, or use fewer)" } else { "" };
+    let advice = if errno == libc::EMFILE { " (raise the limit: ulimit -n)" } else { "" };
     Fatal { errno, message: format!("{what}: {}{advice}", errno_text(errno)) }
 }
 
