@@ -12,6 +12,7 @@ mod logfs;
 mod memory;
 mod null;
 mod nvme;
+mod pairs;
 mod records;
 mod sampling;
 mod scale;

@@ -3,19 +3,27 @@
 use iolab_recording::{DeviceCounters, DeviceSample};
 
 /// Counters gained, and the time in which they were.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Activity {
     /// Counters gained; `in_flight` is the one of the later look.
     pub gained: DeviceCounters,
     /// Time between the looks, ns.
     pub elapsed_ns: u64,
+    /// Whose activity it is: of one device, or of so many together.
+    pub devices: u64,
 }
 
 impl Activity {
     /// Between two looks, the earlier one first. A counter that went backwards (the device was replaced) gained nothing.
     pub fn between(before: &DeviceSample, after: &DeviceSample) -> Activity {
         let elapsed_ns = after.at_ns.saturating_sub(before.at_ns);
-        Activity { gained: gained(&before.counters, &after.counters), elapsed_ns }
+        Activity { gained: gained(&before.counters, &after.counters), elapsed_ns, devices: 1 }
+    }
+
+    /// Of several devices together, in time that passed for all of them.
+    pub fn of_group(members: &[Activity], elapsed_ns: u64) -> Activity {
+        let gained = members.iter().fold(DeviceCounters::default(), |sum, one| added(&sum, &one.gained));
+        Activity { gained, elapsed_ns, devices: members.len().max(1) as u64 }
     }
 
     /// From the start of the machine to a look, whose time is the time since then.
@@ -56,5 +64,28 @@ fn gained(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
         discard_ticks_ms: gain(after.discard_ticks_ms, before.discard_ticks_ms),
         flush_ios: gain(after.flush_ios, before.flush_ios),
         flush_ticks_ms: gain(after.flush_ticks_ms, before.flush_ticks_ms),
+    }
+}
+
+fn added(sum: &DeviceCounters, one: &DeviceCounters) -> DeviceCounters {
+    let add = u64::saturating_add;
+    DeviceCounters {
+        read_ios: add(sum.read_ios, one.read_ios),
+        read_merges: add(sum.read_merges, one.read_merges),
+        read_sectors: add(sum.read_sectors, one.read_sectors),
+        read_ticks_ms: add(sum.read_ticks_ms, one.read_ticks_ms),
+        write_ios: add(sum.write_ios, one.write_ios),
+        write_merges: add(sum.write_merges, one.write_merges),
+        write_sectors: add(sum.write_sectors, one.write_sectors),
+        write_ticks_ms: add(sum.write_ticks_ms, one.write_ticks_ms),
+        in_flight: add(sum.in_flight, one.in_flight),
+        io_ticks_ms: add(sum.io_ticks_ms, one.io_ticks_ms),
+        time_in_queue_ms: add(sum.time_in_queue_ms, one.time_in_queue_ms),
+        discard_ios: add(sum.discard_ios, one.discard_ios),
+        discard_merges: add(sum.discard_merges, one.discard_merges),
+        discard_sectors: add(sum.discard_sectors, one.discard_sectors),
+        discard_ticks_ms: add(sum.discard_ticks_ms, one.discard_ticks_ms),
+        flush_ios: add(sum.flush_ios, one.flush_ios),
+        flush_ticks_ms: add(sum.flush_ticks_ms, one.flush_ticks_ms),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Activity, EXTENDED, PLAIN};
+use crate::{Activity, EXTENDED, PLAIN, SHORT};
 
 /// In what amounts of data are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +28,17 @@ impl Unit {
     }
 }
 
+/// What kind of figure a column shows; sizes and shares are written differently for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// A rate, a time, a length of a queue.
+    Number,
+    /// An amount of data.
+    Amount,
+    /// Percent.
+    Share,
+}
+
 /// One column.
 pub struct Column {
     /// Its name, in kilobytes where there is a choice.
@@ -40,6 +51,8 @@ pub struct Column {
     pub aliases: &'static [&'static str],
     /// Least characters of its values.
     pub width: usize,
+    /// What kind of figure it is.
+    pub figure: Figure,
     /// The figure.
     pub value: fn(&Activity, Unit) -> f64,
     /// What it is, with its unit.
@@ -68,7 +81,7 @@ impl Column {
 pub fn find(word: &str) -> Option<&'static Column> {
     let same = |name: &&str| !name.is_empty() && name.eq_ignore_ascii_case(word);
     let has = |column: &&Column| [column.name, column.mega].iter().chain(column.aliases).any(same);
-    EXTENDED.iter().chain(PLAIN).find(has)
+    EXTENDED.iter().chain(PLAIN).chain(SHORT).find(has)
 }
 
 /// The column's explanation for a terminal.
@@ -88,7 +101,7 @@ pub fn reference_page() -> String {
          those of `iostat`(1) of sysstat; fields are those of `/sys/block/DEVICE/stat`.\n\n",
     );
     page += "| column | what it is | formula | source | how it misleads |\n| --- | --- | --- | --- | --- |\n";
-    for column in EXTENDED.iter().chain(PLAIN) {
+    for column in EXTENDED.iter().chain(PLAIN).chain(SHORT) {
         let mega = if column.mega.is_empty() { String::new() } else { format!(", {}", column.mega) };
         let (name, meaning, formula) = (column.name, column.meaning, column.formula);
         // Writing to a String cannot fail.

@@ -8,13 +8,18 @@
 //! what the columns are in iostat(1). Nothing here reads a counter.
 
 mod activity;
+mod cells;
 mod columns;
 mod cpu;
+mod json;
 mod layout;
+mod short;
 mod table;
 
 pub use activity::Activity;
-pub use columns::{Column, Unit, find, reference_page, text};
+pub use columns::{Column, Figure, Unit, find, reference_page, text};
 pub use cpu::{CPU, CpuColumn, CpuTicks};
-pub use layout::{cpu_header, cpu_json, cpu_row, header, json_object, row};
+pub use json::{cpu_json, json_object};
+pub use layout::{Layout, cpu_header};
+pub use short::SHORT;
 pub use table::{EXTENDED, PLAIN};

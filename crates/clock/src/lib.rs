@@ -126,6 +126,12 @@ impl Clock {
     }
 }
 
+/// Processor time of the calling thread until now, ns (`CLOCK_THREAD_CPUTIME_ID`, clock_gettime(2)): not a time line, only differences within
+/// one thread mean anything.
+pub fn thread_processor_ns() -> u64 {
+    kernel_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 fn kernel_clock_ns(id: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for the result; the clock ids used always exist on Linux.
@@ -172,6 +178,17 @@ mod tests {
             let name = clock.name();
             assert!(stamp + 1_000_000 > before && stamp < after + 1_000_000, "{name}: {before} {stamp} {after}");
         }
+    }
+
+    #[test]
+    fn processor_time_grows_with_work_and_belongs_to_the_thread() {
+        const MUCH_NS: u64 = 50_000_000;
+        let begun_ns = thread_processor_ns();
+        while thread_processor_ns() < begun_ns + MUCH_NS {
+            std::hint::spin_loop();
+        }
+        let of_another_ns = std::thread::spawn(thread_processor_ns).join().expect("it only reads a clock");
+        assert!(of_another_ns < MUCH_NS, "{of_another_ns}");
     }
 
     #[test]

@@ -15,9 +15,11 @@ mod host;
 mod layout_mark;
 mod machine;
 mod mounts;
+mod names;
 mod sampling;
 mod signature;
 mod system;
+mod throttling;
 
 pub use block_tree::{BlockDevice, DeviceNumber};
 pub use device_sampler::DeviceSampler;

@@ -50,6 +50,7 @@ fn look(at_ns: u64, read_ios: u64, first: bool) -> Observations {
             ..DeviceSeries::default()
         }],
         host: vec![HostSample { at_ns, io_some_ns: Some(at_ns), ..HostSample::default() }],
+        looking_ns: 7,
     }
 }
 
@@ -63,6 +64,7 @@ fn what_was_seen_of_the_machine_is_put_together() {
     assert_eq!(seen.devices[0].settings["scheduler"], "[none]");
     let times: Vec<u64> = seen.devices[0].samples.iter().map(|sample| sample.at_ns).collect();
     assert_eq!(times, [0, 100, 200]);
+    assert_eq!(seen.looking_ns, 21);
     let device = &recording.devices[0];
     assert_eq!((device.before.read_ios, device.after.read_ios, device.elapsed_ns), (5, 35, 200));
     // The last look was cut off.

@@ -35,8 +35,12 @@ fn recording() -> Recording {
         ..HostSample::default()
     };
     let series = DeviceSeries { name: "sda".into(), samples: (0..5).map(device).collect(), ..DeviceSeries::default() };
-    let observations =
-        Observations { interval_ns: SECOND / 2, devices: vec![series], host: (0..5).map(host).collect() };
+    let observations = Observations {
+        interval_ns: SECOND / 2,
+        devices: vec![series],
+        host: (0..5).map(host).collect(),
+        looking_ns: 0,
+    };
     recording.observations = Some(observations);
     let stretch = |start: u64, ios: u64| Interval {
         start_ns: start * SECOND,

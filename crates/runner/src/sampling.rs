@@ -53,7 +53,7 @@ impl Sampling {
             Ok(tracer) => (tracer, None),
             Err(error) => (None, Some(format!("requests of block devices are not traced: {error}"))),
         };
-        let news = Observations { interval_ns, devices, host: Vec::new() };
+        let news = Observations { interval_ns, devices, ..Observations::default() };
         let observations = Observations::default();
         Some(Sampling {
             sampler,
@@ -90,8 +90,8 @@ impl Sampling {
         if now_ns >= self.next_ns {
             self.look(clock, stream);
         }
-        if let Some(tracer) = self.tracer.as_mut().filter(|_| now_ns >= self.next_fetch_ns) {
-            tracer.read();
+        if now_ns >= self.next_fetch_ns {
+            self.accounted(|sampling| sampling.tracer.iter_mut().for_each(Tracer::read));
             self.next_fetch_ns = now_ns + FETCH_EVERY_NS;
         }
         self.next_ns.min(self.next_fetch_ns)
@@ -105,6 +105,7 @@ impl Sampling {
     /// The last look, and everything seen.
     pub(crate) fn finish(mut self, clock: &Clock, stream: &Stream) -> Observations {
         self.look(clock, stream);
+        self.observations.looking_ns += self.news.looking_ns;
         self.observations
     }
 
@@ -114,6 +115,17 @@ impl Sampling {
     }
 
     fn look(&mut self, clock: &Clock, stream: &Stream) {
+        self.accounted(|sampling| sampling.see(clock, stream));
+    }
+
+    /// Adds up the processor time of a step. It is told with the next look, because the time of a look contains that of telling it.
+    fn accounted(&mut self, step: impl FnOnce(&mut Sampling)) {
+        let begun_ns = iolab_clock::thread_processor_ns();
+        step(self);
+        self.news.looking_ns += iolab_clock::thread_processor_ns().saturating_sub(begun_ns);
+    }
+
+    fn see(&mut self, clock: &Clock, stream: &Stream) {
         let since_start_ns = || clock.now_ns().saturating_sub(self.origin_ns);
         for (place, device) in self.news.devices.iter_mut().enumerate() {
             device.samples.clear();
@@ -135,6 +147,7 @@ impl Sampling {
         self.next_ns = next_line_ns(since_start_ns(), self.interval_ns()).saturating_add(self.origin_ns);
         stream.observed(&self.news);
         self.observations.append(self.news.clone());
+        self.news.looking_ns = 0;
     }
 
     fn interval_ns(&self) -> u64 {

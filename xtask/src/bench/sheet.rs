@@ -36,6 +36,16 @@ pub(super) struct Target {
     pub(super) bound: Bound,
     /// `None` when it could not be measured here.
     pub(super) found: Option<Spread>,
+    pub(super) judge: Judge,
+}
+
+/// What of a figure has to be on the right side of the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judge {
+    /// The middle.
+    Middle,
+    /// Both ends, which are those of an interval of confidence or of all that was seen. With the limit between them nothing is shown.
+    Ends,
 }
 
 /// On which side of a limit a figure has to be.
@@ -46,14 +56,17 @@ pub(super) enum Bound {
 }
 
 impl Target {
-    /// The middle decides.
     fn verdict(&self) -> &'static str {
-        let reached = match (self.found, self.bound) {
-            (None, _) => return "not measured",
-            (Some(found), Bound::AtLeast(limit)) => found.median >= limit,
-            (Some(found), Bound::AtMost(limit)) => found.median <= limit,
+        let Some(found) = self.found else { return "not measured" };
+        let within = |value: f64| match self.bound {
+            Bound::AtLeast(limit) => value >= limit,
+            Bound::AtMost(limit) => value <= limit,
         };
-        if reached { "reached" } else { "missed" }
+        match (self.judge, within(found.median), within(found.min), within(found.max)) {
+            (Judge::Middle, true, _, _) | (Judge::Ends, _, true, true) => "reached",
+            (Judge::Middle, false, _, _) | (Judge::Ends, _, false, false) => "missed",
+            (Judge::Ends, ..) => "not shown",
+        }
     }
 }
 
@@ -79,7 +92,12 @@ impl Sheet {
     }
 
     pub(super) fn target(&mut self, what: impl Into<String>, bound: Bound, found: Option<Spread>) {
-        self.targets.push(Target { what: what.into(), bound, found });
+        self.targets.push(Target { what: what.into(), bound, found, judge: Judge::Middle });
+    }
+
+    /// A target that is reached or missed only when both ends of what was found say so.
+    pub(super) fn target_of_ends(&mut self, what: impl Into<String>, bound: Bound, found: Option<Spread>) {
+        self.targets.push(Target { what: what.into(), bound, found, judge: Judge::Ends });
     }
 
     /// Says at once, and in every form of the sheet, what is not measured.
@@ -160,6 +178,18 @@ mod tests {
     fn verdicts_follow_from_the_figures() {
         let verdicts: Vec<&str> = sheet().targets.iter().map(Target::verdict).collect();
         assert_eq!(verdicts, ["reached", "missed", "not measured"]);
+    }
+
+    #[test]
+    fn an_interval_across_the_limit_shows_nothing() {
+        let mut sheet = Sheet::new("sampling", &[]);
+        for (median, min, max) in [(0.1, -0.2, 0.4), (0.1, -0.2, 0.6), (0.6, 0.4, 0.8), (0.9, 0.6, 1.1)] {
+            sheet.target_of_ends("loss", Bound::AtMost(0.5), Some(Spread { median, min, max }));
+        }
+        sheet.target_of_ends("ratio", Bound::AtLeast(0.995), Some(Spread { median: 1.0, min: 0.9, max: 1.1 }));
+        sheet.target_of_ends("nothing", Bound::AtMost(0.5), None);
+        let verdicts: Vec<&str> = sheet.targets.iter().map(Target::verdict).collect();
+        assert_eq!(verdicts, ["reached", "not shown", "not shown", "missed", "not shown", "not measured"]);
     }
 
     #[test]

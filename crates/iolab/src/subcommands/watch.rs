@@ -3,8 +3,11 @@
 //! The letters are those of iostat(1) of sysstat, and so is what they print, to the last digit when both read the same counters. Dates are
 //! in UTC. What has no place in iostat's tables stands on lines of its own (`--more`), in JSON lines (`--json`) or on the full screen.
 
+mod arguments;
+mod groups;
 mod looks;
 mod more;
+mod naming;
 mod screen;
 mod selection;
 mod text;
@@ -13,60 +16,14 @@ use std::io::{ErrorKind, Write};
 use std::sync::atomic::Ordering;
 
 use anyhow::Context;
-use iolab_block_columns::Unit;
+use iolab_block_columns::{Layout, Unit};
 use iolab_clock::Clock;
 use iolab_observe::System;
 
 use crate::exit::Failure;
+pub(crate) use arguments::WatchArguments;
 use looks::Looker;
 use text::{Form, Printer};
-
-/// What is shown, of which devices, how often.
-#[derive(Debug, clap::Args)]
-pub(crate) struct WatchArguments {
-    /// All columns
-    #[arg(short = 'x')]
-    extended: bool,
-    /// Kilobytes, which is what is shown anyway
-    #[arg(short = 'k', conflicts_with = "megabytes")]
-    kilobytes: bool,
-    /// Megabytes
-    #[arg(short = 'm')]
-    megabytes: bool,
-    /// Devices only
-    #[arg(short = 'd')]
-    devices_only: bool,
-    /// CPUs only, unless -d or -x is given, too
-    #[arg(short = 'c')]
-    cpu_only: bool,
-    /// The time before each report (UTC)
-    #[arg(short = 't')]
-    timestamps: bool,
-    /// Leave out the first report, which is of the time since boot
-    #[arg(short = 'y')]
-    skip_first: bool,
-    /// Leave out devices that did nothing
-    #[arg(short = 'z')]
-    omit_idle: bool,
-    /// Partitions, too: of these devices (with commas), of all used ones, or `ALL`
-    #[arg(short = 'p', value_name = "DEVICES", num_args = 0..=1, default_missing_value = "")]
-    partitions: Option<String>,
-    /// iostat's JSON, a document that ends when watching ends
-    #[arg(short = 'o', value_name = "JSON", value_parser = ["JSON"], conflicts_with = "json")]
-    output: Option<String>,
-    /// JSON lines: an object for each device and one for the machine at each interval
-    #[arg(long)]
-    json: bool,
-    /// Lines of iolab's own: requests in flight, settings, latencies and sizes of requests (by tracepoints, as root), pressure, page cache
-    #[arg(long)]
-    more: bool,
-    /// The whole terminal: a table to sort and select in, and the course of the selected device; `?` shows the keys
-    #[arg(short = 'f', long, conflicts_with_all = ["output", "json"])]
-    full_screen: bool,
-    /// Devices, or `ALL`; then the interval in seconds (`1`, `0.2`) and how many reports
-    #[arg(value_name = "DEVICE | INTERVAL | COUNT")]
-    words: Vec<String>,
-}
 
 pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
     let system = System::live();
@@ -79,7 +36,7 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
         looker.trace();
     }
     if arguments.full_screen {
-        return screen::main(looker, pace, form.unit);
+        return screen::main(looker, pace, form.layout.unit);
     }
     let mut printer = Printer::new(form, looker.facts());
     let mut before = None;
@@ -106,11 +63,20 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
 }
 
 fn form(arguments: &WatchArguments) -> Form {
+    let tables = &arguments.tables;
+    let pretty = tables.pretty || tables.for_people || arguments.persistent.is_some();
     Form {
-        extended: arguments.extended,
-        unit: if arguments.megabytes { Unit::Megabytes } else { Unit::Kilobytes },
+        layout: Layout {
+            extended: tables.extended,
+            short: tables.short,
+            unit: if tables.megabytes { Unit::Megabytes } else { Unit::Kilobytes },
+            decimals: tables.decimals,
+            human: tables.human || tables.for_people,
+            name_last: pretty,
+            broken: pretty && !tables.compact,
+        },
         cpu: !arguments.devices_only || arguments.cpu_only,
-        devices: !arguments.cpu_only || arguments.devices_only || arguments.extended || arguments.partitions.is_some(),
+        devices: !arguments.cpu_only || arguments.devices_only || tables.extended || arguments.partitions.is_some(),
         timestamps: arguments.timestamps,
         omit_idle: arguments.omit_idle,
         document: arguments.output.is_some(),

@@ -8,6 +8,7 @@ use iolab_clock::Clock;
 use iolab_observe::{Sampler, System};
 use iolab_recording::{DeviceSample, HostSample, RequestInterval};
 
+use super::groups::Of;
 use super::selection::Selection;
 
 const NS_PER_HUNDREDTH: u64 = 10_000_000;
@@ -34,6 +35,8 @@ pub(super) struct Look {
     pub(super) host: Option<HostSample>,
     /// The devices to show, in order.
     pub(super) devices: Vec<(String, DeviceSample)>,
+    /// How many were left out because they were never used.
+    pub(super) unused: usize,
     /// Their requests since the last look, as far as they are traced.
     pub(super) requests: Vec<(String, RequestInterval)>,
 }
@@ -91,6 +94,20 @@ impl Looker {
         self.tracer.iter_mut().for_each(Tracer::read);
     }
 
+    /// The lines of a report: what each device and each group did since an earlier look, or since boot.
+    pub(super) fn lines(&self, before: Option<&Look>, look: &Look) -> Vec<(Of, Activity)> {
+        let elapsed_ns = look.at_ns.saturating_sub(before.map_or(0, |look| look.at_ns));
+        self.selection.groups.lines(look.activities(before).collect(), look.unused, elapsed_ns)
+    }
+
+    /// How a line is called: a group with a space before it, as iostat does, so that none is taken for a device.
+    pub(super) fn shown(&self, of: &Of) -> String {
+        match of {
+            Of::Device(name) => self.selection.naming.shown(name, &self.system),
+            Of::Group(name) => format!(" {name}"),
+        }
+    }
+
     pub(super) fn facts(&self) -> Facts {
         let uname = rustix::system::uname();
         Facts {
@@ -116,13 +133,15 @@ impl Looker {
             let sample = self.sampler.device(place, at_ns);
             devices.extend(sample.map(|sample| (name.clone(), sample)));
         }
+        let found = devices.len();
         if only_used {
             devices.retain(|(_, sample)| !Activity::since_boot(sample).is_idle());
         }
+        let unused = found - devices.len();
         let (host, unix_ns, now_ns) = (self.sampler.host(at_ns), self.clock.unix_ns(), self.clock.now_ns());
         let traced = self.tracer.iter_mut().flat_map(|tracer| tracer.take(now_ns));
         let requests = traced.map(|(name, requests)| (name.to_owned(), requests)).collect();
-        Look { at_ns, unix_ns, cpu, host, devices, requests }
+        Look { at_ns, unix_ns, cpu, host, devices, unused, requests }
     }
 
     fn now_ns(&self) -> u64 {

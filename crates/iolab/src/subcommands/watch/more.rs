@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use iolab_block_columns::{Activity, CPU, EXTENDED, PLAIN};
+use iolab_block_columns::{Activity, CPU};
 use iolab_histogram::SparseHistogram;
 use iolab_recording::{HostSample, RequestInterval};
 use serde_json::{Map, Value, json};
 
+use super::groups::Of;
 use super::looks::{Look, Looker};
 use super::text::Form;
 
@@ -14,9 +15,11 @@ use super::text::Form;
 const TELLING: [&str; 6] = ["scheduler", "nr_requests", "nomerges", "max_sectors_kb", "write_cache", "rotational"];
 
 /// Lines after iostat's table.
-pub(super) fn text(before: Option<&Look>, look: &Look, devices: &[(&str, Activity)], looker: &Looker) -> String {
+pub(super) fn text(before: Option<&Look>, look: &Look, devices: &[(Of, Activity)], looker: &Looker) -> String {
     let mut text = String::new();
-    for (name, _) in devices {
+    for (of, _) in devices {
+        let Of::Device(name) = of else { continue };
+        let shown = looker.shown(of);
         let Some((_, sample)) = look.devices.iter().find(|(known, _)| known == name) else { continue };
         let settings = looker.settings(name);
         let settings: Vec<String> =
@@ -24,7 +27,7 @@ pub(super) fn text(before: Option<&Look>, look: &Look, devices: &[(&str, Activit
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{name:<13} in flight: {} read, {} written; {}",
+            "{shown:<13} in flight: {} read, {} written; {}",
             sample.reads_in_flight,
             sample.writes_in_flight,
             settings.join(", ")
@@ -49,7 +52,7 @@ fn requests_text(requests: &RequestInterval) -> String {
         let [p50, p99, p99_9] = [50.0, 99.0, 99.9].map(|percent| us(latency.percentile(percent)));
         let _ = writeln!(
             text,
-            "{:13} {what}: {} in the device for p50 {p50:.1}, p99 {p99:.1}, p99.9 {p99_9:.1}, max {:.1} us; {} to {} KiB, half of \
+            "{:13} {what}: {} in the device for p50 {p50:.1}, p99 {p99:.1}, p99.9 {p99_9:.1}, max {:.1} µs; {} to {} KiB, half of \
              them up to {}",
             "",
             latency.count,
@@ -107,6 +110,12 @@ fn shares(before: Option<&HostSample>, host: &HostSample) -> Vec<(&'static str, 
     pressure.into_iter().filter_map(|(name, percent)| Some((name, percent?))).collect()
 }
 
+/// How often processors slowed themselves down between two looks; without an earlier look, since boot.
+fn thermal_events(before: Option<&HostSample>, host: &HostSample) -> Option<u64> {
+    let since = before.map_or(Some(0), |before| before.thermal_events)?;
+    Some(host.thermal_events?.saturating_sub(since))
+}
+
 /// Pressure, stolen time and page cache on one line.
 pub(super) fn host_text(before: Option<&HostSample>, host: &HostSample) -> String {
     let shares: Vec<String> = shares(before, host)
@@ -114,8 +123,11 @@ pub(super) fn host_text(before: Option<&HostSample>, host: &HostSample) -> Strin
         .map(|(name, percent)| format!("{} {percent:.1} %", name.replace('_', " ")))
         .collect();
     let mib = |bytes: u64| bytes >> 20;
+    // Heat is the machine's; a quota is of one control group, here that of whoever watches, and says nothing of others.
+    let hot = thermal_events(before, host).filter(|events| *events > 0);
+    let hot = hot.map(|events| format!("; {events} thermal events")).unwrap_or_default();
     format!(
-        "stalled: {}; page cache {} MiB, dirty {} MiB",
+        "stalled: {}; page cache {} MiB, dirty {} MiB{hot}",
         shares.join(", "),
         mib(host.cached_bytes),
         mib(host.dirty_bytes)
@@ -127,18 +139,23 @@ pub(super) fn json_lines(
     form: Form,
     before: Option<&Look>,
     look: &Look,
-    devices: &[(&str, Activity)],
+    devices: &[(Of, Activity)],
     looker: &Looker,
 ) -> String {
     let mut text = String::new();
     let elapsed_ns = look.at_ns.saturating_sub(before.map_or(0, |look| look.at_ns));
-    for (name, activity) in devices.iter().filter(|_| form.devices) {
+    let unit = form.layout.unit;
+    for (of, activity) in devices.iter().filter(|_| form.devices) {
         let mut object = Map::new();
         object.insert("unix_ns".into(), look.unix_ns.into());
         object.insert("elapsed_ns".into(), elapsed_ns.into());
-        object.insert("device".into(), Value::from(*name));
-        for column in if form.extended { EXTENDED } else { PLAIN } {
-            object.insert(column.name_in(form.unit).into(), (column.value)(activity, form.unit).into());
+        let (key, name) = match of {
+            Of::Device(name) => ("device", name),
+            Of::Group(name) => ("group", name),
+        };
+        object.insert(key.into(), Value::from(looker.shown(of).trim_start()));
+        for column in form.layout.columns() {
+            object.insert(column.name_in(unit).into(), (column.value)(activity, unit).into());
         }
         if let Some((_, sample)) = look.devices.iter().find(|(known, _)| known == name) {
             object.insert("reads_in_flight".into(), sample.reads_in_flight.into());
@@ -147,7 +164,7 @@ pub(super) fn json_lines(
         if let Some((_, requests)) = look.requests.iter().find(|(known, _)| known == name) {
             object.insert("requests".into(), requests_json(requests));
         }
-        if form.more {
+        if form.more && key == "device" {
             object.insert("settings".into(), json!(looker.settings(name)));
         }
         let _ = writeln!(text, "{}", Value::from(object));
@@ -160,6 +177,8 @@ pub(super) fn json_lines(
     if let Some(host) = &look.host {
         let shares = shares(before.and_then(|look| look.host.as_ref()), host);
         machine.extend(shares.into_iter().map(|(name, percent)| (format!("{name}_percent"), percent.into())));
+        let hot = thermal_events(before.and_then(|look| look.host.as_ref()), host);
+        machine.extend(hot.map(|events| ("thermal_events".into(), events.into())));
         machine.insert("cached_bytes".into(), host.cached_bytes.into());
         machine.insert("dirty_bytes".into(), host.dirty_bytes.into());
     }

@@ -3,17 +3,27 @@
 use iolab_observe::System;
 
 use super::WatchArguments;
+use super::groups::{Group, Groups};
 use super::looks::Pace;
+use super::naming::Naming;
 use crate::exit::Failure;
+
+/// What is watched, and how it is named and summed up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Selection {
+    which: Which,
+    pub(super) groups: Groups,
+    pub(super) naming: Naming,
+}
 
 /// Which devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Selection {
+enum Which {
     /// Whole devices that have been used.
     Used,
     /// All whole devices.
     All,
-    /// These, sorted.
+    /// These.
     Named(Vec<String>),
     /// These or all with their partitions, in the kernel's order; `unused`: those that were never used, too.
     Partitions { of: Vec<String>, unused: bool },
@@ -23,6 +33,12 @@ const SHORTEST_NS: u64 = 1_000_000;
 
 /// Takes devices, interval and count apart.
 pub(super) fn read(arguments: &WatchArguments, system: &System) -> Result<(Selection, Pace), Failure> {
+    let naming = Naming::read(arguments.mapper_names, arguments.persistent.as_deref(), system)?;
+    let is_number = |word: &str| match naming {
+        // An identifier may begin with a digit.
+        Naming::Persistent(_) => word.parse::<f64>().is_ok(),
+        _ => word.starts_with(|first: char| first.is_ascii_digit()),
+    };
     let mut words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
     let mut partitions = arguments.partitions.as_deref();
     // `-p 1` is `-p` and an interval.
@@ -30,31 +46,66 @@ pub(super) fn read(arguments: &WatchArguments, system: &System) -> Result<(Selec
         words.insert(0, number);
         partitions = Some("");
     }
-    let (numbers, names): (Vec<&str>, Vec<&str>) =
-        words.into_iter().partition(|word| word.starts_with(|first: char| first.is_ascii_digit()));
-    let pace = pace(&numbers)?;
-    let names: Vec<String> = names.into_iter().map(|name| name.trim_start_matches("/dev/").to_owned()).collect();
-    let of = |list: &str| list.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-    let selection = match partitions {
-        Some("ALL") => Selection::Partitions { of: Vec::new(), unused: true },
-        Some(list) => Selection::Partitions { of: [of(list), names].concat(), unused: !list.is_empty() },
-        None if names.is_empty() => Selection::Used,
-        None if names.iter().any(|name| name == "ALL") => Selection::All,
-        None => Selection::Named(named(names, system)?),
+    let (mut numbers, names): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| is_number(word));
+    let mut names: Vec<String> = names.into_iter().map(|name| naming.kernel_name(name, system)).collect();
+    let mut list = Vec::new();
+    for given in &arguments.groups.given {
+        let (name, rest) = given.split_first().map_or(("", &given[..]), |(name, rest)| (name.as_str(), rest));
+        let (after, members): (Vec<&str>, Vec<&str>) =
+            rest.iter().map(String::as_str).partition(|word| is_number(word));
+        numbers.extend(after);
+        let members = members.into_iter().map(|member| naming.kernel_name(member, system)).collect();
+        list.push(Group { name: name.to_owned(), members });
+    }
+    let groups = resolved(list, &mut names, arguments.groups.only_groups);
+    let of = |list: &str| {
+        list.split(',').filter(|name| !name.is_empty()).map(|name| naming.kernel_name(name, system)).collect::<Vec<_>>()
     };
-    Ok((selection, pace))
+    let which = match partitions {
+        Some("ALL") => Which::Partitions { of: Vec::new(), unused: true },
+        Some(list) => Which::Partitions { of: [of(list), names].concat(), unused: !list.is_empty() },
+        None if names.is_empty() => Which::Used,
+        None if names.iter().any(|name| name == ALL) => Which::All,
+        None => Which::Named(named(names, system, !groups.list.is_empty())?),
+    };
+    Ok((Selection { which, groups, naming }, pace(&numbers)?))
 }
 
-fn named(mut names: Vec<String>, system: &System) -> Result<Vec<String>, Failure> {
+const ALL: &str = "ALL";
+
+/// Puts the members of groups behind `names`. A group that was given none has the names that stand elsewhere, or else everything; one of `ALL`
+/// has everything.
+fn resolved(mut list: Vec<Group>, names: &mut Vec<String>, only_groups: bool) -> Groups {
+    if let [group] = &mut list[..]
+        && group.members.is_empty()
+    {
+        group.members.clone_from(names);
+    }
+    names.extend(list.iter().flat_map(|group| group.members.clone()));
+    for group in list.iter_mut().filter(|group| group.members.iter().any(|member| member == ALL)) {
+        group.members.clear();
+    }
+    Groups { list, only_groups }
+}
+
+/// Sorted, unless groups want them as they were given.
+fn named(names: Vec<String>, system: &System, as_given: bool) -> Result<Vec<String>, Failure> {
     if let Some(missing) = names.iter().find(|name| !system.has_block_device(name)) {
         let devices = system.block_devices().join(", ");
         return Err(Failure::mistake(format!(
             "iolab: {missing} is not a block device of this machine: {devices}, or ALL"
         )));
     }
-    names.sort();
-    names.dedup();
-    Ok(names)
+    let mut once: Vec<String> = Vec::new();
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    if !as_given {
+        once.sort();
+    }
+    Ok(once)
 }
 
 fn pace(numbers: &[&str]) -> Result<Pace, Failure> {
@@ -79,11 +130,14 @@ fn pace(numbers: &[&str]) -> Result<Pace, Failure> {
 impl Selection {
     /// The devices of now; the second value tells whether those that were never used are left out.
     pub(super) fn names(&self, system: &System) -> (Vec<String>, bool) {
-        match self {
-            Selection::Used => (system.block_devices(), true),
-            Selection::All => (system.block_devices(), false),
-            Selection::Named(names) => (names.clone(), false),
-            Selection::Partitions { of, unused } => {
+        // Groups are listed as they are found, everything else sorted: iostat's order.
+        let whole =
+            || if self.groups.list.is_empty() { system.block_devices() } else { system.block_devices_unsorted() };
+        match &self.which {
+            Which::Used => (whole(), true),
+            Which::All => (whole(), false),
+            Which::Named(names) => (names.clone(), false),
+            Which::Partitions { of, unused } => {
                 let mut listed = system.listed_devices();
                 if !of.is_empty() {
                     let parts: Vec<String> = of.iter().flat_map(|disk| system.partitions_of(disk)).collect();

@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use iolab_block_columns::{self as columns, Activity, Unit};
+use iolab_block_columns::{self as columns, Activity, Layout};
 
+use super::groups::Of;
 use super::looks::{Facts, Look, Looker};
 use super::more;
 
 /// What is printed, and how.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
-    pub(super) extended: bool,
-    pub(super) unit: Unit,
+    pub(super) layout: Layout,
     pub(super) cpu: bool,
     pub(super) devices: bool,
     pub(super) timestamps: bool,
@@ -63,13 +63,13 @@ impl Printer {
 
     /// One report: what happened since `before`, or since boot.
     pub(super) fn report(&mut self, before: Option<&Look>, look: &Look, looker: &Looker) -> String {
-        let shown = |(_, activity): &(&str, Activity)| !self.form.omit_idle || !activity.is_idle();
-        let devices: Vec<(&str, Activity)> = look.activities(before).filter(shown).collect();
+        let mut devices = looker.lines(before, look);
+        devices.retain(|(_, activity)| !self.form.omit_idle || !activity.is_idle());
         if self.form.lines {
             return more::json_lines(self.form, before, look, &devices, looker);
         }
         if self.form.document {
-            return self.element(before, look, &devices);
+            return self.element(before, look, &named(&devices, looker));
         }
         self.tables(before, look, &devices, looker)
     }
@@ -80,7 +80,7 @@ impl Printer {
         end.to_owned()
     }
 
-    fn tables(&self, before: Option<&Look>, look: &Look, devices: &[(&str, Activity)], looker: &Looker) -> String {
+    fn tables(&self, before: Option<&Look>, look: &Look, devices: &[(Of, Activity)], looker: &Looker) -> String {
         let form = self.form;
         let mut text = String::new();
         // Writing to a String cannot fail.
@@ -89,22 +89,20 @@ impl Printer {
         }
         if form.cpu {
             let since = before.map(|look| look.cpu).unwrap_or_default();
-            let _ = writeln!(text, "{}\n{}\n", columns::cpu_header(), columns::cpu_row(&since, &look.cpu));
+            let _ = writeln!(text, "{}\n{}\n", columns::cpu_header(), form.layout.cpu_row(&since, &look.cpu));
         }
         if form.devices {
-            let _ = writeln!(text, "{}", columns::header(form.extended, form.unit));
-            for (name, activity) in devices {
-                let _ = writeln!(text, "{}", columns::row(name, activity, form.extended, form.unit));
-            }
+            text += &form.layout.tables(&named(devices, looker));
+        } else {
+            text += "\n";
         }
-        text += "\n";
         if form.more {
             text += &more::text(before, look, devices, looker);
         }
         text + "\n"
     }
 
-    fn element(&mut self, before: Option<&Look>, look: &Look, devices: &[(&str, Activity)]) -> String {
+    fn element(&mut self, before: Option<&Look>, look: &Look, devices: &[(String, Activity)]) -> String {
         const INDENT: &str = "\t\t\t\t\t";
         let form = self.form;
         let mut parts = Vec::new();
@@ -116,8 +114,8 @@ impl Printer {
             parts.push(format!("{INDENT}\"avg-cpu\":  {}", columns::cpu_json(&since, &look.cpu)));
         }
         if form.devices {
-            let object = |(name, activity): &(&str, Activity)| {
-                format!("{INDENT}\t{}", columns::json_object(name, activity, form.extended, form.unit))
+            let object = |(name, activity): &(String, Activity)| {
+                format!("{INDENT}\t{}", columns::json_object(name, activity, &form.layout))
             };
             let objects: Vec<String> = devices.iter().map(object).collect();
             parts.push(format!("{INDENT}\"disk\": [\n{}\n{INDENT}]", objects.join(",\n")));
@@ -125,6 +123,11 @@ impl Printer {
         let comma = if std::mem::replace(&mut self.follows, true) { ",\n" } else { "" };
         format!("{comma}\t\t\t\t{{\n{}\n\t\t\t\t}}", parts.join(",\n"))
     }
+}
+
+/// Lines by the names that are shown.
+fn named(lines: &[(Of, Activity)], looker: &Looker) -> Vec<(String, Activity)> {
+    lines.iter().map(|(of, activity)| (looker.shown(of), *activity)).collect()
 }
 
 /// `11/22/26`, as iostat without a locale.
