@@ -40,7 +40,8 @@ pub(super) fn as_text(setting: &Setting, all: &[Series]) -> String {
         let kind = if series.is_logfs { "logfs" } else { "folder" };
         let _ = write!(text, "{} ({kind}): {} s", series.path.display(), spread_text(&times, 2));
         if number > 0 {
-            let _ = write!(text, ", {} times as long as {}", spread_text(&ratios(series, first), 3), first.path.display());
+            let _ =
+                write!(text, ", {} times as long as {}", spread_text(&ratios(series, first), 3), first.path.display());
         }
         text.push('\n');
         let Some(last) = series.results.last() else { continue };
