@@ -212,27 +212,43 @@ mod tests {
         }
     }
 
-    /// Every suite runs to its end with the programs as they are. What they take is not judged.
-    #[test]
-    fn every_suite_runs() {
+    /// A suite runs to its end with the programs as they are. What they take is not judged, so that several may run at
+    /// once.
+    fn runs(name: &str) {
         if let Err(reason) = programs::fio_version() {
             // Past the capture of tests, which would hide it.
-            let _ = writeln!(std::io::stderr(), "SKIPPED: no suite of cargo xtask bench was run: {reason}");
+            let _ = writeln!(std::io::stderr(), "SKIPPED: {name} of cargo xtask bench was not run: {reason}");
             return;
         }
+        let (_, suite) = SUITES.iter().find(|(suite, _)| *suite == name).expect("a suite");
         let folder = tempfile::tempdir().unwrap();
         let words = ["--size=small", &format!("--folder={}", folder.path().display())];
         let repository = Repository::here().unwrap();
         let bench = Bench::set_up(&repository, &wanted(&words).unwrap(), Profile::Debug).unwrap();
-        for (name, suite) in SUITES {
-            let sheet = suite(&bench).unwrap_or_else(|reason| panic!("{name}: {reason}"));
-            assert_eq!(sheet.suite, name);
-            assert!(sheet.rows.iter().any(|row| row.program.starts_with("iolab")), "{name} has no row of iolab's");
-            let is_alone = ["intervals", "sampling", "nvme", "logfs"].contains(&name);
-            assert!(sheet.rows.iter().any(|row| row.program.starts_with("fio")) || is_alone, "{name}");
-            let cells = sheet.rows.iter().flat_map(|row| &row.cells).flatten();
-            assert!(cells.clone().count() > 0 && cells.into_iter().all(|cell| cell.median.is_finite()), "{name}");
-            println!("{name}:\n{}", sheet.markdown());
-        }
+        let sheet = suite(&bench).unwrap_or_else(|reason| panic!("{name}: {reason}"));
+        assert_eq!(sheet.suite, name);
+        assert!(sheet.rows.iter().any(|row| row.program.starts_with("iolab")), "{name} has no row of iolab's");
+        let is_alone = ["intervals", "sampling", "nvme", "logfs"].contains(&name);
+        assert!(sheet.rows.iter().any(|row| row.program.starts_with("fio")) || is_alone, "{name}");
+        let cells = sheet.rows.iter().flat_map(|row| &row.cells).flatten();
+        assert!(cells.clone().count() > 0 && cells.into_iter().all(|cell| cell.median.is_finite()), "{name}");
+        println!("{name}:\n{}", sheet.markdown());
     }
+
+    /// One test for each suite, and one that no suite is without.
+    macro_rules! every_suite {
+        ($($name:ident)*) => {
+            $(#[test]
+            fn $name() {
+                runs(stringify!($name));
+            })*
+
+            #[test]
+            fn every_suite_has_its_test() {
+                assert_eq!(SUITES.map(|(name, _)| name), [$(stringify!($name)),*]);
+            }
+        };
+    }
+
+    every_suite!(null engines psync scale intervals sampling logs nvme logfs);
 }

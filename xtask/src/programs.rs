@@ -37,10 +37,19 @@ impl Workshop {
         Ok(Workshop { root: repository.root.clone(), target, profile })
     }
 
-    /// The program called `fio`, which behaves as fio.
+    /// The program under the name `fio`, by which it behaves as fio: a link of that name, so that what is started is
+    /// the program itself, which valgrind then looks into, and not the small `fio` that becomes it.
     pub(crate) fn iolab(&self) -> Result<PathBuf, String> {
-        self.build(&["--package", "iolab", "--bin", "fio"])?;
-        Ok(self.folder().join("fio"))
+        self.build(&["--package", "iolab", "--bin", "iolab"])?;
+        let folder = self.folder().join("as_fio");
+        let link = folder.join("fio");
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        match std::os::unix::fs::symlink("../iolab", &link) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                Err(format!("{}: {error}", link.display()))
+            }
+            _ => Ok(link),
+        }
     }
 
     /// An example of one package.

@@ -12,21 +12,16 @@ mod time;
 mod words;
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use iolab_figures::Figure;
+use iolab_testkit::golden::check_golden;
 
 fn gallery() -> Vec<Figure> {
     [load::figures(), time::figures(), settings::figures(), words::figures()].concat()
 }
 
 fn check(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("IOLAB_BLESS").is_some() {
-        std::fs::write(&path, actual).expect("golden files are writable");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "{name} differs; IOLAB_BLESS=1 rewrites it");
+    check_golden(env!("CARGO_MANIFEST_DIR"), name, actual);
 }
 
 #[test]

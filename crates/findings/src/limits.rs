@@ -11,7 +11,7 @@ use iolab_recording::{DeviceUse, Recording, Severity};
 use iolab_units::rounded_ns;
 
 use crate::facts::{Facts, Job, Member};
-use crate::rules::{processor, queue};
+use crate::rules::{host, processor, queue};
 use crate::traffic::is_top;
 use crate::wording::{bytes, count, percent};
 use crate::{find, rules::Seen};
@@ -21,6 +21,9 @@ const MOSTLY_BUSY: f64 = 0.8;
 
 /// From this share of the asked depth on, the queue was full.
 const FULL: f64 = 0.8;
+
+/// A quota that was used up in this share of its periods was the limit.
+const USED_UP: f64 = 0.5;
 
 /// Operations of this size and more are limited by bytes rather than by their number.
 const LARGE_BYTES: f64 = 131072.0;
@@ -34,6 +37,8 @@ pub enum Kind {
     Tool,
     /// The rate or the think time that the job asks for.
     Schedule,
+    /// A quota of CPU time.
+    Quota,
     /// Other tasks on the processors.
     Host,
     /// The processors of the workers.
@@ -70,7 +75,8 @@ pub fn limits(recording: &Recording) -> Vec<Limit> {
 }
 
 fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Limit {
-    let causes = [of_cache, of_tool, of_schedule, of_submission, of_host, of_processor, of_latency, of_device];
+    let causes =
+        [of_cache, of_tool, of_schedule, of_submission, of_quota, of_host, of_processor, of_latency, of_device];
     let (kind, answer, mut evidence, experiment) =
         causes.iter().find_map(|cause| cause(facts, job)).unwrap_or_else(|| unknown(job));
     let prefix = format!("{}: ", job.name);
@@ -150,8 +156,19 @@ fn of_schedule(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     ))
 }
 
+fn of_quota(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let (throttled, _) = host::throttled(facts)?;
+    if (throttled.throttled_periods as f64) < USED_UP * throttled.periods as f64 {
+        return None;
+    }
+    let Seen { evidence, .. } = host::cpu_quota(facts).into_iter().next()?;
+    let experiment = format!("{} without the quota: faster, with shorter tails", command(facts, job, &[]));
+    let answer = "the CPU quota of its control group, which stops it until the next period begins";
+    Some((Kind::Quota, answer.to_owned(), vec![evidence], experiment))
+}
+
 fn of_host(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
-    let Seen { evidence, .. } = crate::rules::host::host_busy(facts).into_iter().next()?;
+    let Seen { evidence, .. } = host::host_busy(facts).into_iter().next()?;
     if share_in_devices(facts).is_some_and(|share| share >= 0.5) {
         return None;
     }

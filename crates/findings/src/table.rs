@@ -150,6 +150,20 @@ pub const RULES: &[Rule] = &[
         find: host::steal,
     },
     Rule {
+        name: "cpu-quota",
+        looks_at: "What the CPU quotas of the run's control group and of those around it took away (cpu.stat).",
+        consequence: "The run stood still for parts of each period, which shows as latency that is not the device's.",
+        advice: "Raise or lift the quota (cpu.max, docker run --cpus, CPUQuota= of systemd), or run outside of the container.",
+        find: host::cpu_quota,
+    },
+    Rule {
+        name: "thermal",
+        looks_at: "How often processors slowed themselves down because they were hot (thermal_throttle).",
+        consequence: "CPU time of operations changed with temperature, so that another run may give other figures.",
+        advice: "Cool the machine, or let it rest between runs; a lower, fixed clock rate gives figures that can be compared.",
+        find: host::thermal,
+    },
+    Rule {
         name: "other-traffic",
         looks_at: "Bytes of the block device beyond those of the jobs, when all of their I/O is direct.",
         consequence: "The device worked for others, too, so that the figures are not all it can do.",
@@ -167,7 +181,7 @@ pub const RULES: &[Rule] = &[
         name: "depth-not-reached",
         looks_at: "Operations in flight on average (rate times latency), against the iodepth asked for.",
         consequence: "The device was never loaded as deep as asked.",
-        advice: "Spread the load over more jobs (numjobs); with buffered files, say direct=1.",
+        advice: "Spread the load over more jobs (numjobs); with buffered files, say direct=1; with ioengine=nvme, leave queue_size away.",
         find: queue::depth_not_reached,
     },
     Rule {

@@ -7,7 +7,7 @@
 //! ```
 
 use iolab_plan::Direction;
-use iolab_recording::{DeviceCounters, DeviceSeries, Recording};
+use iolab_recording::{DeviceCounters, DeviceSeries, DeviceUse, Recording};
 
 use crate::facts::{Job, Stage};
 
@@ -110,10 +110,12 @@ fn whole_run(recording: &Recording) -> Option<Traffic> {
     tops.map(|device| Traffic::between(&device.before, &device.after)).reduce(Traffic::add)
 }
 
-/// Devices that were told not to count their requests (`queue/iostats`): of what they did nothing is known.
+/// Devices that were told not to count their requests (`queue/iostats`) and did not: of what they did nothing is known. Some drivers count
+/// whatever the setting says, as zram does.
 pub(crate) fn uncounted(recording: &Recording) -> Vec<&str> {
-    let names = recording.devices.iter().map(|device| device.name.as_str());
-    names.filter(|name| setting(recording, name, "iostats") == Some("0")).collect()
+    let stands_still = |device: &&DeviceUse| Traffic::between(&device.before, &device.after) == Traffic::default();
+    let told_not_to = |name: &&str| setting(recording, name, "iostats") == Some("0");
+    recording.devices.iter().filter(stands_still).map(|device| device.name.as_str()).filter(told_not_to).collect()
 }
 
 /// Whether no other device of the run is made of this one.

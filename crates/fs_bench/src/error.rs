@@ -31,6 +31,9 @@ pub enum BenchError {
         /// What it answered.
         source: io::Error,
     },
+    /// Another thread of the load failed: its error is the one to tell.
+    #[error("given up, because another domain failed")]
+    Abandoned,
     /// The load does not fit what it is to run on.
     #[error("{0}")]
     Unfit(String),

@@ -6,10 +6,12 @@
 //! ```
 //!
 //! A load decides everything by its seed before it looks at an answer: the same load makes the same operations in the same order on every
-//! store. One thread runs load and store. Buffers hold random bytes, so that no device can compress them, and go to the device from
-//! where they are in both stores. Nothing here prints.
+//! store. It is divided into domains that share nothing: each has a thread that runs load and store, and files of its own; logfs gives it a domain of the
+//! disk, other file systems a folder. What is measured begins on all threads at once. Buffers hold random bytes, so that no device can compress them,
+//! and go to the device from where they are in both stores. Nothing here prints.
 
 mod error;
+mod gate;
 mod measured;
 mod random;
 mod reading;
@@ -19,7 +21,7 @@ mod volume_load;
 
 pub use error::BenchError;
 pub use measured::{Class, Measured};
-pub use reading::{ReadingCase, ReadingOptions, ReadingResult, read_clusters};
+pub use reading::{ReadingCase, ReadingOptions, ReadingResult, ReadingWay, read_clusters};
 pub use store::{ImageStore, Target};
-pub use tester::{ConfError, Job, JobResult, Kind, Pace, Shards, TesterConf, TesterOptions, run_tester};
-pub use volume_load::{VolumeLoad, VolumeResult, run_volume_load};
+pub use tester::{ConfError, Job, JobResult, Kind, Pace, Shards, TesterConf, TesterOptions, TesterResult, run_tester};
+pub use volume_load::{VolumeLoad, VolumePart, VolumeResult, run_volume_load};

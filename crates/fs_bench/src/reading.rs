@@ -1,11 +1,13 @@
-//! Reading the live ranges of a cluster one by one against reading the whole cluster: what cleaning has to decide.
+//! Reading the live ranges of a cluster one by one, or the whole cluster, or as logfs plans it: what cleaning has to decide.
 //!
 //! ```text
-//!  cluster   ░░██░░░░██░░░░██░░     one by one: three requests at once, until the last has ended
+//!  cluster   ░░██░░░░██░██░░░░░     one by one: three requests at once, until the last has ended
 //!            └────────────────┘     whole: one request
+//!              └┘    └───┘          planned: neighbours together where the gap costs less than a request
 //! ```
 //!
-//! The ranges are of one length and evenly spread. Clusters are read in an order that the seed gives, both ways in turn, one cluster at a time. Nothing is
+//! The ranges are of one length, each at a random place of its equal part of the cluster. Clusters are read in an order that the seed gives, all ways in turn,
+//! one cluster at a time. Nothing is
 //! written but a file of random bytes where the target is a folder: an image has to hold content, because what was never written is read without
 //! asking any medium.
 
@@ -15,9 +17,21 @@ use std::path::{Path, PathBuf};
 
 use iolab_block::{Action, BlockDevice, Buffer, Completion, Opening, Request, open_disk};
 use iolab_clock::Clock;
+use iolab_logfs::{ReadingCost, reading_plan};
 
 use crate::BenchError;
 use crate::random::Random;
+
+/// How the live ranges of a cluster are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadingWay {
+    /// A request for each.
+    Ranges,
+    /// One request for the whole cluster.
+    Whole,
+    /// As [`iolab_logfs::reading_plan`] says, with the costs that logfs assumes unless told.
+    Planned,
+}
 
 /// What to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +42,10 @@ pub struct ReadingOptions {
     pub counts: Vec<u64>,
     /// Lengths of a range, bytes; those that do not fit so often into a cluster are left out.
     pub lengths: Vec<u64>,
-    /// Clusters read for each case, both ways.
+    /// Clusters read for each case, every way.
     pub samples: u32,
+    /// The ways, each named once.
+    pub ways: Vec<ReadingWay>,
     /// Bytes of the file that is made in a folder.
     pub file_bytes: u64,
     /// The order of the clusters follows from it.
@@ -37,16 +53,21 @@ pub struct ReadingOptions {
 }
 
 /// So many ranges of such a length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadingCase {
     /// Ranges in a cluster.
     pub count: u64,
     /// Bytes of each.
     pub length: u64,
-    /// Median time of a cluster, all ranges one by one, ns.
-    pub ranges_ns: u64,
-    /// Median time of a whole cluster, ns.
-    pub whole_ns: u64,
+    /// Median time of a cluster, ns, by way.
+    pub times_ns: Vec<(ReadingWay, u64)>,
+}
+
+impl ReadingCase {
+    /// Median time of a cluster that was read in this way, ns.
+    pub fn time_ns(&self, wanted: ReadingWay) -> Option<u64> {
+        self.times_ns.iter().find(|(way, _)| *way == wanted).map(|(_, ns)| *ns)
+    }
 }
 
 /// What was found.
@@ -95,28 +116,44 @@ fn case(
     (random, clusters): (&mut Random, u64),
 ) -> Result<ReadingCase, BenchError> {
     let unit = u64::from(reader.device.geometry().block_bytes);
-    let (mut ranges, mut whole) = (Vec::new(), Vec::new());
+    let mut times: Vec<(ReadingWay, Vec<u64>)> = options.ways.iter().map(|way| (*way, Vec::new())).collect();
+    let part = options.cluster_bytes / count / unit * unit;
+    let length_in_units = length.next_multiple_of(unit);
     for _ in 0..options.samples {
-        let mut start = || random.below(clusters) * options.cluster_bytes;
-        let distance = options.cluster_bytes / count / unit * unit;
-        let at = start();
-        let wanted: Vec<(u64, u64)> =
-            (0..count).map(|number| (at + number * distance, length.next_multiple_of(unit))).collect();
-        ranges.push(reader.read(&wanted)?);
-        whole.push(reader.read(&[(start(), options.cluster_bytes)])?);
+        let mut place = |number: u64| {
+            let at = number * part + random.within((0, part.saturating_sub(length_in_units)), unit);
+            (at as u32, (at + length) as u32)
+        };
+        let wanted: Vec<(u32, u32)> = (0..count).map(&mut place).collect();
+        for (way, times) in &mut times {
+            let begin = random.below(clusters) * options.cluster_bytes;
+            let planned = plan(*way, &wanted, (unit as u32, options.cluster_bytes as u32));
+            let requests = planned.into_iter().map(|(from, to)| (begin + u64::from(from), u64::from(to - from)));
+            times.push(reader.read(&requests.collect::<Vec<_>>())?);
+        }
     }
-    ranges.sort_unstable();
-    whole.sort_unstable();
-    let median = |times: &[u64]| times.get(times.len() / 2).copied().unwrap_or(0);
-    Ok(ReadingCase { count, length, ranges_ns: median(&ranges), whole_ns: median(&whole) })
+    let median = |mut times: Vec<u64>| {
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or(0)
+    };
+    let times_ns = times.into_iter().map(|(way, times)| (way, median(times))).collect();
+    Ok(ReadingCase { count, length, times_ns })
+}
+
+/// What is read so that all wanted ranges are, from and to.
+fn plan(way: ReadingWay, wanted: &[(u32, u32)], (unit, cluster): (u32, u32)) -> Vec<(u32, u32)> {
+    match way {
+        ReadingWay::Ranges => wanted.iter().map(|(from, to)| (*from, to.next_multiple_of(unit))).collect(),
+        ReadingWay::Whole => vec![(0, cluster)],
+        ReadingWay::Planned => reading_plan(wanted, unit, ReadingCost::default().request_bytes()),
+    }
 }
 
 /// One request's cost over one byte's: the plane `time = count · request + bytes · byte` nearest to the cases (least squares).
 fn request_bytes(cases: &[ReadingCase]) -> Option<f64> {
     let (mut nn, mut nb, mut bb, mut nt, mut bt) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    for case in cases {
-        let (count, bytes, time) =
-            (case.count as f64, (case.count * case.length) as f64 / 4096.0, case.ranges_ns as f64);
+    for (case, time) in cases.iter().filter_map(|case| Some((case, case.time_ns(ReadingWay::Ranges)? as f64))) {
+        let (count, bytes) = (case.count as f64, (case.count * case.length) as f64 / 4096.0);
         nn += count * count;
         nb += count * bytes;
         bb += bytes * bytes;
@@ -210,13 +247,21 @@ mod tests {
     fn the_cost_of_a_request_is_found_again() {
         let case = |count: u64, length: u64| {
             let ranges_ns = count * 5_000 + count * length / 4;
-            ReadingCase { count, length, ranges_ns, whole_ns: 1 }
+            ReadingCase { count, length, times_ns: vec![(ReadingWay::Whole, 1), (ReadingWay::Ranges, ranges_ns)] }
         };
         let cases: Vec<ReadingCase> =
             [1, 4, 16].into_iter().flat_map(|count| [4096, 16384, 65536].map(|length| case(count, length))).collect();
         let found = request_bytes(&cases).unwrap();
         assert!((19_900.0..20_100.0).contains(&found), "{found}");
         assert_eq!(request_bytes(&[]), None);
+    }
+
+    #[test]
+    fn each_way_covers_what_is_wanted() {
+        let (wanted, sizes) = ([(512, 4096), (16384, 20480), (262_144, 266_240)], (4096, 1 << 20));
+        assert_eq!(plan(ReadingWay::Ranges, &wanted[1..], sizes), &wanted[1..]);
+        assert_eq!(plan(ReadingWay::Whole, &wanted, sizes), [(0, 1 << 20)]);
+        assert_eq!(plan(ReadingWay::Planned, &wanted, sizes), [(0, 20480), (262_144, 266_240)]);
     }
 
     #[test]
@@ -227,13 +272,17 @@ mod tests {
             counts: vec![1, 4, 16],
             lengths: vec![4096, 16384],
             samples: 3,
+            ways: vec![ReadingWay::Ranges, ReadingWay::Planned],
             file_bytes: 1 << 20,
             seed: 1,
         };
         let found = read_clusters(folder.path(), &options).unwrap();
         let tried: Vec<(u64, u64)> = found.cases.iter().map(|case| (case.count, case.length)).collect();
         assert_eq!(tried, [(1, 4096), (1, 16384), (4, 4096), (4, 16384), (16, 4096)]);
-        assert!(found.cases.iter().all(|case| case.ranges_ns > 0 && case.whole_ns > 0));
+        for case in &found.cases {
+            let times = [ReadingWay::Ranges, ReadingWay::Planned, ReadingWay::Whole].map(|way| case.time_ns(way));
+            assert!(times[0] > Some(0) && times[1] > Some(0) && times[2].is_none(), "{times:?}");
+        }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let short = tempfile::NamedTempFile::new().unwrap();
         assert!(matches!(read_clusters(short.path(), &options), Err(BenchError::Unfit(_))));

@@ -4,12 +4,14 @@ mod folder;
 mod logfs;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 use iolab_logfs::{Activity, MkfsOptions, OpenOptions};
 
 use crate::BenchError;
+use crate::gate::{Breaker, Gate};
 
 /// Where in which file, and whose buffer moves.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +39,7 @@ pub(crate) trait Store {
     fn activity(&self) -> Option<Activity>;
 }
 
-/// How many files and workers, and how long an operation is at most.
+/// How many files and workers of one domain, and how long an operation is at most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) files: usize,
@@ -50,6 +52,8 @@ pub(crate) struct Shape {
 pub(crate) struct Stage {
     pub(crate) clock: Clock,
     pub(crate) spawner: Spawner,
+    /// To be passed before what is measured begins.
+    pub(crate) gate: Arc<Gate>,
 }
 
 /// An image, and what is made in it.
@@ -57,7 +61,7 @@ pub(crate) struct Stage {
 pub struct ImageStore {
     /// Regular file or block device; what it holds is lost.
     pub path: PathBuf,
-    /// How the file system is made.
+    /// How the file system is made; the load says with how many domains.
     pub mkfs: MkfsOptions,
     /// How it is used.
     pub open: OpenOptions,
@@ -104,17 +108,50 @@ impl Target {
     }
 }
 
-/// Work that runs on any store.
-pub(crate) trait Load {
-    type Output;
+/// Work of one domain, which runs on any store.
+pub(crate) trait Load: Send {
+    type Output: Send;
 
     async fn run<S: Store + 'static>(self, store: std::rc::Rc<S>, stage: Stage) -> Result<Self::Output, BenchError>;
 }
 
-/// Makes the store and lets the load run on it; what it made in a folder is removed again.
-pub(crate) fn run_on<L: Load>(target: &Target, shape: Shape, load: L) -> Result<L::Output, BenchError> {
+/// Makes the store with a domain for each part and lets the parts run, each on a thread of its own; what was made in a folder is removed again. A folder
+/// has a folder for each part instead of a domain. Results are in the order of the parts.
+pub(crate) fn run_on<L: Load>(target: &Target, parts: Vec<(Shape, L)>) -> Result<Vec<L::Output>, BenchError> {
     match target {
-        Target::Image(image) => logfs::run(image, shape, load),
-        Target::Folder(path) => folder::run(path, shape, load),
+        Target::Image(image) => logfs::run(image, parts),
+        Target::Folder(path) => folder::run(path, parts),
     }
+}
+
+/// Runs every part on a thread of its own. One that fails ends the others; its error is answered.
+fn on_threads<L: Load>(
+    parts: Vec<(Shape, L)>,
+    work: impl Fn(usize, (Shape, L), Arc<Gate>) -> Result<L::Output, BenchError> + Sync,
+) -> Result<Vec<L::Output>, BenchError> {
+    let gate = Arc::new(Gate::new(parts.len()));
+    let ended: Vec<Result<L::Output, BenchError>> = std::thread::scope(|scope| {
+        let start = |(domain, part): (usize, (Shape, L))| {
+            let (gate, work) = (Arc::clone(&gate), &work);
+            scope.spawn(move || {
+                let breaker = Breaker::new(&gate);
+                let output = work(domain, part, Arc::clone(&gate))?;
+                breaker.end_well();
+                Ok(output)
+            })
+        };
+        let threads: Vec<_> = parts.into_iter().enumerate().map(start).collect();
+        let end = |panicked| std::panic::resume_unwind(panicked);
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(end)).collect()
+    });
+    let (mut outputs, mut failed) = (Vec::new(), None);
+    for one in ended {
+        match one {
+            Ok(output) => outputs.push(output),
+            Err(BenchError::Abandoned) if failed.is_some() => {}
+            Err(error) if matches!(failed, None | Some(BenchError::Abandoned)) => failed = Some(error),
+            Err(_) => {}
+        }
+    }
+    failed.map_or(Ok(outputs), Err)
 }

@@ -6,16 +6,18 @@
 //! ```
 //!
 //! The keys are those of <https://github.com/scylladb/seastar/blob/master/doc/io-tester.md>. What has no meaning here is refused with its line and the
-//! reason, never passed over. One thread drives the jobs of all shards, as Seastar has one thread for each shard: a shard is a set of files and workers
-//! of its own, not a processor core.
+//! reason, never passed over. Each shard has a thread of its own, as in Seastar, and on an image a domain of the file system; the results of all
+//! are joined for each job.
 
 mod conf;
 mod document;
 mod fields;
 mod load;
+mod result;
 
 pub use conf::{Job, Kind, Pace, Shards, TesterConf};
-pub use load::{JobResult, TesterOptions, run_tester};
+pub use load::{TesterOptions, run_tester};
+pub use result::{JobResult, TesterResult};
 
 /// What is wrong with a description of jobs, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -10,14 +10,20 @@
 //!
 //! The filling is not measured: it goes on until as much was written as the disk holds, so that every cluster has been used before. The operations
 //! follow from the seed alone, not from how fast anything is. A truncation waits for what is under way, and everything else for it.
+//!
+//! Capacity and volume are divided among the domains evenly. Files and operations under way are of each domain, as they are of each instance of SeastarFS;
+//! its marks, its truncations and its numbers are its own.
 
 use std::cell::RefCell;
+use std::ops::{Add, Sub};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_executor::Event;
 use iolab_logfs::Activity;
 
+use crate::gate::Gate;
 use crate::random::Random;
 use crate::store::{Load, Shape, Span, Stage, Store, Target, run_on};
 use crate::{BenchError, Class, Measured};
@@ -25,10 +31,12 @@ use crate::{BenchError, Class, Measured};
 /// The load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VolumeLoad {
-    /// Bytes that the disk is taken to hold: marks are shares of it.
+    /// Bytes that the disk is taken to hold, all domains together: marks are shares of it.
     pub capacity_bytes: u64,
-    /// Bytes written in the measured part.
+    /// Bytes written in the measured part, by all domains together.
     pub volume_bytes: u64,
+    /// Domains, each with a thread of its own.
+    pub domains: usize,
     /// Bytes written before it, as a percentage of the capacity.
     pub fill_percent: u32,
     /// Live data at which truncating begins, percent of the capacity.
@@ -41,7 +49,7 @@ pub struct VolumeLoad {
     pub small_write_percent: u32,
     /// Of the reads, the small ones, percent.
     pub small_read_percent: u32,
-    /// Files for small writes, and as many for large ones.
+    /// Files for small writes, and as many for large ones, of each domain.
     pub files: usize,
     /// Bytes of a small operation, from and to.
     pub small_bytes: (u64, u64),
@@ -49,25 +57,69 @@ pub struct VolumeLoad {
     pub large_bytes: (u64, u64),
     /// All sizes are multiples of this.
     pub unit_bytes: u64,
-    /// Operations under way at once.
+    /// Operations under way at once in each domain.
     pub parallel: usize,
     /// Everything follows from it.
     pub seed: u64,
 }
 
-/// What came of it.
+/// What came of a domain, or of all together.
 #[derive(Debug, Default)]
-pub struct VolumeResult {
+pub struct VolumePart {
     /// The measured part: small and large writes, small and large reads, truncations.
     pub measured: Measured,
     /// What logfs did in the background during it.
     pub activity: Option<Activity>,
 }
 
-impl VolumeResult {
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct VolumeResult {
+    /// The time of the slowest domain, and the sums of everything else.
+    pub joint: VolumePart,
+    /// Each domain.
+    pub domains: Vec<VolumePart>,
+}
+
+impl VolumePart {
     /// Bytes written in the measured part, by the load.
     pub fn written_bytes(&self) -> u64 {
         self.measured.classes[..2].iter().map(|class| class.bytes).sum()
+    }
+}
+
+impl VolumeResult {
+    fn new(domains: Vec<VolumePart>) -> VolumeResult {
+        let measured = Measured::joined(domains.iter().map(|part| &part.measured));
+        let activity =
+            domains.iter().filter_map(|part| part.activity).reduce(|sum, one| combined(&sum, &one, u64::add));
+        VolumeResult { joint: VolumePart { measured, activity }, domains }
+    }
+}
+
+impl VolumeLoad {
+    /// Bytes of the longest operation.
+    fn longest_bytes(&self) -> u64 {
+        self.large_bytes.1.max(self.small_bytes.1).next_multiple_of(self.unit_bytes.max(1))
+    }
+
+    /// The most domains for which the capacity has room; 0 when it is too small for any.
+    pub fn most_domains(&self) -> usize {
+        let room = self.capacity_bytes / 100 * u64::from(100_u32.saturating_sub(self.upper_percent));
+        let needed = (2 * self.longest_bytes()).saturating_mul(self.parallel as u64);
+        room.checked_div(needed).map_or(0, |domains| domains as usize)
+    }
+
+    /// What one of the domains has to do.
+    fn of_domain(&self, domain: u64) -> VolumeLoad {
+        let domains = self.domains as u64;
+        VolumeLoad {
+            capacity_bytes: self.capacity_bytes / domains,
+            volume_bytes: self.volume_bytes / domains + u64::from(domain < self.volume_bytes % domains),
+            // The first has the seed itself: alone, it does what a load without domains did.
+            seed: self.seed.wrapping_add(domain.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            ..*self
+        }
     }
 }
 
@@ -79,25 +131,30 @@ const TRUNCATION: usize = 4;
 /// # Errors
 /// What the target answers; [`BenchError::Unfit`] for a load that cannot be.
 pub fn run_volume_load(target: &Target, load: &VolumeLoad) -> Result<VolumeResult, BenchError> {
-    let largest = load.large_bytes.1.max(load.small_bytes.1).next_multiple_of(load.unit_bytes.max(1));
-    let room = load.capacity_bytes / 100 * u64::from(100_u32.saturating_sub(load.upper_percent));
-    if load.files == 0 || load.parallel == 0 || load.unit_bytes == 0 {
-        return Err(BenchError::Unfit("files, operations under way and unit have to be at least 1".to_owned()));
+    if load.files == 0 || load.parallel == 0 || load.unit_bytes == 0 || load.domains == 0 {
+        let text = "files, operations under way, unit and domains have to be at least 1";
+        return Err(BenchError::Unfit(text.to_owned()));
     }
-    if room < 2 * largest * load.parallel as u64 {
+    let (largest, most) = (load.longest_bytes(), load.most_domains());
+    if load.domains > most {
+        let (capacity, parallel, domains) = (load.capacity_bytes, load.parallel, load.domains);
+        let fewer = if most == 0 { String::new() } else { format!(" or fewer domains (there is room for {most})") };
         return Err(BenchError::Unfit(format!(
-            "a capacity of {} bytes is too small for {} operations of up to {largest} bytes at once: use a larger disk or smaller operations",
-            load.capacity_bytes, load.parallel
+            "a capacity of {capacity} bytes is too small for {parallel} operations of up to {largest} bytes at once in {domains} domains: use a \
+             larger disk, smaller operations{fewer}"
         )));
     }
-    let shape = Shape { files: 2 * load.files, workers: load.parallel, most_bytes: largest, seed: load.seed };
-    run_on(target, shape, *load)
+    let part = |domain| {
+        let load = load.of_domain(domain);
+        (Shape { files: 2 * load.files, workers: load.parallel, most_bytes: largest, seed: load.seed }, load)
+    };
+    run_on(target, (0..load.domains as u64).map(part).collect()).map(VolumeResult::new)
 }
 
 impl Load for VolumeLoad {
-    type Output = VolumeResult;
+    type Output = VolumePart;
 
-    async fn run<S: Store + 'static>(self, store: Rc<S>, stage: Stage) -> Result<VolumeResult, BenchError> {
+    async fn run<S: Store + 'static>(self, store: Rc<S>, stage: Stage) -> Result<VolumePart, BenchError> {
         let fill_bytes = self.capacity_bytes / 100 * u64::from(self.fill_percent);
         let course = Course {
             random: Random::new(self.seed),
@@ -114,36 +171,38 @@ impl Load for VolumeLoad {
             course: RefCell::new(course),
             event: Event::default(),
             clock: stage.clock.clone(),
+            gate: Arc::clone(&stage.gate),
         });
         // Filling writes only: reads would lengthen it for nothing.
         Shared::run_workers(&shared, &store, &stage, 100).await?;
         store.sync().await?;
-        let before = store.activity();
         {
             let mut course = shared.course.borrow_mut();
             course.left = self.volume_bytes;
             course.classes = CLASSES.map(Class::new).into();
         }
-        let begun = stage.clock.now_ns();
+        let begun = stage.gate.pass(&stage.clock).await?;
+        let before = store.activity();
         Shared::run_workers(&shared, &store, &stage, self.write_percent).await?;
         store.sync().await?;
         let elapsed_ns = stage.clock.now_ns() - begun;
         let classes = std::mem::take(&mut shared.course.borrow_mut().classes);
-        let activity = store.activity().zip(before).map(|(after, before)| difference(&after, &before));
-        Ok(VolumeResult { measured: Measured { elapsed_ns, classes }, activity })
+        let activity = store.activity().zip(before).map(|(after, before)| combined(&after, &before, u64::sub));
+        Ok(VolumePart { measured: Measured { elapsed_ns, classes }, activity })
     }
 }
 
-fn difference(after: &Activity, before: &Activity) -> Activity {
+/// Two counts of everything, brought together one by one.
+fn combined(one: &Activity, other: &Activity, by: impl Fn(u64, u64) -> u64) -> Activity {
     Activity {
-        checkpoints: after.checkpoints - before.checkpoints,
-        cleaning_passes: after.cleaning_passes - before.cleaning_passes,
-        moved_bytes: after.moved_bytes - before.moved_bytes,
-        demoted_bytes: after.demoted_bytes - before.demoted_bytes,
-        discarded_clusters: after.discarded_clusters - before.discarded_clusters,
-        freed_clusters: after.freed_clusters - before.freed_clusters,
-        frames: after.frames - before.frames,
-        syncs: after.syncs - before.syncs,
+        checkpoints: by(one.checkpoints, other.checkpoints),
+        cleaning_passes: by(one.cleaning_passes, other.cleaning_passes),
+        moved_bytes: by(one.moved_bytes, other.moved_bytes),
+        demoted_bytes: by(one.demoted_bytes, other.demoted_bytes),
+        discarded_clusters: by(one.discarded_clusters, other.discarded_clusters),
+        freed_clusters: by(one.freed_clusters, other.freed_clusters),
+        frames: by(one.frames, other.frames),
+        syncs: by(one.syncs, other.syncs),
     }
 }
 
@@ -166,6 +225,7 @@ struct Shared {
     course: RefCell<Course>,
     event: Event,
     clock: Clock,
+    gate: Arc<Gate>,
 }
 
 enum Step {
@@ -198,6 +258,9 @@ impl Shared {
 
     async fn work(&self, store: &impl Store, worker: usize, write_percent: u32) {
         loop {
+            if self.gate.is_broken() {
+                self.course.borrow_mut().failed.get_or_insert(BenchError::Abandoned);
+            }
             let step = self.course.borrow_mut().next(&self.load, worker, write_percent);
             let begun = self.clock.now_ns();
             let (result, class, bytes) = match step {

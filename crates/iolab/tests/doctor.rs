@@ -12,8 +12,18 @@ fn every_check_says_what_follows_and_how_to_mend_it() {
     let done = lab.run_with(["doctor", "--json"], &[("TMPDIR", temporary.clone())]).ended(0, "");
     let answer = done.json();
     let checks = answer["checks"].as_array().unwrap();
-    for topic in ["io_uring", "libaio", "FUSE", "ublk", "vfio", "locked memory", "clock", "steal", "settings left over"]
-    {
+    for topic in [
+        "io_uring",
+        "libaio",
+        "FUSE",
+        "ublk",
+        "vfio",
+        "locked memory",
+        "clock",
+        "steal",
+        "CPU quota",
+        "settings left over",
+    ] {
         assert!(checks.iter().any(|check| check["topic"] == topic), "{topic}: {answer}");
     }
     for check in checks {

@@ -12,13 +12,13 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 const SMALL: &str =
-    "--volume 24m --large-size 256k-512k --capacity 32m --files 3 --parallel 3 --image-size 48m --write 60 --small 40";
+    "--volume 24m --large-size 256k-512k --capacity 32m --files 3 --parallel 3 --image-size 64m --write 60 --small 40";
 
 #[test]
 fn the_same_load_runs_on_an_image_and_in_a_folder() {
     let lab = Lab::new();
     fs::create_dir(lab.path("folder")).unwrap();
-    let line = format!("perf a.img folder {SMALL} --rounds 2 --json");
+    let line = format!("perf a.img folder {SMALL} --rounds 2 --domains 1 --json");
     let document = lab.run(words(&line)).ended(0, "").json();
     let targets = document[0]["targets"].as_array().unwrap();
     assert_eq!((&targets[0]["kind"], &targets[1]["kind"]), (&"logfs".into(), &"folder".into()));
@@ -49,11 +49,58 @@ fn the_same_load_runs_on_an_image_and_in_a_folder() {
 }
 
 #[test]
+fn domains_share_the_volume_and_their_sums_are_told() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("folder")).unwrap();
+    let document = lab.run(words(&format!("perf a.img folder {SMALL} --domains 2 --json"))).ended(0, "").json();
+    assert_eq!((&document[0]["domains"], &document[0]["volume_bytes"]), (&2.into(), &(24 << 20).into()));
+    let round = |target: usize| document[0]["targets"][target]["rounds"][0].clone();
+    for target in [0, 1] {
+        let joint = round(target);
+        let domains = joint["domains"].as_array().unwrap();
+        assert_eq!(domains.len(), 2);
+        let slowest = domains.iter().map(|domain| domain["seconds"].as_f64().unwrap()).fold(0.0, f64::max);
+        assert_eq!(joint["seconds"].as_f64(), Some(slowest));
+        for domain in domains {
+            let written = domain["written_bytes"].as_u64().unwrap();
+            assert!((12 << 20..13 << 20).contains(&written), "{written}");
+        }
+        let numbers = |part: &serde_json::Value, name: &str| -> Vec<u64> {
+            part["classes"].as_array().unwrap().iter().map(|class| class[name].as_u64().unwrap()).collect()
+        };
+        for name in ["operations", "bytes"] {
+            let sums: Vec<u64> = numbers(&domains[0], name)
+                .iter()
+                .zip(numbers(&domains[1], name))
+                .map(|(one, other)| one + other)
+                .collect();
+            assert_eq!(numbers(&joint, name), sums, "{name}");
+        }
+        assert_ne!(numbers(&domains[0], "bytes"), numbers(&domains[1], "bytes"), "each has numbers of its own");
+    }
+    assert_eq!(round(0)["classes"][1]["bytes"], round(1)["classes"][1]["bytes"], "the seed alone decides");
+    let frames = |part: &serde_json::Value| part["logfs"]["frames"].as_u64().unwrap();
+    let parts = round(0)["domains"].as_array().unwrap().iter().map(frames).sum::<u64>();
+    assert_eq!(frames(&round(0)), parts);
+    assert_eq!(fs::read_dir(lab.path("folder")).unwrap().count(), 0, "what was made is removed");
+    // The image has a domain for each, with the files of each, and is whole.
+    let info = lab.run(words("info a.img --json")).ended(0, "").json();
+    assert_eq!(info["domains"].as_array().unwrap().len(), 2, "{info}");
+    lab.run(words("fsck a.img")).ended(0, "");
+    let text = lab.run(words(&format!("perf a.img {SMALL} --force --sweep domains=1,2"))).ended(0, "").printed();
+    for wanted in ["domains=1: 24 MiB written", "1 domain, 3 operations", "2 domains, 3 operations", "  domain 1: "] {
+        assert!(text.contains(wanted), "{wanted} is missing in {text}");
+    }
+}
+
+#[test]
 fn sweeps_run_once_for_each_value() {
     let lab = Lab::new();
     let line = format!("perf a.img {SMALL} --force --sweep policy=greedy:0.5,dynamic:0.9");
     let text = lab.run(words(&line)).ended(0, "").printed();
-    for wanted in ["policy=greedy:0.5\na.img (logfs): ", "policy=dynamic:0.9\n", "small write", "cleaning moved"] {
+    for wanted in
+        ["policy=greedy:0.5: 24 MiB", "\na.img (logfs): ", "policy=dynamic:0.9: ", "small write", "cleaning moved"]
+    {
         assert!(text.contains(wanted), "{wanted} is missing in {text}");
     }
 }
@@ -71,6 +118,8 @@ fn loads_that_cannot_be_are_refused() {
         ("perf folder --capacity 64m", 2, "too small for 8 operations"),
         ("perf folder --sweep colour=red", 2, "can be swept"),
         ("perf folder --sweep small=many", 2, "a percentage is needed"),
+        ("perf folder --sweep domains=0", 2, "a number from 1 to 1024"),
+        ("perf folder --capacity 800m --domains 4", 2, "there is room for 1"),
         ("perf folder --policy greedy:2", 2, "no share from 0 to 1"),
         ("cluster-reading letter", 2, "not even two clusters"),
         ("cluster-reading none", 1, "No such file"),
@@ -109,24 +158,38 @@ fn jobs_of_io_tester_run_on_an_image_and_in_a_folder() {
     let lab = Lab::new();
     fs::create_dir(lab.path("folder")).unwrap();
     lab.file("conf.yaml", JOBS);
-    for target in ["a.img --image-size 32m", "folder"] {
-        let line = format!("io-tester conf.yaml {target} --duration 1h --json");
+    for target in ["a.img --image-size 64m", "folder"] {
+        let line = format!("io-tester conf.yaml {target} --domains 2 --duration 1h --json");
         let document = lab.run(words(&line)).ended(0, "").json();
-        let facts = |shard: usize, job: usize| {
-            let job = &document[shard]["jobs"][job];
-            (job["name"].clone(), job["requests"].clone(), job["bytes"].clone())
-        };
-        assert_eq!(document.as_array().unwrap().len(), 2, "{document}");
-        for shard in [0, 1] {
-            assert_eq!(facts(shard, 0), ("over".into(), 20.into(), (20 << 17).into()));
-            assert!(document[shard]["jobs"][0]["latency_ns"]["p99.9"].as_u64().unwrap() > 0);
+        let (joint, domains) = (&document[0]["jobs"], &document[0]["domains"]);
+        let facts = |job: &serde_json::Value| (job["name"].clone(), job["requests"].clone(), job["bytes"].clone());
+        assert_eq!(domains.as_array().unwrap().len(), 2, "{document}");
+        for domain in [0, 1] {
+            let job = &domains[domain]["jobs"][0];
+            assert_eq!(facts(job), ("over".into(), 20.into(), (20 << 17).into()));
+            assert!(job["latency_ns"]["p99.9"].as_u64().unwrap() > 0);
         }
-        assert_eq!((facts(1, 1), &document[0]["jobs"][1]), (("burn".into(), 3.into(), 0.into()), &().into()));
+        assert_eq!(facts(&joint[0]), ("over".into(), 40.into(), (40 << 17).into()));
+        let sum: f64 = [0, 1].map(|domain| domains[domain]["jobs"][0]["iops"].as_f64().unwrap()).iter().sum();
+        assert_eq!(joint[0]["iops"].as_f64(), Some(sum), "rates are summed");
+        let burn = ("burn".into(), 3.into(), 0.into());
+        assert_eq!((facts(&joint[1]), facts(&domains[1]["jobs"][1])), (burn.clone(), burn));
+        assert!(domains[0]["jobs"][1].is_null());
     }
     assert_eq!(fs::read_dir(lab.path("folder")).unwrap().count(), 0, "what was made is removed");
     lab.run(words("fsck a.img")).ended(0, "");
-    let text = lab.run(words("io-tester conf.yaml folder --duration 1h")).ended(0, "").printed();
-    for wanted in ["shard 1\n  over (seqwrite of 128", ", 3 at once)\n    20 requests, ", "    3 times, ", "p99.9 "] {
+    let info = lab.run(words("info a.img --json")).ended(0, "").json();
+    assert_eq!(info["domains"].as_array().unwrap().len(), 2, "{info}");
+    let line = "io-tester conf.yaml folder a.img --force --domains 2 --duration 1h --alone";
+    let text = lab.run(words(line)).ended(0, "").printed();
+    for wanted in [
+        "folder (folder), domains: 2\nover (seqwrite of 128",
+        ", 3 at once)\n",
+        "  together           40 ",
+        "  domain 1            3 ",
+        "p99.9",
+        "a.img (logfs), ",
+    ] {
         assert!(text.contains(wanted), "{wanted} is missing in {text}");
     }
 }
@@ -142,8 +205,8 @@ fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
     for (line, code, said) in [
         ("io-tester none.yaml folder", 2, "none.yaml: No such file"),
         ("io-tester letter folder", 2, "letter:1: a list of jobs is needed"),
-        ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares has no meaning here: one thread"),
-        ("io-tester conf.yaml folder --shards 1", 2, "conf.yaml:6: burn names shard 1, but there are 1"),
+        ("io-tester shares.yaml folder", 2, "shares.yaml:5: shares has no meaning here: the thread of a shard"),
+        ("io-tester conf.yaml folder --domains 1", 2, "conf.yaml:6: burn names shard 1, but there are 1"),
         ("io-tester conf.yaml folder --only over,none", 2, "--only=none: conf.yaml has no such job"),
         ("io-tester conf.yaml folder --duration 0", 2, "some time is needed"),
         ("io-tester conf.yaml a.img", 2, "--image-size=SIZE makes an image"),
@@ -166,11 +229,12 @@ fn the_example_of_io_tester_jobs_runs() {
         yaml.replace(large, small)
     });
     lab.file("conf.yaml", &yaml);
-    let line = "io-tester conf.yaml a.img --image-size 64m --duration 100ms --json";
+    let line = "io-tester conf.yaml a.img --domains 1 --image-size 64m --duration 100ms --json";
     let document = lab.run(words(line)).ended(0, "").json();
     let names: Vec<&str> =
         document[0]["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["seqwrite_128k", "seqwrite_4k", "append_128k", "seqread_256k", "randread_256k"]);
-    let text = lab.run(words("io-tester conf.yaml a.img --force --only append_128k")).ended(0, "").printed();
-    assert_eq!((text.lines().count(), text.contains("    8 requests, ")), (4, true), "{text}");
+    let line = "io-tester conf.yaml a.img --domains 1 --force --only append_128k";
+    let text = lab.run(words(line)).ended(0, "").printed();
+    assert_eq!((text.lines().count(), text.contains("  domain 0            8 ")), (4, true), "{text}");
 }

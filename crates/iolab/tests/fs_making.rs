@@ -44,6 +44,10 @@ fn what_is_there_is_not_overwritten_by_mistake() {
     lab.run(["fs", "mkfs", "a.img"]).ended(2, "--size=SIZE makes a file");
     lab.run(["fs", "mkfs", "a.img", "--size", "32m"]).ended(0, "");
     lab.run(["fs", "mkfs", "a.img"]).ended(3, "a logfs file system\niolab: nothing was changed; --force overwrites it");
+    let processors = std::thread::available_parallelism().unwrap().get();
+    let text = lab.run(["fs", "mkfs", "cores.img", "--size", "8g", "--domains", "cores"]).ended(0, "").printed();
+    assert!(text.contains(&format!("\ndomains   {processors}\n")), "{text}");
+    lab.run(["fs", "mkfs", "a.img", "--force", "--domains", "many"]).ended(2, "a number, or cores");
     lab.run(["fs", "mkfs", "a.img", "--force"]).ended(0, "");
     lab.run(["fs", "mkfs", "a.img", "--force", "--size", "16m"]).ended(2, "it exists, and has another size");
 

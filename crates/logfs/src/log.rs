@@ -13,8 +13,9 @@ use crate::clusters::{ClusterTable, Role};
 use crate::frame::{HEADER_BYTES, Header, seal};
 use crate::record::Record;
 
-/// Frames are cut at this length, so that the first ones are on their way while others are made.
-const FRAME_BYTES: usize = 128 << 10;
+/// Frames are cut at this length, so that the first ones are on their way while others are made, and so that a device that does a transfer while
+/// it is given it does not keep operations waiting for long.
+const FRAME_BYTES: usize = 32 << 10;
 
 /// Groups that matter to the checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

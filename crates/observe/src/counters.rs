@@ -3,7 +3,7 @@
 //! Every function takes the text of one file and answers `None` when it does not have the form that the kernel documents. Nothing here
 //! opens a file.
 
-use iolab_recording::{DeviceCounters, HostSample};
+use iolab_recording::{DeviceCounters, HostSample, QuotaUse};
 
 /// Counters of a device (Documentation/block/stat.rst): 11 fields, since Linux 4.18 four of discards, since 5.5 two of flushes.
 pub(crate) fn device_counters(text: &str) -> Option<DeviceCounters> {
@@ -72,6 +72,23 @@ pub(crate) fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// `cpu.stat` of a control group that a CPU quota can hold back: with `throttled_usec` in the unified hierarchy, `throttled_time` in ns in
+/// that of a controller (Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst).
+pub(crate) fn quota_use(text: &str) -> Option<QuotaUse> {
+    let field = |name: &str| -> Option<u64> {
+        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
+    };
+    let throttled_ns =
+        field("throttled_usec").and_then(|us| us.checked_mul(1000)).or_else(|| field("throttled_time"))?;
+    Some(QuotaUse { periods: field("nr_periods")?, throttled_periods: field("nr_throttled")?, throttled_ns })
+}
+
+/// Quota and period of `cpu.max`, ns; `None` for `max`, which is none.
+pub(crate) fn quota_and_period_ns(text: &str) -> Option<(u64, u64)> {
+    let mut us = text.split_whitespace().map(|word| word.parse::<u64>().ok()?.checked_mul(1000));
+    Some((us.next()??, us.next()??))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +114,19 @@ mod tests {
         let memory = "MemTotal: 9 kB\nCached:            12 kB\nDirty: 1 kB\n";
         assert_eq!(meminfo_bytes(memory, "Cached:"), Some(12 << 10));
         assert_eq!(meminfo_bytes(memory, "Writeback:"), None);
+    }
+
+    #[test]
+    fn quotas_of_both_hierarchies() {
+        let expected = Some(QuotaUse { periods: 21, throttled_periods: 20, throttled_ns: 1_261_310_000 });
+        let unified = "usage_usec 9\nnr_periods 21\nnr_throttled 20\nthrottled_usec 1261310\nnr_bursts 0\n";
+        assert_eq!(quota_use(unified), expected);
+        assert_eq!(quota_use("nr_periods 21\nnr_throttled 20\nthrottled_time 1261310000\n"), expected);
+        assert_eq!(quota_use("usage_usec 80249700960\nuser_usec 6\n"), None);
+        assert_eq!(quota_use("nr_periods 21\nnr_throttled x\nthrottled_usec 1\n"), None);
+        assert_eq!(quota_and_period_ns("20000 100000\n"), Some((20_000_000, 100_000_000)));
+        assert_eq!(quota_and_period_ns("max 100000\n"), None);
+        assert_eq!(quota_and_period_ns("20000"), None);
     }
 
     #[test]

@@ -30,6 +30,7 @@ impl System {
             clock: clock.to_owned(),
             command_line,
             device_settings: Vec::new(),
+            cpu_quotas: self.cpu_quotas().unwrap_or_default(),
         }
     }
 
@@ -70,7 +71,7 @@ impl System {
 const LONGEST_LIST: usize = 1 << 16;
 
 /// The numbers of a kernel list such as `0-3,8`; parts that are no numbers name none.
-fn parse_list(text: &str) -> Vec<usize> {
+pub(crate) fn parse_list(text: &str) -> Vec<usize> {
     let part = |part: &str| -> Option<std::ops::RangeInclusive<usize>> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.parse().ok()?..=last.parse().ok()?)

@@ -19,6 +19,7 @@ mod names;
 mod sampling;
 mod signature;
 mod system;
+mod throttling;
 
 pub use block_tree::{BlockDevice, DeviceNumber};
 pub use device_sampler::DeviceSampler;

@@ -11,12 +11,16 @@ use crate::{DeviceNumber, System};
 pub struct Mount {
     /// Device of the file system (`st_dev`); anonymous (major 0) for btrfs, overlay, tmpfs, ….
     pub device: DeviceNumber,
+    /// The folder of the file system that is seen at the mount point; `/` unless a part of it was mounted.
+    pub root: PathBuf,
     /// Where it is mounted.
     pub mount_point: PathBuf,
     /// File system type, e.g. `ext4`.
     pub fs_type: String,
     /// What was mounted, e.g. `/dev/sda1`; any word for file systems without a device.
     pub source: String,
+    /// Options of the file system, e.g. `rw,cpu,cpuacct`.
+    pub options: String,
 }
 
 /// One active swap area.
@@ -49,9 +53,11 @@ fn parse_mount(line: &str) -> Option<Mount> {
     let mut tail = after.split(' ');
     Some(Mount {
         device: DeviceNumber::parse(fields.get(2)?)?,
+        root: PathBuf::from(unescape(fields.get(3)?)),
         mount_point: PathBuf::from(unescape(fields.get(4)?)),
         fs_type: tail.next()?.to_owned(),
         source: unescape(tail.next()?),
+        options: tail.next().unwrap_or_default().to_owned(),
     })
 }
 
@@ -93,7 +99,9 @@ mod tests {
         let mount = parse_mount(line).unwrap();
         assert_eq!(mount.device, DeviceNumber { major: 98, minor: 0 });
         assert_eq!(mount.mount_point, PathBuf::from("/mnt 2"));
+        assert_eq!(mount.root, PathBuf::from("/mnt1"));
         assert_eq!((mount.fs_type.as_str(), mount.source.as_str()), ("ext3", "/dev/root"));
+        assert_eq!(mount.options, "rw,errors=continue");
         assert_eq!(parse_mount("36 35 98:0"), None);
         assert_eq!(parse_mount("36 35 none / / rw - a b c"), None);
     }

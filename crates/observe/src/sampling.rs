@@ -11,10 +11,11 @@ use std::os::unix::fs::FileExt;
 use iolab_recording::{DeviceSample, DeviceSeries, HostSample};
 
 use crate::block_tree::folder_names;
+use crate::throttling::OpenThrottling;
 use crate::{BlockDevice, System, counters};
 
 /// Room for the files that are read whole; of `/proc/stat` the first line is enough.
-const BUFFER_BYTES: usize = 4096;
+pub(crate) const BUFFER_BYTES: usize = 4096;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// The open files of a machine under observation.
@@ -39,6 +40,7 @@ struct OpenHost {
     io_pressure: Option<File>,
     cpu_pressure: Option<File>,
     memory_pressure: Option<File>,
+    throttling: OpenThrottling,
 }
 
 impl System {
@@ -75,6 +77,7 @@ impl Sampler {
                 io_pressure: open("proc/pressure/io"),
                 cpu_pressure: open("proc/pressure/cpu"),
                 memory_pressure: open("proc/pressure/memory"),
+                throttling: OpenThrottling::open(system),
             },
             buffer: Box::new([0; BUFFER_BYTES]),
         }
@@ -105,6 +108,8 @@ impl Sampler {
             sample.cached_bytes = counters::meminfo_bytes(text, "Cached:").unwrap_or(0);
             sample.dirty_bytes = counters::meminfo_bytes(text, "Dirty:").unwrap_or(0);
         }
+        sample.quota = host.throttling.quota(buffer);
+        sample.thermal_events = host.throttling.thermal_events(buffer);
         Some(sample)
     }
 }
@@ -115,7 +120,12 @@ fn pressure(file: &Option<File>, buffer: &mut [u8; BUFFER_BYTES]) -> (Option<u64
 
 /// The beginning of a file of the kernel's, which makes its text anew for each read at 0.
 fn read<'a>(file: &Option<File>, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
-    let length = file.as_ref()?.read_at(buffer, 0).ok()?;
+    read_again(file.as_ref()?, buffer)
+}
+
+/// The same of a file that is open.
+pub(crate) fn read_again<'a>(file: &File, buffer: &'a mut [u8; BUFFER_BYTES]) -> Option<&'a str> {
+    let length = file.read_at(buffer, 0).ok()?;
     std::str::from_utf8(&buffer[..length]).ok()
 }
 

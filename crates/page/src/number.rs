@@ -20,7 +20,7 @@ pub(crate) fn shown(figure: &Figure, value: f64) -> String {
 
 /// A time in three digits, spelled as in figures: `54.0 µs`.
 pub(crate) fn time(ns: f64) -> String {
-    iolab_units::rounded_ns(ns).replace(" us", " µs")
+    iolab_units::rounded_ns(ns)
 }
 
 /// The limits of an interval of `figure`.

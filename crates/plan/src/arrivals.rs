@@ -33,7 +33,7 @@ pub enum ArrivalsError {
         text: String,
     },
     /// A time lies before the one above it.
-    #[error("line {line}: {text} us is before the arrival above it")]
+    #[error("line {line}: {text} µs is before the arrival above it")]
     Backwards {
         /// Number of the line, from 1.
         line: usize,
@@ -118,7 +118,7 @@ mod tests {
             ("1.\n.5\n", "line 2: \".5\" is not a time in microseconds"),
             ("1,4096\n", "line 1: \"1,4096\" is not a time in microseconds"),
             ("18446744073709551615\n", "line 1: \"18446744073709551615\" is not a time in microseconds"),
-            ("5\n# note\n4\n", "line 3: 4 us is before the arrival above it"),
+            ("5\n# note\n4\n", "line 3: 4 µs is before the arrival above it"),
             ("# nothing\n", "there is no arrival in it"),
             ("", "there is no arrival in it"),
         ] {

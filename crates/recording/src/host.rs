@@ -22,6 +22,20 @@ pub struct HostFacts {
     /// Settings of block devices that were changed for the run, and put back after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_settings: Vec<DeviceSetting>,
+    /// Quotas of CPU time that were found on the control group of the run and those around it, the innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_quotas: Vec<CpuQuota>,
+}
+
+/// CPU time that a control group may use (`cpu.max`, or `cpu.cfs_quota_us` and `cpu.cfs_period_us`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuQuota {
+    /// The group, as a path below the root of its hierarchy.
+    pub group: String,
+    /// CPU time of each period, all CPUs together, ns.
+    pub quota_ns: u64,
+    /// Length of a period, ns.
+    pub period_ns: u64,
 }
 
 /// One setting of a block device, `/sys/block/DEVICE/queue/NAME`.

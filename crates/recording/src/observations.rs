@@ -137,4 +137,23 @@ pub struct HostSample {
     pub cached_bytes: u64,
     /// Dirty pages, bytes.
     pub dirty_bytes: u64,
+    /// What CPU quotas did to the run's control group; `None` where no group with such counters is seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaUse>,
+    /// How often processors slowed themselves down because they were hot, since boot; `None` where they do not say
+    /// (`thermal_throttle/core_throttle_count` of every core and `package_throttle_count` of every package, Intel only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermal_events: Option<u64>,
+}
+
+/// Sums over the control group of the run and those around it since they exist, as `cpu.stat` counts
+/// (Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaUse {
+    /// Periods of the quotas in which a group ran (`nr_periods`).
+    pub periods: u64,
+    /// Periods in which a quota was used up (`nr_throttled`).
+    pub throttled_periods: u64,
+    /// Time that was taken from tasks which would have run, each CPU counted (`throttled_usec`, `throttled_time`), ns.
+    pub throttled_ns: u64,
 }

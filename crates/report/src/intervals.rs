@@ -53,7 +53,7 @@ pub fn intervals_table(recording: &Recording) -> String {
     let width = jobs.iter().map(|job| job.chars().count()).max().unwrap_or(0).max(3);
     let mut text = format!(
         "{:>11} {:>8} {:<width$} {:<5} {:>10} {:>9} {:>10} {:>10} {:>10} {:>10}\n",
-        "start s", "length s", "job", "dir", "IOPS", "MiB/s", "p50 us", "p99 us", "p99.9 us", "max us"
+        "start s", "length s", "job", "dir", "IOPS", "MiB/s", "p50 µs", "p99 µs", "p99.9 µs", "max µs"
     );
     for (figures, job) in all.iter().zip(&jobs) {
         let latency = if figures.lat.is_empty() { &figures.clat } else { &figures.lat };

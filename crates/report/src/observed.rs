@@ -107,6 +107,17 @@ fn shares(before: &HostSample, after: &HostSample) -> [Option<f64>; 3] {
     [of_all(gained(|host| host.user_ns + host.system_ns)), of_all(gained(|host| host.steal_ns)), stalled]
 }
 
+/// CPU time that quotas took away; `None` where that is not known.
+fn stopped_ns(before: &HostSample, after: &HostSample) -> Option<u64> {
+    let (from, to) = before.quota.zip(after.quota)?;
+    Some(to.throttled_ns.saturating_sub(from.throttled_ns))
+}
+
+fn thermal_events(before: &HostSample, after: &HostSample) -> Option<u64> {
+    let (from, to) = before.thermal_events.zip(after.thermal_events)?;
+    Some(to.saturating_sub(from))
+}
+
 fn value(name: &str, activity: &Activity) -> f64 {
     let column = EXTENDED.iter().find(|column| column.name == name);
     column.map_or(0.0, |column| (column.value)(activity, Unit::Kilobytes))
@@ -128,6 +139,7 @@ pub fn observed_json_lines(recording: &Recording) -> String {
         let machine = row.host.as_ref().map(|(before, after)| {
             let [busy, steal, stalled] = shares(before, after);
             json!({"busy_percent": busy, "steal_percent": steal, "io_some_percent": stalled,
+                   "quota_stopped_ns": stopped_ns(before, after), "thermal_events": thermal_events(before, after),
                    "cached_bytes": after.cached_bytes, "dirty_bytes": after.dirty_bytes})
         });
         let line = json!({

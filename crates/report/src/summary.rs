@@ -51,7 +51,7 @@ pub fn summary(cases: &[(&str, &[Recording])]) -> String {
     let rows: Vec<Row> = cases.iter().map(|(case, rounds)| row(case, rounds)).collect();
     let style = NumberStyle::new(1024, 0, 4);
     let mut lines =
-        vec![["case", "IOPS", "+-", "bandwidth", "mean", "p50", "p99", "p99.9", "CPU us/IO"].map(str::to_owned)];
+        vec![["case", "IOPS", "+-", "bandwidth", "mean", "p50", "p99", "p99.9", "CPU µs/IO"].map(str::to_owned)];
     for row in &rows {
         let [mean, p50, p99, p999] = match row.latency {
             Some(latency) => latency.map(rounded_ns),
@@ -175,7 +175,7 @@ mod tests {
         );
         assert_eq!(
             say(&[row("a", &[90.0, 100.0, 110.0], 1000.0), row("b", &[250.0, 300.0, 310.0], 5000.0)]),
-            "b did 3.00 times the IOPS of a, but its p99 latency was 5.00 us against 1.00 us \
+            "b did 3.00 times the IOPS of a, but its p99 latency was 5.00 µs against 1.00 µs \
              (medians of 3 interleaved rounds)."
         );
         assert_eq!(

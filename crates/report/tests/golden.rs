@@ -4,17 +4,11 @@
 
 mod fixture;
 
-use std::path::Path;
-
 use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion, json, normal, perf, summary, terse};
+use iolab_testkit::golden::check_golden;
 
 fn check(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("IOLAB_BLESS").is_some() {
-        std::fs::write(&path, actual).expect("golden files are writable");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "{name} differs; IOLAB_BLESS=1 rewrites it");
+    check_golden(env!("CARGO_MANIFEST_DIR"), name, actual);
 }
 
 #[test]

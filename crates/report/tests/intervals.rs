@@ -111,7 +111,10 @@ fn lines_hold_what_they_say() {
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[1].last(), Some(&"1000.00"));
     assert_eq!(rows[2].last(), Some(&"-"));
-    assert!(table.lines().all(|line| line.len() == table.lines().next().map_or(0, str::len)), "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() == table.lines().next().map_or(0, |head| head.chars().count())),
+        "{table}"
+    );
     assert_eq!(intervals_table(&fixture::case("single")), "no intervals were recorded\n");
 }
 

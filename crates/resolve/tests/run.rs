@@ -169,7 +169,7 @@ fn recorded_arrivals() {
     assert_eq!((pacing.arrivals.as_ref(), pacing.scheduled()), (None, [true; 3]));
     for (options, reason) in [
         ("size=1m arrivals=nowhere", "nowhere: no such file"),
-        ("size=1m arrivals=odd", "arrivals=odd: line 4: 8 us is before the arrival above it"),
+        ("size=1m arrivals=odd", "arrivals=odd: line 4: 8 µs is before the arrival above it"),
         ("size=1m arrivals=at-once arrivals_repeat=1", "without end"),
         ("size=1m arrivals=trace rate_iops=100", "exclude each other"),
     ] {

@@ -89,7 +89,7 @@ impl<'a> Trouble<'a> {
     pub(crate) fn latency_exceeded(&mut self, limit: LatencyExceeded) {
         let (took, allowed) = (limit.took_ns / 1000, limit.limit_ns / 1000);
         let name = limit.direction.name();
-        self.end(libc::ETIME, format!("a {name} took {took} us; max_latency allows {allowed} us"));
+        self.end(libc::ETIME, format!("a {name} took {took} µs; max_latency allows {allowed} µs"));
     }
 
     pub(crate) fn floor_missed(&mut self, reason: String) {

@@ -87,7 +87,7 @@ pub static IDEAL: Preset = Preset {
 pub static OPTANE: Preset = Preset {
     name: "optane",
     summary: "Intel Optane P4800X class, 3D XPoint",
-    source: "NVMeVirt's simple model; times derived here from the sheet's latency of 10 us and its bandwidths",
+    source: "NVMeVirt's simple model; times derived here from the sheet's latency of 10 µs and its bandwidths",
     sheet: Some(Sheet {
         read_mb_per_second: 2_400,
         write_mb_per_second: 2_000,

@@ -39,9 +39,10 @@ pub fn format_ns(ns: u64) -> String {
     format!("{integer}.{}{name}", digits.trim_end_matches('0'))
 }
 
-/// A measured time in three digits, with the unit that makes it so: `31 ns`, `1.64 us`, `54.0 us`, `120 ms`.
+/// A measured time in three digits, with the unit that makes it so: `31 ns`, `1.64 µs`, `54.0 µs`, `120 ms`, `2.50 s`.
+/// Everything that people read of a measured time is written by this, but for what has the form of another program.
 pub fn rounded_ns(ns: f64) -> String {
-    for (divisor, unit) in [(1.0, "ns"), (1e3, "us"), (1e6, "ms")] {
+    for (divisor, unit) in [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")] {
         let value = ns / divisor;
         if value < 999.5 {
             let decimals = if divisor == 1.0 || value >= 99.95 {
@@ -76,11 +77,12 @@ mod tests {
         for (ns, expected) in [
             (0.0, "0 ns"),
             (999.4, "999 ns"),
-            (999.6, "1.00 us"),
-            (12_340.0, "12.3 us"),
-            (123_400.0, "123 us"),
+            (999.6, "1.00 µs"),
+            (12_340.0, "12.3 µs"),
+            (123_400.0, "123 µs"),
             (999_600.0, "1.00 ms"),
-            (2.5e9, "3 s"),
+            (2.5e9, "2.50 s"),
+            (45.67e9, "45.7 s"),
             (1_234.0e9, "1234 s"),
         ] {
             assert_eq!(rounded_ns(ns), expected);

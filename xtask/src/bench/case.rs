@@ -227,9 +227,11 @@ impl Case<'_> {
         counts::system_calls(|count| self.command(program, count), self.bench.counted()).map(Some)
     }
 
-    /// Instructions do not depend on the ground, so they are counted on one of them.
+    /// Instructions do not depend on the ground, so they are counted on one of them; in the small size at one depth of
+    /// each engine, the one that has all the programs.
     fn instructions(&self, program: &Program<'_>) -> Result<Option<f64>, String> {
-        let wanted = self.is_device() || self.bench.size == Size::Small;
+        let has_all_programs = self.depth > 1 || self.settings.is_empty();
+        let wanted = self.is_device() || (self.bench.size == Size::Small && has_all_programs);
         if !wanted || !is_installed("valgrind") {
             return Ok(None);
         }

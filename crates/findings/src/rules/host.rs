@@ -1,11 +1,12 @@
-//! What else went on: other tasks on the CPUs, the hypervisor, other traffic on the device.
+//! What else went on: other tasks on the CPUs, the hypervisor, quotas and heat, other traffic on the device.
 
-use iolab_recording::{HostSample, Severity};
+use iolab_recording::{HostSample, QuotaUse, Severity};
+use iolab_units::rounded_ns;
 
 use super::Seen;
 use crate::facts::{Facts, Job, Member};
 use crate::traffic::DATA;
-use crate::wording::{bytes, percent};
+use crate::wording::{bytes, count, percent};
 
 /// From this share of all CPU time on, other tasks matter, if hardly any was left.
 const OTHERS: f64 = 0.25;
@@ -18,6 +19,10 @@ const WAITING: f64 = 0.2;
 
 /// From this share of CPU time on, what the hypervisor took shows in latencies.
 const STOLEN: f64 = 0.01;
+
+/// From this share of the run's time on, stops by a quota show: one stop lasts up to a period, of 100 ms as a rule, and lies in the tail of
+/// every operation of that time.
+const THROTTLED: f64 = 0.01;
 
 /// Traffic below this is the file system's own.
 const OWN_BYTES: f64 = 8388608.0;
@@ -90,6 +95,54 @@ pub(crate) fn steal(facts: &Facts<'_>) -> Vec<Seen> {
         return Vec::new();
     }
     vec![Seen::of_run(Severity::Warning, format!("the hypervisor took {} of the CPU time", percent(share)))]
+}
+
+/// CPU time that a quota of the run's control group took away.
+pub(crate) fn cpu_quota(facts: &Facts<'_>) -> Vec<Seen> {
+    let Some((throttled, length_ns)) = throttled(facts) else { return Vec::new() };
+    let length_ns = length_ns as f64;
+    if throttled.throttled_periods == 0 || (throttled.throttled_ns as f64) < THROTTLED * length_ns {
+        return Vec::new();
+    }
+    let quotas = facts.recording.host.cpu_quotas.iter().map(|quota| {
+        let (part, whole) = (rounded_ns(quota.quota_ns as f64), rounded_ns(quota.period_ns as f64));
+        format!(" ({part} of CPU time in {whole} for control group {})", quota.group)
+    });
+    let evidence = format!(
+        "the CPU quota{} was used up in {} of {} periods, and tasks that would have run stood still for {} of CPU time in {}",
+        quotas.collect::<Vec<_>>().join(""),
+        count(throttled.throttled_periods),
+        count(throttled.periods),
+        rounded_ns(throttled.throttled_ns as f64),
+        rounded_ns(length_ns)
+    );
+    vec![Seen::of_run(Severity::Warning, evidence)]
+}
+
+/// What quotas did between the first and the last sample, and the time between them, ns; `None` where that is not known.
+pub(crate) fn throttled(facts: &Facts<'_>) -> Option<(QuotaUse, u64)> {
+    let host = &facts.recording.observations.as_ref()?.host;
+    let (first, last) = (host.first()?, host.last()?);
+    let (from, to) = first.quota.zip(last.quota)?;
+    let gained = QuotaUse {
+        periods: to.periods.saturating_sub(from.periods),
+        throttled_periods: to.throttled_periods.saturating_sub(from.throttled_periods),
+        throttled_ns: to.throttled_ns.saturating_sub(from.throttled_ns),
+    };
+    Some((gained, last.at_ns.saturating_sub(first.at_ns).max(1)))
+}
+
+/// Processors that slowed themselves down.
+pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<Seen> {
+    let host = facts.recording.observations.as_ref().map(|seen| &seen.host[..]).unwrap_or_default();
+    let (Some(first), Some(last)) = (host.first(), host.last()) else { return Vec::new() };
+    let events = first.thermal_events.zip(last.thermal_events).map_or(0, |(from, to)| to.saturating_sub(from));
+    if events == 0 {
+        return Vec::new();
+    }
+    let length = rounded_ns(last.at_ns.saturating_sub(first.at_ns) as f64);
+    let evidence = format!("processors slowed down {} times in {length} because they were too hot", count(events));
+    vec![Seen::of_run(Severity::Warning, evidence)]
 }
 
 /// Traffic on the device that no job asked for. Only of direct I/O: what the page cache adds is its own.

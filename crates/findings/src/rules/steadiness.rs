@@ -48,7 +48,8 @@ pub(crate) fn cliff(facts: &Facts<'_>) -> Vec<Seen> {
         let rates = rates(job)?;
         let (at, before, after) = cliff_in(&rates)?;
         let first = &job.first().worker.intervals;
-        let seconds = first.get(at).map_or(0.0, |interval| interval.start_ns as f64 / 1e9);
+        // Rates begin with the second interval.
+        let seconds = first.get(at + 1).map_or(0.0, |interval| interval.start_ns as f64 / 1e9);
         let writes = job.first().plan.workload.pattern.directions.contains(&Direction::Write);
         let why = if writes { "as when a write cache is full" } else { "as when a burst credit is used up" };
         let (high, low) = (rounded(before), rounded(after));
@@ -64,7 +65,7 @@ fn cliff_in(rates: &[f64]) -> Option<(usize, f64, f64)> {
     let segments = change_points(rates, 3, penalty.max(f64::MIN_POSITIVE));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let least = (LASTS * rates.len() as f64).ceil() as usize;
-    segments.windows(2).find_map(|pair| {
+    let falls = segments.windows(2).filter_map(|pair| {
         let at = pair[1].start;
         let (before, after) = (&rates[..at], &rates[at..]);
         let (high, low) = (mean(before), mean(after));
@@ -72,7 +73,10 @@ fn cliff_in(rates: &[f64]) -> Option<(usize, f64, f64)> {
         // Whatever came before the fall stood above whatever came after it: noise of a busy machine does not.
         let parted = quantile_of(before, 0.1)? > quantile_of(after, 0.9)?;
         (lasts && parted && low < (1.0 - FALL) * high).then_some((at, high, low))
-    })
+    });
+    // Several boundaries may pass near one fall: the one that two levels fit best is where it was.
+    let fit = |(at, high, low): &(usize, f64, f64)| (*at * (rates.len() - *at)) as f64 * (high - low).powi(2);
+    falls.max_by(|one, other| fit(one).total_cmp(&fit(other)))
 }
 
 fn quantile_of(values: &[f64], share: f64) -> Option<f64> {

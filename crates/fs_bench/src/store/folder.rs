@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use iolab_clock::Clock;
@@ -21,8 +22,9 @@ use iolab_memory::Backing;
 use iolab_options::Settings;
 use rustix::fs::OFlags;
 
-use super::{Load, Shape, Span, Stage, Store};
+use super::{Load, Shape, Span, Stage, Store, on_threads};
 use crate::BenchError;
+use crate::gate::Gate;
 use crate::random::Random;
 
 /// Files and the ring that reaches them.
@@ -66,14 +68,23 @@ fn failed(path: &Path, doing: &'static str) -> impl Fn(io::Error) -> BenchError 
     move |source| BenchError::Folder { path: path.clone(), doing, source }
 }
 
-pub(super) fn run<L: Load>(parent: &Path, shape: Shape, load: L) -> Result<L::Output, BenchError> {
+pub(super) fn run<L: Load>(parent: &Path, parts: Vec<(Shape, L)>) -> Result<Vec<L::Output>, BenchError> {
     let folder = parent.join(format!("iolab-fs-bench.{}", std::process::id()));
     std::fs::create_dir(&folder).map_err(failed(&folder, "making a folder"))?;
     let _scratch = Scratch(folder.clone());
-    let store = FolderStore::open(&folder, shape)?;
+    // Before any thread opens a file: file systems that spread folders over their parts have a part for each.
+    let own = |number: usize| folder.join(number.to_string());
+    for number in 0..parts.len() {
+        std::fs::create_dir(own(number)).map_err(failed(&own(number), "making a folder"))?;
+    }
+    on_threads(parts, |number, part, gate| run_part(&own(number), part, gate))
+}
+
+fn run_part<L: Load>(folder: &Path, (shape, load): (Shape, L), gate: Arc<Gate>) -> Result<L::Output, BenchError> {
+    let store = FolderStore::open(folder, shape)?;
     let mut driver = RingDriver(Rc::clone(&store.ring));
     let mut executor = Executor::new(Order::Fair);
-    let stage = Stage { clock: Clock::monotonic(), spawner: executor.spawner() };
+    let stage = Stage { clock: Clock::monotonic(), spawner: executor.spawner(), gate };
     let ended = executor.run(&mut driver, load.run(Rc::new(store), stage));
     let stalled = |_| BenchError::Unfit("every worker waits for another one; please report this".to_owned());
     ended.map_err(stalled)?

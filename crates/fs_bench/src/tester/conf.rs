@@ -114,7 +114,7 @@ const MOST_DATA_BYTES: u64 = 1 << 50;
 const MOST_REQUEST_BYTES: u64 = 64 << 20;
 
 const NO_SCHEDULER: Option<&str> =
-    Some("one thread sends the requests of all jobs as they come; no scheduler weighs them");
+    Some("the thread of a shard sends the requests of all its jobs as they come; no scheduler weighs them");
 const NO_UNLINK: &str = "all files stay open until the run ends, so that removing one would free nothing";
 const ONE_BUFFER: Option<&str> = Some("a request has one buffer");
 
@@ -175,12 +175,12 @@ impl TesterConf {
         if jobs.is_empty() { Err(nothing()) } else { Ok(TesterConf { jobs }) }
     }
 
-    /// How many shards there are: as many as asked for, otherwise enough for every shard that a job names.
+    /// How many shards there are: as many as asked for, otherwise `at_least`, and enough for every shard that a job names.
     ///
     /// # Errors
     /// A job names one that there is not.
-    pub fn shards(&self, asked: Option<u32>) -> Result<u32, ConfError> {
-        let mut count = asked.unwrap_or(1);
+    pub fn shards(&self, asked: Option<u32>, at_least: u32) -> Result<u32, ConfError> {
+        let mut count = asked.unwrap_or(at_least).max(1);
         for job in &self.jobs {
             let Shards::Listed(named) = &job.shards else { continue };
             let needed = named.iter().max().map_or(0, |greatest| greatest + 1);

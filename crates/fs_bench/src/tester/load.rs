@@ -2,17 +2,18 @@
 //!
 //! A pause is spent asking the devices again and again, so that it ends when it has to: no timer of the kernel is in between. At a given rate, latencies
 //! count from when a request was due, not from when it was sent, so that a store that cannot keep up does not look fast. Nothing is synced in the measured
-//! part, as in Seastar.
+//! part, as in Seastar. Every shard has a thread of its own, and all begin at the same moment.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 
-use super::{Job, Kind, Pace, TesterConf};
+use super::{Job, JobResult, Kind, Pace, TesterConf, TesterResult};
+use crate::gate::{Gate, pass};
 use crate::random::Random;
 use crate::store::{Load, Shape, Span, Stage, Store, Target, run_on};
 use crate::{BenchError, Class};
@@ -28,19 +29,6 @@ pub struct TesterOptions {
     pub seed: u64,
 }
 
-/// What came of a job on a shard.
-#[derive(Debug)]
-pub struct JobResult {
-    /// The shard.
-    pub shard: u32,
-    /// Place of the job in its file.
-    pub job: usize,
-    /// From the common begin to the end of the job's last worker, ns.
-    pub elapsed_ns: u64,
-    /// What it did.
-    pub class: Class,
-}
-
 /// How files are written before the run.
 const PIECE_BYTES: u64 = 256 << 10;
 /// Shares of the data of a job are rounded up to this, as Seastar does.
@@ -48,63 +36,80 @@ const FILE_UNIT_BYTES: u64 = 1 << 20;
 const MOST_WORKERS: usize = 4096;
 const MOST_BUFFER_BYTES: u64 = 1 << 30;
 
-/// Runs all jobs of a file on a target that is made anew for it. Results are by shard, then by job.
+/// Runs all jobs of a file on a target that is made anew for it.
 ///
 /// # Errors
 /// What the target answers; [`BenchError::Unfit`] for jobs that do not fit it.
-pub fn run_tester(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Result<Vec<JobResult>, BenchError> {
-    let posts = posts(conf, options)?;
-    let files = posts.iter().filter(|post| post.file.is_some()).count();
-    let workers: usize = posts.iter().map(Post::workers).sum();
-    let longest = posts.iter().map(|post| post.job.request_bytes).fold(PIECE_BYTES, u64::max);
-    let most_bytes = longest.next_multiple_of(4096);
+pub fn run_tester(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Result<TesterResult, BenchError> {
+    let mut seeds = Random::new(options.seed);
+    let posts = (0..options.shards).map(|shard| posts(conf, options, shard, &mut seeds));
+    let shards: Vec<Vec<Post>> = posts.collect::<Result<_, _>>()?;
+    let workers: usize = shards.iter().flatten().map(Post::workers).sum();
+    let requests = shards.iter().flatten().map(|post| post.job.request_bytes);
+    let most_bytes = requests.fold(PIECE_BYTES, u64::max).next_multiple_of(4096);
     if workers > MOST_WORKERS || workers as u64 * most_bytes > MOST_BUFFER_BYTES {
         return Err(BenchError::Unfit(format!(
             "{workers} requests under way at once with buffers of {most_bytes} bytes: at most {MOST_WORKERS} and {MOST_BUFFER_BYTES} bytes altogether are possible"
         )));
     }
-    let needed = posts.iter().fold(0, |sum: u64, post| sum.saturating_add(post.size));
-    let capacity = target.capacity_bytes()?;
-    if needed > capacity {
-        let place = target.path().display();
-        let text =
-            format!("{place}: the files of all jobs take {needed} bytes, but there are {capacity}: set data_size");
-        return Err(BenchError::Unfit(text));
-    }
-    // A ring wants a file to register, even where no job has one.
-    let shape = Shape { files: files.max(1), workers, most_bytes, seed: options.seed };
-    run_on(target, shape, TesterLoad { posts, duration_ns: options.duration_ns })
+    refuse_what_is_too_large(target, &shards)?;
+    let part = |posts: Vec<Post>| {
+        let files = posts.iter().filter(|post| post.file.is_some()).count();
+        let workers: usize = posts.iter().map(Post::workers).sum();
+        let seed = options.seed.wrapping_add(posts.first().map_or(0, |post| u64::from(post.shard)));
+        // A ring wants a file to register and a buffer, even where no job has one.
+        let shape = Shape { files: files.max(1), workers: workers.max(1), most_bytes, seed };
+        (shape, TesterLoad { posts, duration_ns: options.duration_ns })
+    };
+    let results = run_on(target, shards.into_iter().map(part).collect())?;
+    Ok(TesterResult::new(results.into_iter().flatten().collect(), conf.jobs.len()))
 }
 
-/// Every job on every shard of it.
-fn posts(conf: &TesterConf, options: &TesterOptions) -> Result<Vec<Post>, BenchError> {
+/// Files have to fit the target; on an image, those of each shard its part of it.
+fn refuse_what_is_too_large(target: &Target, shards: &[Vec<Post>]) -> Result<(), BenchError> {
+    let needed = |posts: &[Post]| posts.iter().fold(0, |sum: u64, post| sum.saturating_add(post.size));
+    let (capacity, place) = (target.capacity_bytes()?, target.path().display());
+    let all = shards.iter().fold(0, |sum: u64, posts| sum.saturating_add(needed(posts)));
+    if all > capacity {
+        let text = format!("{place}: the files of all jobs take {all} bytes, but there are {capacity}: set data_size");
+        return Err(BenchError::Unfit(text));
+    }
+    let part = capacity / shards.len().max(1) as u64;
+    let most = shards.iter().map(|posts| needed(posts)).max().unwrap_or(0);
+    if matches!(target, Target::Image(_)) && most > part {
+        let text =
+            format!("{place}: the files of one shard take {most} bytes, but its domain has {part}: set data_size");
+        return Err(BenchError::Unfit(text));
+    }
+    Ok(())
+}
+
+/// Every job of a shard.
+fn posts(conf: &TesterConf, options: &TesterOptions, shard: u32, seeds: &mut Random) -> Result<Vec<Post>, BenchError> {
     let (mut posts, mut files, mut first_worker) = (Vec::new(), 0, 0);
-    let mut seeds = Random::new(options.seed);
-    for shard in 0..options.shards {
-        for (place, job) in conf.jobs.iter().enumerate().filter(|(_, job)| job.shards.has(shard)) {
-            let has_file = job.kind != Kind::Cpu;
-            let share = job.data_bytes.map_or(1 << 30, |bytes| bytes.div_ceil(u64::from(options.shards.max(1))));
-            let size = if has_file { share.next_multiple_of(FILE_UNIT_BYTES) } else { 0 };
-            if has_file && job.request_bytes > size {
-                let (name, line, request) = (&job.name, job.line, job.request_bytes);
-                let text = format!("line {line}: {name}: a request has {request} bytes, but the file only {size}");
-                return Err(BenchError::Unfit(text));
-            }
-            let course = Course { random: Random::new(seeds.next()), next: 0, sent: 0, class: Class::new(&job.name) };
-            let post = Post {
-                place,
-                shard,
-                job: job.clone(),
-                file: has_file.then_some(files),
-                size,
-                first_worker,
-                course: RefCell::new(course),
-                ended_ns: Cell::new(0),
-            };
-            files += usize::from(has_file);
-            first_worker += post.workers();
-            posts.push(post);
+    for (place, job) in conf.jobs.iter().enumerate().filter(|(_, job)| job.shards.has(shard)) {
+        let has_file = job.kind != Kind::Cpu;
+        let share = job.data_bytes.map_or(1 << 30, |bytes| bytes.div_ceil(u64::from(options.shards.max(1))));
+        let size = if has_file { share.next_multiple_of(FILE_UNIT_BYTES) } else { 0 };
+        if has_file && job.request_bytes > size {
+            let (name, line, request) = (&job.name, job.line, job.request_bytes);
+            let text = format!("line {line}: {name}: a request has {request} bytes, but the file only {size}");
+            return Err(BenchError::Unfit(text));
         }
+        let course = Course { random: Random::new(seeds.next()), next: 0, sent: 0, class: Class::new(&job.name) };
+        let post = Post {
+            place,
+            shard,
+            job: job.clone(),
+            file: has_file.then_some(files),
+            size,
+            first_worker,
+            course: RefCell::new(course),
+            ended_ns: Cell::new(0),
+        };
+        files += usize::from(has_file);
+        first_worker += post.workers();
+        posts.push(post);
     }
     Ok(posts)
 }
@@ -142,6 +147,11 @@ impl Post {
         }
     }
 
+    fn result(&self, begun_ns: u64) -> JobResult {
+        let class = std::mem::take(&mut self.course.borrow_mut().class);
+        JobResult::new((self.shard, self.place), class, self.ended_ns.get().saturating_sub(begun_ns))
+    }
+
     /// Takes one request of those that may be sent.
     fn claim(&self) -> bool {
         let mut course = self.course.borrow_mut();
@@ -172,13 +182,14 @@ impl Load for TesterLoad {
     type Output = Vec<JobResult>;
 
     async fn run<S: Store + 'static>(self, store: Rc<S>, stage: Stage) -> Result<Vec<JobResult>, BenchError> {
-        let Stage { clock, spawner } = stage;
+        let Stage { clock, spawner, gate } = stage;
         let common = Rc::new(Common {
             posts: self.posts,
             clock: clock.clone(),
             begun_ns: Cell::new(0),
             stop_ns: Cell::new(u64::MAX),
             failed: RefCell::new(None),
+            gate: Arc::clone(&gate),
         });
         let worker = |post: usize, number: usize| {
             let (common, store) = (Rc::clone(&common), Rc::clone(&store));
@@ -195,7 +206,7 @@ impl Load for TesterLoad {
         for post in &common.posts {
             post.course.borrow_mut().next = if post.job.kind == Kind::Append { post.size } else { 0 };
         }
-        let begun = clock.now_ns();
+        let begun = gate.pass(&clock).await?;
         common.begun_ns.set(begun);
         common.stop_ns.set(begun.saturating_add(self.duration_ns));
         let senders = (0..common.posts.len())
@@ -205,16 +216,7 @@ impl Load for TesterLoad {
             sender.await;
         }
         common.failed.take().map_or(Ok(()), Err)?;
-        Ok(common.posts.iter().map(|post| result(post, begun)).collect())
-    }
-}
-
-fn result(post: &Post, begun_ns: u64) -> JobResult {
-    JobResult {
-        shard: post.shard,
-        job: post.place,
-        elapsed_ns: post.ended_ns.get().saturating_sub(begun_ns),
-        class: std::mem::take(&mut post.course.borrow_mut().class),
+        Ok(common.posts.iter().map(|post| post.result(begun)).collect())
     }
 }
 
@@ -226,6 +228,7 @@ struct Common {
     stop_ns: Cell<u64>,
     /// The first error ends all workers.
     failed: RefCell<Option<BenchError>>,
+    gate: Arc<Gate>,
 }
 
 /// One of a job's senders.
@@ -250,7 +253,8 @@ impl<S: Store + 'static> Worker<S> {
     }
 
     fn has_ended(&self) -> bool {
-        self.common.clock.now_ns() >= self.common.stop_ns.get() || self.common.failed.borrow().is_some()
+        let common = &*self.common;
+        common.clock.now_ns() >= common.stop_ns.get() || common.failed.borrow().is_some() || common.gate.is_broken()
     }
 
     fn fail(&self, error: BenchError) {
@@ -367,19 +371,6 @@ impl<S: Store + 'static> Worker<S> {
             pass().await;
         }
     }
-}
-
-/// Lets every other ready task and the devices have a turn.
-async fn pass() {
-    let mut has_passed = false;
-    std::future::poll_fn(|context| {
-        if std::mem::replace(&mut has_passed, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod drop_in;
 mod exits;
 mod forms;
 mod jobs;
+mod program;
 mod reports;
 mod signals;
 

@@ -59,7 +59,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "device.wbt_lat_usec",
         category: Category::Device,
         kind: Kind::Integer { min: -1, max: i32::MAX as i64 },
-        summary: "Latency goal of write-back throttling, us; 0 none, -1 the kernel's choice",
+        summary: "Latency goal of write-back throttling, µs; 0 none, -1 the kernel's choice",
         accepts: &[("0", "0"), ("-1", "-1")],
         rejects: &["-2"],
         ..OptionEntry::BLANK

@@ -231,6 +231,7 @@ fn host_panel(host: &[HostSample]) -> Panel {
         line("system", |sample| sample.system_ns),
         line("waiting for I/O", |sample| sample.iowait_ns),
         line("stolen", |sample| sample.steal_ns),
+        line("stopped by a quota", |sample| sample.quota.map_or(0, |quota| quota.throttled_ns)),
     ];
     let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.001);
     Panel { measure: Measure::linear("CPU time", Unit::Share), series: series.into_iter().filter(is_used).collect() }

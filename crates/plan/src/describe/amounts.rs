@@ -17,7 +17,7 @@ pub(super) fn bytes(amount: u64) -> String {
 
 /// `60 s`, `1500 ms`, `0 s`.
 pub(super) fn time_ns(ns: u64) -> String {
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
     match units.iter().find(|(unit, _)| ns.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{} {name}", ns / unit),
         None => format!("{ns} ns"),

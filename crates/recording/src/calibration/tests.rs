@@ -69,14 +69,14 @@ fn lines_say_whose_the_time_is() {
             31_200,
             1000,
             1_640_000,
-            "iolab spends 31 ns of the 1.64 us per I/O, 1.9 % (clock stamp 8 ns, timer jitter p99 54.0 us)",
+            "iolab spends 31 ns of the 1.64 µs per I/O, 1.9 % (clock stamp 8 ns, timer jitter p99 54.0 µs)",
         ),
         (
             "psync",
             62_000,
             10,
             1_000,
-            "iolab spends 62 ns of the 100 ns per I/O, 62 % (clock stamp 8 ns, timer jitter p99 54.0 us)",
+            "iolab spends 62 ns of the 100 ns per I/O, 62 % (clock stamp 8 ns, timer jitter p99 54.0 µs)",
         ),
         (
             "null",
@@ -84,14 +84,14 @@ fn lines_say_whose_the_time_is() {
             1000,
             35_000,
             "all of the 35 ns per I/O is iolab's own: the engine is null (calibrated 31 ns, clock stamp 8 ns, \
-             timer jitter p99 54.0 us)",
+             timer jitter p99 54.0 µs)",
         ),
         (
             "mmap",
             40_000,
             10,
             300,
-            "iolab spends 30 ns of the 30 ns per I/O, 100 % (clock stamp 8 ns, timer jitter p99 54.0 us)",
+            "iolab spends 30 ns of the 30 ns per I/O, 100 % (clock stamp 8 ns, timer jitter p99 54.0 µs)",
         ),
     ] {
         assert_eq!(overhead(op_ps, engine, ios, runtime_ns).unwrap().line(), expected);
@@ -103,10 +103,10 @@ fn waiting_is_not_work() {
     for (engine, end) in [
         (
             "null",
-            "(clock stamp 8 ns, timer jitter p99 54.0 us); the rest is the waiting that the job asks for, since \
+            "(clock stamp 8 ns, timer jitter p99 54.0 µs); the rest is the waiting that the job asks for, since \
                   the engine is null",
         ),
-        ("psync", "(clock stamp 8 ns, timer jitter p99 54.0 us); the job's own waiting is in it"),
+        ("psync", "(clock stamp 8 ns, timer jitter p99 54.0 µs); the job's own waiting is in it"),
     ] {
         let mut plan = plan(0, engine);
         plan.pacing.rate_iops = [1000, 0, 0];

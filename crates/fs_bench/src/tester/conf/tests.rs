@@ -45,8 +45,8 @@ fn what_has_a_meaning_is_understood() {
     assert_eq!(reads.pace, Pace::Open { rate: 100, poisson: true, batch: 3 });
     assert_eq!(burn.pace, Pace::Closed { think_ns: 5_000_000, think_after_ns: 1_000_000_000 });
     assert_eq!((burn.execution_ns, burn.kind.name()), (90_000, "cpu"));
-    assert_eq!((conf.shards(None), conf.shards(Some(8))), (Ok(3), Ok(8)));
-    let error = conf.shards(Some(2)).unwrap_err();
+    assert_eq!((conf.shards(None, 1), conf.shards(None, 4), conf.shards(Some(8), 4)), (Ok(3), Ok(4), Ok(8)));
+    let error = conf.shards(Some(2), 1).unwrap_err();
     assert_eq!(error.to_string(), "line 12: latency_reads names shard 2, but there are 2, counted from 0");
 }
 
@@ -58,7 +58,7 @@ fn with(more: &str) -> String {
 #[test]
 fn keys_are_refused_on_their_lines() {
     for (more, line, said) in [
-        ("  shard_info:\n    parallelism: 1\n    shares: 10", 6, "shares has no meaning here: one thread"),
+        ("  shard_info:\n    parallelism: 1\n    shares: 10", 6, "shares has no meaning here: the thread of a shard"),
         ("  shard_info:\n    class: a", 5, "class has no meaning here"),
         ("  shard_info: { bandwidth: 1MB }", 4, "bandwidth has no meaning here"),
         ("  shard_info: { iov_count: 4 }", 4, "iov_count has no meaning here: a request has one buffer"),

@@ -24,30 +24,46 @@ fn image(path: &Path, bytes: u64) -> Target {
     Target::Image(Box::new(ImageStore { path: path.to_owned(), mkfs, open: OpenOptions::default() }))
 }
 
-fn counted(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Vec<(u32, String, u64, u64)> {
+type Facts = (Option<u32>, String, u64, u64);
+
+/// Of every job on every shard, and of every job.
+fn counted(target: &Target, conf: &TesterConf, options: &TesterOptions) -> (Vec<Facts>, Vec<Facts>) {
     let results = run_tester(target, conf, options).unwrap();
-    for result in &results {
+    for result in results.shards.iter().chain(&results.joint) {
         assert!(result.elapsed_ns > 0 && result.class.latency.count() == result.class.operations);
+        assert!(result.iops > 0.0 && (result.bytes_per_second > 0.0) == (result.class.bytes > 0));
+    }
+    for joint in &results.joint {
+        let of_job = || results.shards.iter().filter(|result| result.job == joint.job);
+        assert_eq!(Some(joint.elapsed_ns), of_job().map(|result| result.elapsed_ns).max());
+        assert_eq!(joint.iops, of_job().map(|result| result.iops).sum::<f64>());
+        let most = of_job().map(|result| result.class.latency.to_sparse().max).max();
+        assert_eq!(Some(joint.class.latency.to_sparse().max), most);
     }
     let facts = |result: JobResult| (result.shard, result.class.name, result.class.operations, result.class.bytes);
-    results.into_iter().map(facts).collect()
+    (results.shards.into_iter().map(facts).collect(), results.joint.into_iter().map(facts).collect())
 }
 
 #[test]
 fn limits_are_reached_exactly_on_every_store() {
     let folder = tempfile::tempdir().unwrap();
     let conf = TesterConf::parse(JOBS).unwrap();
-    let options = TesterOptions { duration_ns: HOUR_NS, shards: conf.shards(None).unwrap(), seed: 1 };
-    let expected = [
-        (0, "over", 50, 50 << 17),
-        (0, "all", 9, 9 << 19),
-        (0, "any", 32, 32 << 12),
-        (0, "some", 5, 5 << 9),
-        (1, "over", 50, 50 << 17),
-        (1, "more", 40, 40 << 12),
-        (1, "burn", 7, 0),
-    ]
-    .map(|(shard, name, operations, bytes)| (shard, name.to_owned(), operations, bytes));
+    let options = TesterOptions { duration_ns: HOUR_NS, shards: conf.shards(None, 1).unwrap(), seed: 1 };
+    let of = |shard: Option<u32>| {
+        move |(name, operations, bytes): (&str, u64, u64)| (shard, name.to_owned(), operations, bytes)
+    };
+    let first = [("over", 50, 50 << 17), ("all", 9, 9 << 19), ("any", 32, 32 << 12), ("some", 5, 5 << 9)];
+    let second = [("over", 50, 50 << 17), ("more", 40, 40 << 12), ("burn", 7, 0)];
+    let shards: Vec<Facts> = first.map(of(Some(0))).into_iter().chain(second.map(of(Some(1)))).collect();
+    let joint = [
+        ("over", 100, 100 << 17),
+        ("more", 40, 40 << 12),
+        ("all", 9, 9 << 19),
+        ("any", 32, 32 << 12),
+        ("some", 5, 5 << 9),
+        ("burn", 7, 0),
+    ];
+    let expected = (shards, joint.map(of(None)).to_vec());
     for target in [image(&folder.path().join("image"), 64 << 20), Target::Folder(folder.path().to_owned())] {
         assert_eq!(counted(&target, &conf, &options), expected, "{target:?}");
     }
@@ -65,7 +81,7 @@ fn the_time_ends_jobs_without_a_limit() {
     let conf = TesterConf::parse(yaml).unwrap();
     let options = TesterOptions { duration_ns: 50_000_000, shards: 1, seed: 1 };
     for target in [image(&folder.path().join("image"), 32 << 20), Target::Folder(folder.path().to_owned())] {
-        let results = run_tester(&target, &conf, &options).unwrap();
+        let results = run_tester(&target, &conf, &options).unwrap().shards;
         let names: Vec<&str> = results.iter().map(|result| result.class.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"]);
         assert!(results.iter().all(|result| result.elapsed_ns >= options.duration_ns), "{results:?}");
@@ -90,11 +106,27 @@ fn jobs_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn a_full_image_ends_the_run() {
+fn files_of_a_shard_have_to_fit_its_domain() {
     let folder = tempfile::tempdir().unwrap();
-    let target = image(&folder.path().join("image"), 32 << 20);
-    let yaml = "- { name: a, shards: all, type: append, data_size: 1MB, shard_info: { parallelism: 2, reqsize: 1MB } }";
-    let options = TesterOptions { duration_ns: HOUR_NS, shards: 1, seed: 1 };
+    let yaml = "- { name: a, shards: [1], type: seqread, data_size: 36MB, shard_info: { limit: 1 } }";
+    let conf = TesterConf::parse(yaml).unwrap();
+    let options = TesterOptions { duration_ns: HOUR_NS, shards: 2, seed: 1 };
+    let error = run_tester(&image(&folder.path().join("image"), 32 << 20), &conf, &options).unwrap_err();
+    let said = "the files of one shard take 18874368 bytes, but its domain has 16777216";
+    assert!(matches!(&error, BenchError::Unfit(text) if text.contains(said)), "{error}");
+    // A folder has no domains.
+    run_tester(&Target::Folder(folder.path().to_owned()), &conf, &options).unwrap();
+}
+
+#[test]
+fn a_full_domain_ends_the_run_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = image(&folder.path().join("image"), 64 << 20);
+    let yaml = "
+- { name: a, shards: [1], type: append, data_size: 1MB, shard_info: { parallelism: 2, reqsize: 1MB } }
+- { name: b, shards: [0], type: seqread, data_size: 1MB }
+";
+    let options = TesterOptions { duration_ns: HOUR_NS, shards: 2, seed: 1 };
     let error = run_tester(&target, &TesterConf::parse(yaml).unwrap(), &options).unwrap_err();
     assert!(matches!(error, BenchError::LogFs { doing: "writing", .. }), "{error}");
 }
@@ -106,7 +138,7 @@ fn at_a_rate_latencies_count_from_when_requests_were_due() {
     let conf = TesterConf::parse(&format!("- {{ name: a, shards: all, type: cpu, shard_info: {info} }}")).unwrap();
     let options = TesterOptions { duration_ns: HOUR_NS, shards: 1, seed: 1 };
     let results = run_tester(&Target::Folder(folder.path().to_owned()), &conf, &options).unwrap();
-    let latency = results[0].class.latency.to_sparse();
+    let latency = results.joint[0].class.latency.to_sparse();
     // All were due within some microseconds, and each had to wait for those before it.
     assert!(latency.max >= 4_990_000 && latency.mean() >= 2_900_000.0, "{latency:?}");
 }

@@ -44,7 +44,7 @@ pub(super) fn checks(command_line: &CommandLine) -> Vec<Check> {
         checks.push(machine::aio());
     }
     checks.push(processors(plan));
-    checks.extend([machine::steal(), machine::load()]);
+    checks.extend([machine::steal(), machine::quota(), machine::load()]);
     checks.extend(settings(plan));
     checks
 }

@@ -3,7 +3,7 @@
 use iolab_clock::Clock;
 use iolab_device_settings::left_over;
 use iolab_observe::{System, free_bytes, locked_memory_limit};
-use iolab_units::format_bytes;
+use iolab_units::{format_bytes, rounded_ns};
 
 use super::{Check, Standing, read};
 use crate::device_state;
@@ -92,7 +92,7 @@ fn space() -> Check {
 
 /// Processors and clocks.
 pub(super) fn processors() -> Vec<Check> {
-    let mut checks = vec![clock(), steal(), load()];
+    let mut checks = vec![clock(), steal(), quota(), load()];
     checks.extend(governor());
     checks.extend(turbo());
     checks
@@ -132,6 +132,36 @@ pub(super) fn steal() -> Check {
         consequence,
         "use dedicated CPUs, and compare only within blocks of a study",
     )
+}
+
+/// On the control group that this program runs in, as jobs would.
+pub(super) fn quota() -> Check {
+    let topic = "CPU quota";
+    let Some(quotas) = System::live().cpu_quotas() else {
+        let consequence = "a quota would stop jobs for parts of a second without anybody's knowing";
+        let mend = "mount -t cgroup2 none /sys/fs/cgroup";
+        return Check::new(
+            Standing::Limited,
+            topic,
+            "this program's control group is not to be seen",
+            consequence,
+            mend,
+        );
+    };
+    let told: Vec<String> = quotas
+        .iter()
+        .map(|quota| {
+            let (part, whole) = (quota.quota_ns as f64, quota.period_ns.max(1) as f64);
+            let (group, cpus) = (&quota.group, part / whole);
+            format!("{} of CPU time in {} for {group}, which is {cpus:.2} CPUs", rounded_ns(part), rounded_ns(whole))
+        })
+        .collect();
+    if told.is_empty() {
+        return Check::ok(topic, "none");
+    }
+    let consequence = "jobs that use it up stand still until the period ends, which shows as latency of devices";
+    let mend = "echo max > cpu.max of the group (cgroup v1: echo -1 > cpu.cfs_quota_us), docker run without --cpus";
+    Check::new(Standing::Limited, topic, told.join("; "), consequence, mend)
 }
 
 pub(super) fn load() -> Check {

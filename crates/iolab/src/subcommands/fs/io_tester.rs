@@ -1,13 +1,15 @@
-//! `iolab fs io-tester`: jobs as Seastar's `io_tester` describes them, on an image or a folder.
+//! `iolab fs io-tester`: jobs as Seastar's `io_tester` describes them, on images and folders.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use iolab_fs_bench::{ConfError, Job, JobResult, Kind, Pace, TesterConf, TesterOptions, run_tester};
+use iolab_fs_bench::{
+    ConfError, Job, JobResult, Kind, Pace, Target, TesterConf, TesterOptions, TesterResult, run_tester,
+};
 use serde_json::{Value, json};
 
 use super::facts::size_text;
-use super::targets::{LogfsArguments, targets};
+use super::targets::{LogfsArguments, latency_columns, latency_json, latency_titles, targets, usual_domains};
 use crate::exit::Failure;
 use crate::output;
 
@@ -15,22 +17,26 @@ use crate::output;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "An image is made anew, and what it holds is lost; in a folder a folder is made and removed. The files of all jobs are written before the \
-                        time begins. One thread drives the jobs of all shards: a shard is a set of files and requests of its own."
+                        time begins. Every shard has a thread of its own and, on an image, a domain. Several targets run one after another."
 )]
 pub(crate) struct Arguments {
     /// Jobs in YAML; what has no meaning here is refused with its line
     conf: PathBuf,
-    /// Image (regular file, block device) or folder
-    target: PathBuf,
+    /// Images (regular files, block devices) and folders
+    #[arg(required = true)]
+    targets: Vec<PathBuf>,
     /// How long the jobs run, unless their limits end them before
     #[arg(long, value_parser = duration, default_value = "10s")]
     duration: u64,
-    /// Shards; as many as the jobs name unless told
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    shards: Option<u32>,
+    /// Domains, io_tester's shards; as many as processors unless told, fewer on small images, and as many as the jobs name if that is more
+    #[arg(long, alias = "shards", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    domains: Option<u32>,
     /// Only these of the jobs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+    /// One job after another, each on a target made anew, instead of all side by side
+    #[arg(long)]
+    alone: bool,
     /// Everything random follows from it
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -51,17 +57,38 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
         return Err(Failure::mistake(format!("iolab: --only={name}: {place} has no such job")));
     }
     conf.jobs.retain(|job| arguments.only.is_empty() || arguments.only.contains(&job.name));
-    let shards = conf.shards(arguments.shards).map_err(wrong)?;
+    // What is wrong with the jobs is told before a target is touched.
+    conf.shards(arguments.domains, 1).map_err(wrong)?;
+    let targets = targets(&arguments.targets, &arguments.logfs)?;
+    let shards = conf.shards(arguments.domains, usual_domains(&targets)?).map_err(wrong)?;
     let options = TesterOptions { duration_ns: arguments.duration, shards, seed: arguments.seed };
-    for target in targets(std::slice::from_ref(&arguments.target), &arguments.logfs)? {
-        let results = run_tester(&target, &conf, &options)?;
-        output::print(&if arguments.json {
-            format!("{:#}\n", as_json(&conf, &options, &results))
+    let mut document = Vec::new();
+    for target in targets {
+        let run =
+            if arguments.alone { run_alone(&target, &conf, &options)? } else { run_tester(&target, &conf, &options)? };
+        if arguments.json {
+            document.push(as_json(&target, (&conf, &options), &run));
         } else {
-            as_text(&conf, &results)
-        })?;
+            output::print(&as_text(&target, (&conf, &options), &run))?;
+        }
+    }
+    if arguments.json {
+        output::print(&format!("{:#}\n", Value::from(document)))?;
     }
     Ok(0)
+}
+
+/// One job after another; results as if they had run together.
+fn run_alone(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Result<TesterResult, Failure> {
+    let mut all = TesterResult { shards: Vec::new(), joint: Vec::new() };
+    for (place, job) in conf.jobs.iter().enumerate() {
+        let one = run_tester(target, &TesterConf { jobs: vec![job.clone()] }, options)?;
+        let placed = |result: JobResult| JobResult { job: place, ..result };
+        all.shards.extend(one.shards.into_iter().map(placed));
+        all.joint.extend(one.joint.into_iter().map(placed));
+    }
+    all.shards.sort_by_key(|result| (result.shard, result.job));
+    Ok(all)
 }
 
 /// `10`, `500ms`: seconds unless told.
@@ -70,11 +97,6 @@ fn duration(text: &str) -> Result<u64, String> {
         Ok(0) => Err("some time is needed".to_owned()),
         parsed => parsed.map_err(|error| error.to_string()),
     }
-}
-
-/// In a second.
-fn rate(count: u64, result: &JobResult) -> f64 {
-    count as f64 * 1e9 / result.elapsed_ns.max(1) as f64
 }
 
 /// `seqwrite of 128 KiB, 10 at once`.
@@ -93,48 +115,49 @@ fn described(job: &Job) -> String {
     text
 }
 
-fn as_text(conf: &TesterConf, results: &[JobResult]) -> String {
-    let (mut text, mut shard) = (String::new(), None);
-    for result in results {
-        if shard.replace(result.shard) != Some(result.shard) {
-            let _ = writeln!(text, "shard {}", result.shard);
-        }
-        let Some(job) = conf.jobs.get(result.job) else { continue };
-        let _ = writeln!(text, "  {} ({})", job.name, described(job));
-        let mib = rate(result.class.bytes, result) / f64::from(1 << 20);
-        let iops = rate(result.class.operations, result);
-        let operations = result.class.operations;
-        let _ = match job.kind {
-            Kind::Cpu => writeln!(text, "    {operations} times, {iops:.0} a second"),
-            _ => writeln!(text, "    {operations} requests, {mib:.1} MiB/s, {iops:.0} IOPS"),
-        };
-        let latency = result.class.latency.to_sparse();
-        let [p50, p95, p99, p999] =
-            [50.0, 95.0, 99.0, 99.9].map(|percent| iolab_units::rounded_ns(latency.percentile(percent) as f64));
-        let (mean, max) = (iolab_units::rounded_ns(latency.mean()), iolab_units::rounded_ns(latency.max as f64));
-        let _ = writeln!(text, "    latency avg {mean}  p50 {p50}  p95 {p95}  p99 {p99}  p99.9 {p999}  max {max}");
+fn as_text(target: &Target, (conf, options): (&TesterConf, &TesterOptions), run: &TesterResult) -> String {
+    let kind = if matches!(target, Target::Image(_)) { "logfs" } else { "folder" };
+    let mut text = format!("{} ({kind}), domains: {}\n", target.path().display(), options.shards);
+    for joint in &run.joint {
+        let Some(job) = conf.jobs.get(joint.job) else { continue };
+        let _ = writeln!(text, "{} ({})", job.name, described(job));
+        let _ = writeln!(text, "  {:<10} {:>10} {:>9} {:>9}{}", "", "requests", "IOPS", "MiB/s", latency_titles());
+        let of_job: Vec<&JobResult> = run.shards.iter().filter(|result| result.job == joint.job).collect();
+        // Of a job that is on one shard, there is nothing to join.
+        let lines = if of_job.len() > 1 { [&[joint], of_job.as_slice()].concat() } else { of_job };
+        lines.iter().for_each(|result| text.push_str(&line(result)));
     }
     text
 }
 
-fn as_json(conf: &TesterConf, options: &TesterOptions, results: &[JobResult]) -> Value {
+fn line(result: &JobResult) -> String {
+    let who = result.shard.map_or_else(|| "together".to_owned(), |shard| format!("domain {shard}"));
+    let (requests, mib) = (result.class.operations, result.bytes_per_second / f64::from(1 << 20));
+    let latency = latency_columns(&result.class.latency.to_sparse());
+    format!("  {who:<10} {requests:>10} {:>9.0} {mib:>9.1}{latency}\n", result.iops)
+}
+
+fn as_json(target: &Target, (conf, options): (&TesterConf, &TesterOptions), run: &TesterResult) -> Value {
     let job = |result: &JobResult| {
-        let latency = result.class.latency.to_sparse();
-        let at = |percent| latency.percentile(percent);
         json!({
             "name": result.class.name,
             "type": conf.jobs.get(result.job).map(|job| job.kind.name()),
             "seconds": result.elapsed_ns as f64 / 1e9,
             "requests": result.class.operations,
             "bytes": result.class.bytes,
-            "bytes_per_second": rate(result.class.bytes, result),
-            "iops": rate(result.class.operations, result),
-            "latency_ns": { "mean": latency.mean(), "p50": at(50.0), "p95": at(95.0), "p99": at(99.0), "p99.9": at(99.9), "max": latency.max },
+            "bytes_per_second": result.bytes_per_second,
+            "iops": result.iops,
+            "latency_ns": latency_json(&result.class.latency.to_sparse()),
         })
     };
-    let shard = |shard: u32| {
-        let of_shard = results.iter().filter(|result| result.shard == shard);
-        json!({ "shard": shard, "jobs": of_shard.map(job).collect::<Vec<_>>() })
+    let domain = |domain: u32| {
+        let of_domain = run.shards.iter().filter(|result| result.shard == Some(domain));
+        json!({ "domain": domain, "jobs": of_domain.map(job).collect::<Vec<_>>() })
     };
-    Value::from((0..options.shards).map(shard).collect::<Vec<_>>())
+    json!({
+        "path": target.path().to_string_lossy(),
+        "kind": if matches!(target, Target::Image(_)) { "logfs" } else { "folder" },
+        "jobs": run.joint.iter().map(job).collect::<Vec<_>>(),
+        "domains": (0..options.shards).map(domain).collect::<Vec<_>>(),
+    })
 }

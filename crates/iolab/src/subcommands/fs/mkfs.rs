@@ -27,8 +27,8 @@ pub(crate) struct Arguments {
     /// Writes up to this length go into the metadata log; one byte less than a block unless told
     #[arg(long, value_parser = super::size)]
     small: Option<u64>,
-    /// Parts of the disk for one processor core each
-    #[arg(long, default_value_t = 1)]
+    /// Parts of the disk for one thread each, or `cores`: one for each processor. A file cannot be longer than its part
+    #[arg(long, value_parser = domains, default_value = "1")]
     domains: u32,
     /// The file system's id, 32 hexadecimal digits, which no file system on this disk ever had; random unless told
     #[arg(long, value_parser = id)]
@@ -115,6 +115,13 @@ fn id(text: &str) -> Result<[u8; 16], String> {
     number.map(u128::to_be_bytes).ok_or_else(|| "32 hexadecimal digits are needed".to_owned())
 }
 
+fn domains(text: &str) -> Result<u32, String> {
+    match text {
+        "cores" => Ok(super::targets::processors()),
+        _ => text.parse().map_err(|_| "a number, or cores".to_owned()),
+    }
+}
+
 pub(super) fn random_id() -> Result<[u8; 16], Failure> {
     let mut id = [0; 16];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut id));
@@ -125,7 +132,7 @@ fn as_text(path: &Path, layout: &Layout) -> String {
     let (cluster, block) = (u64::from(layout.cluster_bytes), u64::from(layout.block_bytes));
     format!(
         "{}: a logfs file system of {} was made\nid        {}\nclusters  {} of {}\nblocks    {}\nsmall     up to {} bytes are written to the \
-         metadata log\n",
+         metadata log\ndomains   {}\n",
         path.display(),
         size_text(u64::from(layout.clusters) * cluster),
         hex(&layout.id),
@@ -133,6 +140,7 @@ fn as_text(path: &Path, layout: &Layout) -> String {
         size_text(cluster),
         size_text(block),
         layout.small_max_bytes,
+        layout.domains,
     )
 }
 

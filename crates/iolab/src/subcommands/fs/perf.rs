@@ -1,12 +1,13 @@
 //! `iolab fs perf`: random appends, reads and truncations until a volume is written, on images and folders in turn.
 
-use std::fmt::Write;
+mod shown;
+
 use std::path::PathBuf;
 
 use iolab_fs_bench::{Target, VolumeLoad, VolumeResult, run_volume_load};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::targets::{LogfsArguments, policy, spread, targets};
+use super::targets::{LogfsArguments, policy, targets, usual_domains};
 use crate::exit::Failure;
 use crate::output;
 
@@ -15,7 +16,7 @@ use crate::output;
 #[command(
     after_help = "An image is made anew for every run, and what it holds is lost; in a folder a folder is made and removed. Several targets run \
                         in turn, the order reversed from round to round, and ratios are those of the same round.\n\nSweeps: small=0,10,50 \
-                        write=40,80 cluster-size=256k,1m,4m policy=greedy:0.7,dynamic:0.9 cleaning-memory=2m,8m"
+                        write=40,80 domains=1,2 parallel=1,8 cluster-size=256k,1m,4m policy=greedy:0.7,dynamic:0.9 cleaning-memory=2m,8m"
 )]
 pub(crate) struct Arguments {
     /// Images (regular files, block devices) and folders
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
     /// Of the reads, the small ones, percent
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100))]
     small_reads: u32,
-    /// Files for small operations, and as many for large ones
+    /// Files for small operations, and as many for large ones, of each domain
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=4096))]
     files: u32,
     /// Small sizes, from and to
@@ -57,7 +58,11 @@ pub(crate) struct Arguments {
     /// Bytes that a target is taken to hold; the smallest target's unless told
     #[arg(long, value_parser = super::size)]
     capacity: Option<u64>,
-    /// Operations under way at once
+    /// Domains, each with a thread, files and a part of the disk (or a folder) of its own, which share capacity and volume; as many as processors
+    /// unless told, and fewer where there is no room for so many
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    domains: Option<u32>,
+    /// Operations under way at once in each domain
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     parallel: u32,
     /// Everything random follows from it
@@ -95,9 +100,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     for setting in settings(arguments)? {
         let series = run(&setting, arguments.rounds)?;
         if arguments.json {
-            document.push(as_json(&setting, &series));
+            document.push(shown::as_json(&setting, &series));
         } else {
-            output::print(&as_text(&setting, &series))?;
+            output::print(&shown::as_text(&setting, &series))?;
         }
     }
     if arguments.json {
@@ -145,14 +150,24 @@ fn setting(arguments: &Arguments, name: &str, value: &str) -> Result<Setting, Fa
     };
     let mut logfs = arguments.logfs.clone();
     let (mut write, mut small) = (arguments.write, arguments.small);
+    let (mut domains, mut parallel) = (arguments.domains, arguments.parallel);
+    let count = || match value.parse::<u32>() {
+        Ok(count) if (1..=1024).contains(&count) => Ok(count),
+        _ => Err(wrong("a number from 1 to 1024 is needed".to_owned())),
+    };
     match name {
         "" => {}
         "small" => small = percent()?,
         "write" => write = percent()?.max(1),
+        "domains" => domains = Some(count()?),
+        "parallel" => parallel = count()?,
         "cluster-size" => logfs.cluster_size = super::size(value).map_err(wrong)?,
         "cleaning-memory" => logfs.cleaning_memory = super::size(value).map_err(wrong)?,
         "policy" => logfs.policy = policy(value).map_err(wrong)?,
-        _ => return Err(wrong("one of small, write, cluster-size, cleaning-memory, policy can be swept".to_owned())),
+        _ => {
+            let names = "small, write, domains, parallel, cluster-size, cleaning-memory, policy";
+            return Err(wrong(format!("one of {names} can be swept")));
+        }
     }
     // An image of an earlier value is ours.
     let targets = targets(&arguments.targets, &LogfsArguments { force: logfs.force, ..logfs })?;
@@ -163,9 +178,10 @@ fn setting(arguments: &Arguments, name: &str, value: &str) -> Result<Setting, Fa
             capacities?.into_iter().min().unwrap_or(0)
         }
     };
-    let load = VolumeLoad {
+    let mut load = VolumeLoad {
         capacity_bytes,
         volume_bytes: arguments.volume,
+        domains: 1,
         fill_percent: arguments.fill,
         upper_percent: arguments.upper,
         lower_percent: arguments.lower,
@@ -176,8 +192,12 @@ fn setting(arguments: &Arguments, name: &str, value: &str) -> Result<Setting, Fa
         small_bytes: arguments.small_size,
         large_bytes: arguments.large_size,
         unit_bytes: arguments.unit,
-        parallel: arguments.parallel as usize,
+        parallel: parallel as usize,
         seed: arguments.seed,
+    };
+    load.domains = match domains {
+        Some(domains) => domains as usize,
+        None => (usual_domains(&targets)? as usize).min(load.most_domains()).max(1),
     };
     let label = if name.is_empty() { String::new() } else { format!("{name}={value}") };
     Ok(Setting { label, load, targets })
@@ -192,89 +212,4 @@ fn range(text: &str) -> Result<(u64, u64), String> {
     } else {
         Ok(range)
     }
-}
-
-fn seconds(result: &VolumeResult) -> f64 {
-    result.measured.elapsed_ns as f64 / 1e9
-}
-
-/// How often the first target's time a target took, round by round.
-fn ratios(series: &Series, first: &Series) -> Vec<f64> {
-    series.results.iter().zip(&first.results).map(|(one, other)| seconds(one) / seconds(other)).collect()
-}
-
-fn as_text(setting: &Setting, all: &[Series]) -> String {
-    let mut text = String::new();
-    if !setting.label.is_empty() {
-        let _ = writeln!(text, "{}", setting.label);
-    }
-    let Some(first) = all.first() else { return text };
-    for series in all {
-        let times: Vec<f64> = series.results.iter().map(seconds).collect();
-        let ((median, least, most), (ratio, low, high)) = (spread(&times), spread(&ratios(series, first)));
-        let kind = if series.is_logfs { "logfs" } else { "folder" };
-        let _ = writeln!(
-            text,
-            "{} ({kind}): {median:.2} s ({least:.2}–{most:.2}), {ratio:.3} times the first ({low:.3}–{high:.3})",
-            series.path.display()
-        );
-        let Some(last) = series.results.last() else { continue };
-        for class in last.measured.classes.iter().filter(|class| class.operations > 0) {
-            let latency = class.latency.to_sparse();
-            let [p50, p95, p99, p999] =
-                [50.0, 95.0, 99.0, 99.9].map(|percent| iolab_units::rounded_ns(latency.percentile(percent) as f64));
-            let mib = class.bytes as f64 / f64::from(1 << 20) / seconds(last);
-            let _ = writeln!(
-                text,
-                "  {:<12} {:>8} operations {mib:>8.1} MiB/s  p50 {p50}  p95 {p95}  p99 {p99}  p99.9 {p999}",
-                class.name, class.operations
-            );
-        }
-        if let Some(activity) = &last.activity {
-            let moved = activity.moved_bytes as f64 / last.written_bytes().max(1) as f64;
-            let _ = writeln!(
-                text,
-                "  cleaning moved {moved:.3} bytes for each byte written, {} passes; {} checkpoints, {} frames of the log",
-                activity.cleaning_passes, activity.checkpoints, activity.frames
-            );
-        }
-    }
-    text
-}
-
-fn as_json(setting: &Setting, all: &[Series]) -> Value {
-    let result = |result: &VolumeResult| {
-        let class = |class: &iolab_fs_bench::Class| {
-            let latency = class.latency.to_sparse();
-            let at = |percent| latency.percentile(percent);
-            json!({
-                "name": class.name, "operations": class.operations, "bytes": class.bytes,
-                "latency_ns": { "mean": latency.mean(), "p50": at(50.0), "p95": at(95.0), "p99": at(99.0), "p99.9": at(99.9), "max": latency.max },
-            })
-        };
-        let activity = result.activity.as_ref().map(|activity| {
-            json!({
-                "moved_bytes": activity.moved_bytes, "cleaning_passes": activity.cleaning_passes,
-                "freed_clusters": activity.freed_clusters, "checkpoints": activity.checkpoints, "frames": activity.frames,
-            })
-        });
-        json!({
-            "seconds": seconds(result),
-            "classes": result.measured.classes.iter().map(class).collect::<Vec<_>>(),
-            "logfs": activity,
-        })
-    };
-    let target = |series: &Series| {
-        json!({
-            "path": series.path.to_string_lossy(),
-            "kind": if series.is_logfs { "logfs" } else { "folder" },
-            "rounds": series.results.iter().map(result).collect::<Vec<_>>(),
-            "times_first": all.first().map(|first| ratios(series, first)),
-        })
-    };
-    json!({
-        "setting": setting.label,
-        "capacity_bytes": setting.load.capacity_bytes,
-        "targets": all.iter().map(target).collect::<Vec<_>>(),
-    })
 }

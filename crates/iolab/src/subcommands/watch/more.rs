@@ -52,7 +52,7 @@ fn requests_text(requests: &RequestInterval) -> String {
         let [p50, p99, p99_9] = [50.0, 99.0, 99.9].map(|percent| us(latency.percentile(percent)));
         let _ = writeln!(
             text,
-            "{:13} {what}: {} in the device for p50 {p50:.1}, p99 {p99:.1}, p99.9 {p99_9:.1}, max {:.1} us; {} to {} KiB, half of \
+            "{:13} {what}: {} in the device for p50 {p50:.1}, p99 {p99:.1}, p99.9 {p99_9:.1}, max {:.1} µs; {} to {} KiB, half of \
              them up to {}",
             "",
             latency.count,
@@ -110,6 +110,12 @@ fn shares(before: Option<&HostSample>, host: &HostSample) -> Vec<(&'static str, 
     pressure.into_iter().filter_map(|(name, percent)| Some((name, percent?))).collect()
 }
 
+/// How often processors slowed themselves down between two looks; without an earlier look, since boot.
+fn thermal_events(before: Option<&HostSample>, host: &HostSample) -> Option<u64> {
+    let since = before.map_or(Some(0), |before| before.thermal_events)?;
+    Some(host.thermal_events?.saturating_sub(since))
+}
+
 /// Pressure, stolen time and page cache on one line.
 pub(super) fn host_text(before: Option<&HostSample>, host: &HostSample) -> String {
     let shares: Vec<String> = shares(before, host)
@@ -117,8 +123,11 @@ pub(super) fn host_text(before: Option<&HostSample>, host: &HostSample) -> Strin
         .map(|(name, percent)| format!("{} {percent:.1} %", name.replace('_', " ")))
         .collect();
     let mib = |bytes: u64| bytes >> 20;
+    // Heat is the machine's; a quota is of one control group, here that of whoever watches, and says nothing of others.
+    let hot = thermal_events(before, host).filter(|events| *events > 0);
+    let hot = hot.map(|events| format!("; {events} thermal events")).unwrap_or_default();
     format!(
-        "stalled: {}; page cache {} MiB, dirty {} MiB",
+        "stalled: {}; page cache {} MiB, dirty {} MiB{hot}",
         shares.join(", "),
         mib(host.cached_bytes),
         mib(host.dirty_bytes)
@@ -168,6 +177,8 @@ pub(super) fn json_lines(
     if let Some(host) = &look.host {
         let shares = shares(before.and_then(|look| look.host.as_ref()), host);
         machine.extend(shares.into_iter().map(|(name, percent)| (format!("{name}_percent"), percent.into())));
+        let hot = thermal_events(before.and_then(|look| look.host.as_ref()), host);
+        machine.extend(hot.map(|events| ("thermal_events".into(), events.into())));
         machine.insert("cached_bytes".into(), host.cached_bytes.into());
         machine.insert("dirty_bytes".into(), host.dirty_bytes.into());
     }

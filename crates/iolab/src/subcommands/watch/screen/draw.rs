@@ -186,7 +186,7 @@ fn duration(ns: u64) -> String {
     match ns {
         1_000_000_000.. => format!("{} s", ns / 1_000_000_000),
         1_000_000.. => format!("{} ms", ns / 1_000_000),
-        _ => format!("{} us", ns / 1000),
+        _ => format!("{} µs", ns / 1000),
     }
 }
 

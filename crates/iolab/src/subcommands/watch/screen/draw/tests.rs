@@ -97,7 +97,7 @@ fn traced_requests_are_a_heat_map() {
     assert!(whole.contains("sda requests by latency, 6 events lost"), "{lines:#?}");
     let row =
         |label: &str| lines.iter().find(|line| line.contains(label)).unwrap_or_else(|| panic!("{label}: {lines:#?}"));
-    assert!(row("100 us ").contains("███"), "the many: {lines:#?}");
+    assert!(row("100 µs ").contains("███"), "the many: {lines:#?}");
     assert!(row("  5 ms ").contains('░'), "the one that was slow: {lines:#?}");
     assert!(!row(" 20 ms ").contains('░'), "{lines:#?}");
 }
