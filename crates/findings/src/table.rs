@@ -82,7 +82,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "page-cache",
         looks_at: "Bytes that jobs without direct=1 read and wrote, against what the block device under their files did.",
-        consequence: "The figures are of memory, not of the device.",
+        consequence: "As far as the device did less than the jobs, the figures are of memory.",
         advice: "Say direct=1; or use files much larger than memory, or end_fsync=1 for writes.",
         find: cache::page_cache,
     },
@@ -272,7 +272,7 @@ pub const RULES: &[Rule] = &[
         name: "requests-split",
         looks_at: "Requests of the block device, against operations of jobs with direct I/O.",
         consequence: "The device saw smaller requests than the block size says.",
-        advice: "Stay within max_sectors_kb, or raise it (device.max_sectors_kb); a fragmented file is cut, too.",
+        advice: "Stay within max_sectors_kb, or raise it (device.max_sectors_kb); where max_segments is the limit, use huge pages (mem=mmaphuge); a fragmented file is cut, too.",
         find: requests::split,
     },
     Rule {

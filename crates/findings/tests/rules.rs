@@ -30,6 +30,7 @@ const EXPECTED: &[(&str, &[&str])] = &[
     ("loop-cached", &["cache-beneath", "host-busy"]),
     ("loop-direct", &["too-few-samples"]),
     ("many-jobs", &["page-cache"]),
+    ("many-segments", &["host-busy", "too-few-samples", "requests-split"]),
     ("memory-file-direct", &["host-busy", "steal", "no-device"]),
     ("memory-file", &["fits-in-memory", "host-busy", "steal"]),
     ("merged-read", &["requests-merged"]),
@@ -39,9 +40,10 @@ const EXPECTED: &[(&str, &[&str])] = &[
     ("overload", &["host-busy", "rate-not-reached", "too-few-samples"]),
     ("paced", &["other-traffic", "too-few-samples"]),
     ("planted-load", &["host-busy", "other-traffic", "too-few-samples"]),
+    ("pollers-apart", &["host-busy", "tool-bound", "generator-late", "too-few-samples"]),
     ("queue-read", &["host-busy"]),
     ("shared-core", &["shared-core", "too-few-samples"]),
-    ("short", &["host-busy", "too-short", "too-few-samples"]),
+    ("short", &["host-busy", "too-short"]),
     ("sparse-read", &["unwritten-blocks", "host-busy"]),
     ("stages", &["page-cache", "host-busy", "other-traffic", "too-few-samples"]),
     ("synchronous-depth", &["host-busy", "other-traffic", "synchronous-engine", "too-few-samples"]),
@@ -191,6 +193,18 @@ fn a_cliff_is_told_where_it_was() {
     let cliff = findings.iter().find(|finding| finding.rule == "cliff").expect("it has one");
     assert!(cliff.evidence.contains("from 1,4") || cliff.evidence.contains("from 1,5"), "{}", cliff.evidence);
     assert!(cliff.evidence.contains("to 600 IOPS (60 %) 6 s"), "{}", cliff.evidence);
+}
+
+#[test]
+fn the_limit_that_cut_requests_is_named() {
+    let split = |name: &str| {
+        let findings = find(&recording(name));
+        findings.into_iter().find(|finding| finding.rule == "requests-split").expect(name).evidence
+    };
+    // This recording does not have the other setting.
+    assert!(split("large-read").ends_with("max_sectors_kb of vda is 4096"), "{}", split("large-read"));
+    let by_segments = "max_sectors_kb of vda is 4096, max_segments (pieces of memory in a request) 254";
+    assert!(split("many-segments").ends_with(by_segments), "{}", split("many-segments"));
 }
 
 #[test]

@@ -168,7 +168,12 @@ pub(crate) fn other_traffic(facts: &Facts<'_>) -> Vec<Seen> {
                 bytes(extra[1]),
                 bytes(asked)
             );
-            seen.push(Seen::of_run(Severity::Warning, evidence));
+            seen.push(match facts.stages.len() {
+                1 => Seen::of_run(Severity::Warning, evidence),
+                _ => {
+                    Seen::of_several(Severity::Warning, jobs.iter().map(|job| job.name.to_owned()).collect(), &evidence)
+                }
+            });
         }
     }
     seen

@@ -75,12 +75,17 @@ pub(crate) fn shared_core(facts: &Facts<'_>) -> Vec<Seen> {
 pub(crate) fn more_workers_than_cpus(facts: &Facts<'_>) -> Vec<Seen> {
     let cpus = facts.recording.host.cpus;
     let all: Vec<Member<'_>> = facts.jobs.iter().flat_map(|job| job.members.iter().copied()).collect();
-    let most = all.iter().map(|one| all.iter().filter(|other| overlap(one, other)).count()).max().unwrap_or(0);
-    let used: f64 = all.iter().filter(|member| member.worker.runtime_ns >= LEAST_NS).map(Member::cpu_share).sum();
-    if facts.stages.len() > 1 || cpus == 0 || most as u64 <= u64::from(cpus) || used < 0.9 * f64::from(cpus) {
+    // Only workers of the same time share the CPUs: the sum over groups that ran one after another is of no moment.
+    let together = all.iter().map(|one| {
+        let mates: Vec<&Member<'_>> = all.iter().filter(|other| overlap(one, other)).collect();
+        let long = mates.iter().filter(|mate| mate.worker.runtime_ns >= LEAST_NS);
+        (mates.len() as u64, long.map(|mate| mate.cpu_share()).sum::<f64>())
+    });
+    let crowded = together.filter(|(workers, used)| *workers > u64::from(cpus) && *used >= 0.9 * f64::from(cpus));
+    let Some((workers, used)) = crowded.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|_| cpus > 0) else {
         return Vec::new();
-    }
-    let evidence = format!("{} workers used {used:.1} of {cpus} CPUs", count(most as u64));
+    };
+    let evidence = format!("{} workers used {used:.1} of {cpus} CPUs", count(workers));
     vec![Seen::of_run(Severity::Warning, evidence)]
 }
 

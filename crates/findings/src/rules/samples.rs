@@ -18,30 +18,41 @@ const P99: f64 = 99.0;
 /// A measured part that is over before anything has settled.
 pub(crate) fn too_short(facts: &Facts<'_>) -> Vec<Seen> {
     of_jobs(facts, Severity::Warning, |job| {
-        let longest_ns = job.members.iter().map(|member| member.worker.runtime_ns).max()?;
         let ios = count(job.sum(Member::ios));
-        (longest_ns < SHORT_NS).then(|| format!("measured for {}, {ios} operations", rounded_ns(longest_ns as f64)))
+        is_too_short(job).then(|| format!("measured for {}, {ios} operations", rounded_ns(longest_ns(job) as f64)))
     })
 }
 
-/// Percentiles that rest on too few samples.
+fn is_too_short(job: &Job<'_>) -> bool {
+    longest_ns(job) < SHORT_NS
+}
+
+fn longest_ns(job: &Job<'_>) -> u64 {
+    job.members.iter().map(|member| member.worker.runtime_ns).max().unwrap_or(0)
+}
+
+/// Percentiles that rest on too few samples. Of a job that was too short for anything, that is told instead.
 pub(crate) fn too_few_samples(facts: &Facts<'_>) -> Vec<Seen> {
     let (mut grave, mut minor) = (Vec::new(), Vec::new());
-    for job in facts.shown() {
-        let weak: Vec<(bool, String)> =
-            Direction::ALL.into_iter().filter_map(|direction| weak_percentiles(job, direction)).collect();
-        if weak.is_empty() {
-            continue;
-        }
-        let is_grave = weak.iter().any(|(grave, _)| *grave);
-        let words: Vec<String> = weak.into_iter().map(|(_, words)| words).collect();
-        if is_grave { &mut grave } else { &mut minor }.push((job.name, words.join(", ")));
+    for job in facts.shown().filter(|job| !is_too_short(job)) {
+        let weak = Direction::ALL.into_iter().filter_map(|direction| weak_percentiles(job, direction));
+        // The direction with the fewest samples speaks for the others.
+        let Some(weakest) = weak.min_by_key(|weak| weak.samples) else { continue };
+        if weakest.is_grave { &mut grave } else { &mut minor }.push((job.name, weakest.words));
     }
     [together(Severity::Warning, grave), together(Severity::Note, minor)].concat()
 }
 
-/// Which of the percentiles that are printed have fewer than ten samples beyond them, and whether p99 is among them.
-fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<(bool, String)> {
+/// What is wrong with the percentiles of one direction.
+struct Weak {
+    samples: u64,
+    /// Whether p99 is among them.
+    is_grave: bool,
+    words: String,
+}
+
+/// Which of the percentiles that are printed have fewer than ten samples beyond them.
+fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<Weak> {
     let percentiles = &job.first().plan.measurement.percentiles;
     if !percentiles.clat && !percentiles.lat {
         return None;
@@ -63,13 +74,13 @@ fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<(bool, String
     weak.sort_by(f64::total_cmp);
     let above = if weak.len() > 1 { " and above" } else { "" };
     let words = format!(
-        "{} {} samples are too few for p{}{above}, which needs {}",
+        "{} {} samples are too few for p{}{above} (which takes {})",
         count(samples),
         word(direction),
         weak[0],
         count(samples_needed(weak[0]))
     );
-    Some((weak.iter().any(|percent| *percent <= P99), words))
+    Some(Weak { samples, is_grave: weak.iter().any(|percent| *percent <= P99), words })
 }
 
 fn word(direction: Direction) -> &'static str {

@@ -133,6 +133,10 @@ impl Looker {
             let sample = self.sampler.device(place, at_ns);
             devices.extend(sample.map(|sample| (name.clone(), sample)));
         }
+        if devices.len() < self.names.len() {
+            // One that is gone may come back under its name, as another: what it counts since then is its own.
+            self.names.clear();
+        }
         let found = devices.len();
         if only_used {
             devices.retain(|(_, sample)| !Activity::since_boot(sample).is_idle());

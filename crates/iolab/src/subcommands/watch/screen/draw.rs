@@ -1,65 +1,67 @@
 //! The full screen, drawn.
 //!
 //! ```text
-//!  machine, pressure                                one line
-//!  table of devices, the selected one marked        half of the rest
-//!  rates over time │ latency over time (heat)       the other half, of the selected device
+//!  machine, pressure                                as many lines as it takes
+//!  table of devices, the selected one marked        at most two fifths of the rest
+//!  rates over time │ latency over time (heat)       what is left, of the selected device
 //!  keys                                             one line
 //! ```
+//!
+//! A small terminal has fewer columns, no latencies, and at last no course; nothing is cut through.
+
+mod table;
 
 use iolab_block_columns::{self as block_columns, EXTENDED};
 use iolab_histogram::bucket_middle;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span, Text};
-use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState, Wrap};
+use ratatui::style::{Color, Modifier};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 
 use super::state::{Device, Point, State};
 
-const KEYS: &str = " q leave  up/down device  s/S sort  r reverse  m MB  space pause  ? columns";
+const KEYS: &str = " q leave  ? columns  up/down device  s/S sort  r reverse  m MB  space pause";
+/// A machine's line may be longer than the terminal is wide.
+const MOST_HEAD_LINES: u16 = 4;
+/// A course lower or narrower than this shows nothing.
+const LEAST_COURSE_LINES: u16 = 9;
+const LEAST_HALF: u16 = 35;
 
 pub(super) fn screen(frame: &mut Frame<'_>, state: &State) {
-    let [head, table, course, keys] =
-        Layout::vertical([Constraint::Length(2), Constraint::Fill(2), Constraint::Fill(3), Constraint::Length(1)])
-            .areas(frame.area());
     let paused = if state.paused { "  PAUSED" } else { "" };
     let title = Line::from(format!("iolab watch on {}{paused}", state.hostname)).style(Modifier::BOLD);
-    frame.render_widget(Paragraph::new(vec![title, Line::from(state.machine.as_str())]), head);
-    devices(frame, state, table);
-    if let Some(device) = state.devices.get(state.place()) {
+    let head_lines = 1 + (state.machine.len() as u16).div_ceil(frame.area().width.max(1));
+    let [head, rest, keys] = Layout::vertical([
+        Constraint::Length(head_lines.min(MOST_HEAD_LINES)),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    let text = Paragraph::new(vec![title, Line::from(state.machine.as_str())]).wrap(Wrap { trim: true });
+    frame.render_widget(text, head);
+    let rows = (state.devices.len() as u16).saturating_add(2).min((rest.height * 2 / 5).max(3));
+    let [table, course] = Layout::vertical([Constraint::Length(rows), Constraint::Fill(1)]).areas(rest);
+    let with_course = course.height >= LEAST_COURSE_LINES;
+    table::draw(frame, state, if with_course { table } else { rest });
+    if state.devices.is_empty() {
+        let text =
+            "No device to show: none of those asked for is there, or none has been used yet (ALL shows those, too).";
+        frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), course);
+    }
+    if let Some(device) = state.devices.get(state.place()).filter(|_| with_course) {
         let [rates, latencies] = Layout::horizontal([Constraint::Fill(1); 2]).areas(course);
-        draw_rates(frame, device, rates);
-        draw_latencies(frame, device, latencies);
+        if rates.width < LEAST_HALF {
+            draw_rates(frame, device, course);
+        } else {
+            draw_rates(frame, device, rates);
+            draw_latencies(frame, device, latencies);
+        }
     }
     frame.render_widget(Paragraph::new(KEYS).style(Modifier::REVERSED), keys);
     if state.help {
-        help(frame);
+        help(frame, state);
     }
-}
-
-fn devices(frame: &mut Frame<'_>, state: &State, area: Rect) {
-    let heading = |(at, column): (usize, &block_columns::Column)| {
-        let style = if state.sorted_by == Some(at) { Style::from(Modifier::REVERSED) } else { Style::default() };
-        Cell::from(Text::from(column.name_in(state.unit)).right_aligned()).style(style)
-    };
-    let name_style = if state.sorted_by.is_none() { Style::from(Modifier::REVERSED) } else { Style::default() };
-    let header = [Cell::from("Device").style(name_style), Cell::from("flight")];
-    let header = Row::new(header.into_iter().chain(State::columns().enumerate().map(heading))).style(Modifier::BOLD);
-    let row = |device: &Device| {
-        let number = |column: &block_columns::Column| {
-            Text::from(format!("{:.2}", device.value(column, state.unit))).right_aligned()
-        };
-        let (reads, writes) = device.in_flight;
-        let first = [Text::from(device.name.clone()), Text::from(format!("{reads}r{writes}w"))];
-        Row::new(first.into_iter().chain(State::columns().map(number)))
-    };
-    let widths = State::columns().map(|column| Constraint::Length(column.width.max(column.name.len()) as u16));
-    let widths = [Constraint::Length(11), Constraint::Length(7)].into_iter().chain(widths);
-    let table =
-        Table::new(state.devices.iter().map(row), widths).header(header).row_highlight_style(Modifier::REVERSED);
-    let mut selected = TableState::default().with_selected(state.place());
-    frame.render_stateful_widget(table, area, &mut selected);
 }
 
 /// What is drawn over time: name, color, figure.
@@ -83,7 +85,7 @@ fn draw_rates(frame: &mut Frame<'_>, device: &Device, area: Rect) {
         let values: Vec<f64> = device.course.iter().rev().take(width).rev().map(value).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
         let now = values.last().copied().unwrap_or(0.0);
-        let title = format!(" {} {name} {now:.2}, at most {most:.2} ", device.name);
+        let title = format!(" {} {name} {now:.2}, max {most:.2} ", device.name);
         // Sparklines are of whole numbers; the latest stands at the right edge.
         let scaled = values.iter().map(|value| (value / most.max(1e-9) * 1000.0) as u64);
         let bars: Vec<u64> = std::iter::repeat_n(0, width - values.len()).chain(scaled).collect();
@@ -188,7 +190,7 @@ fn duration(ns: u64) -> String {
     }
 }
 
-fn help(frame: &mut Frame<'_>) {
+fn help(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();
     let inner = Rect {
         x: area.x + 1,
@@ -196,19 +198,23 @@ fn help(frame: &mut Frame<'_>) {
         width: area.width.saturating_sub(2),
         height: area.height.saturating_sub(2),
     };
-    let lines: Vec<Line<'_>> = State::columns()
-        .map(|column| {
+    let first = Line::from("`iolab explain COLUMN` says how each is computed and how it misleads.");
+    let lines: Vec<Line<'_>> = [first, Line::default()]
+        .into_iter()
+        .chain(State::columns().map(|column| {
             Line::from(vec![
                 Span::from(column.name).style(Modifier::BOLD),
                 Span::from("  "),
                 Span::from(column.meaning),
             ])
-        })
-        .chain([Line::default(), Line::from("`iolab explain COLUMN` says how each is computed and how it misleads.")])
+        }))
         .collect();
     frame.render_widget(Clear, inner);
-    let block = Block::bordered().title(" columns (? closes) ");
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), inner);
+    let block = Block::bordered().title(" columns (? closes, up/down scrolls) ");
+    frame.render_widget(
+        Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((state.help_line, 0)).block(block),
+        inner,
+    );
 }
 
 #[cfg(test)]

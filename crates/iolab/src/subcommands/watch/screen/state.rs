@@ -23,12 +23,6 @@ pub(super) enum Key {
     Other,
 }
 
-/// The columns that fit a terminal, by their names in kilobytes.
-const SHOWN: [&str; 13] = [
-    "r/s", "rkB/s", "%rrqm", "r_await", "rareq-sz", "w/s", "wkB/s", "%wrqm", "w_await", "wareq-sz", "f/s", "aqu-sz",
-    "%util",
-];
-
 /// No terminal is wider.
 const LONGEST: usize = 512;
 
@@ -61,6 +55,8 @@ pub(super) struct State {
     pub(super) hostname: String,
     pub(super) unit: Unit,
     pub(super) help: bool,
+    /// The first line of the help that is shown.
+    pub(super) help_line: u16,
     pub(super) paused: bool,
     /// By which of the shown columns; `None`: by name.
     pub(super) sorted_by: Option<usize>,
@@ -80,6 +76,7 @@ impl State {
             hostname,
             unit,
             help: false,
+            help_line: 0,
             paused: false,
             sorted_by: None,
             reversed: false,
@@ -92,7 +89,7 @@ impl State {
     }
 
     pub(super) fn columns() -> impl Iterator<Item = &'static Column> {
-        SHOWN.iter().filter_map(|name| EXTENDED.iter().find(|column| column.name == *name))
+        EXTENDED.iter()
     }
 
     /// Takes a look in. What the first shows is of the time since boot, and no point of a course when the next is there.
@@ -138,7 +135,10 @@ impl State {
         match key {
             Key::Leave if self.help => self.help = false,
             Key::Leave => return false,
-            Key::Help => self.help = !self.help,
+            Key::Help => (self.help, self.help_line) = (!self.help, 0),
+            // It has no more lines than columns, each on at most a few.
+            Key::Down if self.help => self.help_line = self.help_line.saturating_add(1).min(columns as u16),
+            Key::Up if self.help => self.help_line = self.help_line.saturating_sub(1),
             Key::Down => self.select(1),
             Key::Up => self.select(-1),
             // Around through the columns and the name.

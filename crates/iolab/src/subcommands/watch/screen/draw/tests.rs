@@ -37,11 +37,34 @@ fn state(traced: bool) -> State {
 }
 
 fn drawn(state: &State) -> Vec<String> {
-    let mut terminal = Terminal::new(TestBackend::new(150, 40)).unwrap();
+    drawn_on(state, 150, 40)
+}
+
+fn drawn_on(state: &State, width: u16, height: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| super::screen(frame, state)).unwrap();
     let buffer = terminal.backend().buffer().clone();
-    let line = |row| (0..150).map(|column| buffer[(column, row)].symbol()).collect::<String>();
-    (0..40).map(line).collect()
+    let line = |row| (0..width).map(|column| buffer[(column, row)].symbol()).collect::<String>();
+    (0..height).map(line).collect()
+}
+
+#[test]
+fn a_small_terminal_shows_less_and_cuts_nothing_through() {
+    for (width, height) in [(200, 50), (80, 24), (50, 15), (30, 8), (20, 5), (3, 2), (1, 1)] {
+        let lines = drawn_on(&state(true), width, height);
+        if width >= 30 {
+            let (sda, text) = row_of(&lines, "sda");
+            let shown = text.split_whitespace().nth(1).unwrap();
+            assert_eq!(shown, "3r4w", "{width}: {lines:#?}");
+            let has_reads = lines[sda - 1].contains(" r/s");
+            assert_eq!(text.contains(" 1000.00 "), has_reads, "{width}: {lines:#?}");
+            assert!(lines[sda - 1].contains("%util"), "{width}: {lines:#?}");
+        }
+    }
+    let narrow = drawn_on(&state(true), 80, 24);
+    assert!(narrow.iter().any(|line| line.contains("100 µs")), "{narrow:#?}");
+    let nothing = drawn(&State::new("lab".into(), Unit::Kilobytes)).join(" ");
+    assert!(nothing.contains("No device to show"), "{nothing}");
 }
 
 fn row_of<'a>(lines: &'a [String], name: &str) -> (usize, &'a String) {
@@ -61,7 +84,7 @@ fn the_table_and_the_course_of_the_first_device() {
     assert!(row_of(&lines, "sdb").0 == sda + 1);
     let whole = lines.join("\n");
     for expected in
-        ["rMB/s", " sda read MB/s 100.00, at most 100.00 ", "requests are not traced", "scheduler [kyber]", "q leave"]
+        ["rMB/s", " sda read MB/s 100.00, max 100.00 ", "requests are not traced", "scheduler [kyber]", "q leave"]
     {
         assert!(whole.contains(expected), "{expected}: {lines:#?}");
     }
@@ -85,8 +108,8 @@ fn keys_sort_select_explain_and_leave() {
     assert!(state.press(Key::Down));
     assert_eq!(state.selected.as_deref(), Some("sdb"));
     assert!(drawn(&state).join("\n").contains(" sdb written MB/s 1.00"));
-    // By w/s, the sixth column: sdb writes.
-    (0..6).for_each(|_| assert!(state.press(Key::NextColumn)));
+    // By w/s, the seventh column: sdb writes.
+    (0..7).for_each(|_| assert!(state.press(Key::NextColumn)));
     let lines = drawn(&state);
     assert!(row_of(&lines, "sdb").0 < row_of(&lines, "sda").0, "{lines:#?}");
     assert!(state.press(Key::Reverse));
@@ -94,6 +117,9 @@ fn keys_sort_select_explain_and_leave() {
     assert!(row_of(&lines, "sda").0 < row_of(&lines, "sdb").0, "{lines:#?}");
     assert!(state.press(Key::Unit) && drawn(&state).join("\n").contains("rkB/s"));
     assert!(state.press(Key::Help) && drawn(&state).join("\n").contains("iolab explain COLUMN"));
+    assert!(state.press(Key::Down) && !drawn(&state).join("\n").contains("iolab explain COLUMN"));
+    assert_eq!(state.selected.as_deref(), Some("sdb"), "the help is scrolled, nothing else");
+    assert!(state.press(Key::Up) && drawn(&state).join("\n").contains("iolab explain COLUMN"));
     // The first closes the help, the second leaves.
     assert!(state.press(Key::Leave) && !state.press(Key::Leave));
 }
