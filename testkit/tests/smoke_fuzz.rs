@@ -7,6 +7,7 @@
 mod targets;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use iolab_testkit::smoke_fuzz::smoke;
 
@@ -14,13 +15,23 @@ fn rounds() -> u64 {
     std::env::var("IOLAB_SMOKE_FUZZ_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
+/// Targets share nothing, so that each processor takes the next one that is left.
 #[test]
 fn targets_survive() {
-    for target in targets::TARGETS {
-        if let Err(crash) = smoke(target.run, target.seeds, target.words, rounds()) {
-            panic!("{} fails in round {} on:\n{}", target.name, crash.round, crash.input.escape_ascii());
+    let next = AtomicUsize::new(0);
+    let take = || {
+        while let Some(target) = targets::TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(crash) = smoke(target.run, target.seeds, target.words, rounds()) {
+                panic!("{} fails in round {} on:\n{}", target.name, crash.round, crash.input.escape_ascii());
+            }
         }
-    }
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(take);
+        }
+    });
 }
 
 #[test]

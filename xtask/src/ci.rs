@@ -36,10 +36,17 @@ pub(crate) fn run(repository: &Repository) -> Result<(), String> {
     let mut failed = Vec::new();
     for (name, step) in STEPS {
         println!("xtask ci: {name}");
-        if let Err(message) = step(repository) {
-            println!("{message}");
-            println!("xtask ci: {name} FAILED");
-            failed.push(name);
+        #[allow(clippy::disallowed_methods)] // where the time goes, for whoever waits
+        let started = Instant::now();
+        let outcome = step(repository);
+        let seconds = started.elapsed().as_secs();
+        match outcome {
+            Ok(()) => println!("xtask ci: {name} passed ({seconds} s)"),
+            Err(message) => {
+                println!("{message}");
+                println!("xtask ci: {name} FAILED ({seconds} s)");
+                failed.push(name);
+            }
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("xtask ci: failed: {}", failed.join(", "))) }

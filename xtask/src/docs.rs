@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::finding::Finding;
+use crate::programs::{Profile, Workshop};
 use crate::repository::Repository;
 
 /// Where generated pages are kept; nothing else may be there.
@@ -43,9 +44,10 @@ fn can_generate(repository: &Repository) -> bool {
 }
 
 fn generate(repository: &Repository, folder: &Path) -> Result<(), String> {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--package", "iolab", "--bin", "iolab", "--", "internal-docs"]).arg(folder);
-    let output = command.current_dir(&repository.root).output().map_err(|error| format!("cargo: {error}"))?;
+    let program = Workshop::open(repository, Profile::Debug)?.program()?;
+    let mut command = Command::new(&program);
+    command.arg("internal-docs").arg(folder).current_dir(&repository.root);
+    let output = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
     if output.status.success() {
         return Ok(());
     }

@@ -13,7 +13,6 @@ pub(crate) enum Profile {
     /// What is measured.
     Release,
     /// What tests run.
-    #[cfg(test)]
     Debug,
 }
 
@@ -40,7 +39,7 @@ impl Workshop {
     /// The program under the name `fio`, by which it behaves as fio: a link of that name, so that what is started is
     /// the program itself, which valgrind then looks into, and not the small `fio` that becomes it.
     pub(crate) fn iolab(&self) -> Result<PathBuf, String> {
-        self.build(&["--package", "iolab", "--bin", "iolab"])?;
+        self.program()?;
         let folder = self.folder().join("as_fio");
         let link = folder.join("fio");
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -52,9 +51,22 @@ impl Workshop {
         }
     }
 
+    /// The program under its own name.
+    pub(crate) fn program(&self) -> Result<PathBuf, String> {
+        match self.profile {
+            Profile::Release => self.build(&["--package", "iolab", "--bin", "iolab"])?,
+            // The example, a small one, has cargo choose the features that it chooses for tests.
+            Profile::Debug => self.build(&["--workspace", "--bin", "iolab", "--example", "bare_pread"])?,
+        }
+        Ok(self.folder().join("iolab"))
+    }
+
     /// An example of one package.
     pub(crate) fn example(&self, package: &str, name: &str) -> Result<PathBuf, String> {
-        self.build(&["--package", package, "--example", name])?;
+        match self.profile {
+            Profile::Release => self.build(&["--package", "iolab", "--package", package, "--example", name])?,
+            Profile::Debug => self.build(&["--workspace", "--example", name])?,
+        }
         Ok(self.folder().join("examples").join(name))
     }
 
@@ -62,6 +74,8 @@ impl Workshop {
         self.target.join(if self.profile == Profile::Release { "release" } else { "debug" })
     }
 
+    /// One package alone has other features than the workspace, and all beneath it would be built once more. So what
+    /// is released is built with iolab, and the rest as `cargo test --workspace` builds it.
     fn build(&self, what: &[&str]) -> Result<(), String> {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--target-dir"]).arg(&self.target).args(what).current_dir(&self.root);

@@ -88,7 +88,12 @@ fn domains_share_the_volume_and_their_sums_are_told() {
     assert_eq!(info["domains"].as_array().unwrap().len(), 2, "{info}");
     lab.run(words("fsck a.img")).ended(0, "");
     let text = lab.run(words(&format!("perf a.img {SMALL} --force --sweep domains=1,2"))).ended(0, "").printed();
-    for wanted in ["domains=1: 24 MiB written", "1 domain, 3 operations", "2 domains, 3 operations", "  domain 1: "] {
+    for wanted in [
+        "domains=1: 24 MiB written to a capacity of 32 MiB",
+        "1 domain, 3 operations",
+        "2 domains, 3 operations",
+        "  domain 1: ",
+    ] {
         assert!(text.contains(wanted), "{wanted} is missing in {text}");
     }
 }

@@ -103,8 +103,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "openfiles",
         category: Category::Files,
         kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
-        summary: "Number of files kept open at once",
-        details: "Defaults to all of them.",
+        summary: "Number of files in use at once",
+        details: "Operations go to so many at a time. Defaults to all of them. All of them stay open even so: the limit of open files is raised as far as the hard one (`ulimit -Hn`) allows.",
         accepts: &[("4", "4")],
         rejects: &["0"],
         ..OptionEntry::BLANK

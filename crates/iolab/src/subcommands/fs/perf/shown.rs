@@ -40,7 +40,8 @@ pub(super) fn as_text(setting: &Setting, all: &[Series]) -> String {
         let kind = if series.is_logfs { "logfs" } else { "folder" };
         let _ = write!(text, "{} ({kind}): {} s", series.path.display(), spread_text(&times, 2));
         if number > 0 {
-            let _ = write!(text, ", {} times {}", spread_text(&ratios(series, first), 3), first.path.display());
+            let _ =
+                write!(text, ", {} times as long as {}", spread_text(&ratios(series, first), 3), first.path.display());
         }
         text.push('\n');
         let Some(last) = series.results.last() else { continue };
@@ -72,7 +73,7 @@ fn heading(setting: &Setting) -> String {
         domains => format!("{domains} domains, {} operations at once in each", load.parallel),
     };
     format!(
-        "{label}{} written on {}, {at_once}, {} % writes, {} % of them small\n",
+        "{label}{} written to a capacity of {}, {at_once}, {} % writes, {} % of them small\n",
         size_text(load.volume_bytes),
         size_text(load.capacity_bytes),
         load.write_percent,

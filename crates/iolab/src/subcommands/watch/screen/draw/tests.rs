@@ -62,7 +62,7 @@ fn a_small_terminal_shows_less_and_cuts_nothing_through() {
         }
     }
     let narrow = drawn_on(&state(true), 80, 24);
-    assert!(narrow.iter().any(|line| line.contains("100 us")), "{narrow:#?}");
+    assert!(narrow.iter().any(|line| line.contains("100 µs")), "{narrow:#?}");
     let nothing = drawn(&State::new("lab".into(), Unit::Kilobytes)).join(" ");
     assert!(nothing.contains("No device to show"), "{nothing}");
 }
