@@ -93,6 +93,9 @@ impl ExtentMap {
         if from >= to {
             return Vec::new();
         }
+        if let Some(extent) = self.cut_out(from, to) {
+            return vec![(from, extent)];
+        }
         self.split_at(from);
         self.split_at(to);
         let mut gone = Vec::new();
@@ -103,6 +106,26 @@ impl ExtentMap {
             gone.push((offset, extent));
         }
         gone
+    }
+
+    /// Cuts `from..to` out of the one stretch on the disk that covers all of it, if there is one: what most overwriting does.
+    fn cut_out(&mut self, from: u64, to: u64) -> Option<Extent> {
+        let (&start, extent) = self.map.range_mut(..=from).next_back()?;
+        let (Place::Disk(place), end) = (&extent.place, start + extent.length) else { return None };
+        let place = *place;
+        if end < to {
+            return None;
+        }
+        if start < from {
+            extent.length = from - start;
+        } else {
+            self.map.remove(&start);
+        }
+        if end > to {
+            self.map.insert(to, Extent::disk(end - to, place + (to - start)));
+        }
+        self.disk_bytes -= to - from;
+        Some(Extent::disk(to - from, place + (from - start)))
     }
 
     /// Puts a stretch where a hole is. Stretches that go on from one another become one, within a cluster.

@@ -4,7 +4,7 @@
 //! other. Each lock is given in the order in which it was asked for. Locks are held by operations, never by open files.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use iolab_executor::Event;
@@ -40,11 +40,30 @@ impl Lock {
             Mode::Shared => !self.exclusive && ahead.fold(true, |all, (_, mode)| all && *mode == Mode::Shared),
         }
     }
+
+    /// Takes it for somebody who has not waited, if nobody does.
+    fn take_at_once(&mut self, mode: Mode) -> bool {
+        let is_free = match mode {
+            Mode::Exclusive => self.holders == 0,
+            Mode::Shared => !self.exclusive,
+        };
+        if !is_free || !self.queue.is_empty() {
+            return false;
+        }
+        self.take(mode);
+        true
+    }
+
+    fn take(&mut self, mode: Mode) {
+        self.holders += 1;
+        self.exclusive = mode == Mode::Exclusive;
+    }
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    locks: HashMap<Key, Lock>,
+    /// Those that somebody holds or waits for: few.
+    locks: BTreeMap<Key, Lock>,
     next_ticket: u64,
 }
 
@@ -59,9 +78,11 @@ pub(crate) struct Locks {
 #[derive(Debug)]
 pub(crate) struct Held {
     locks: Locks,
-    held: Vec<(Key, Mode)>,
-    /// The lock that is being waited for.
-    waiting: Option<(Key, u64)>,
+    /// Taken up to `taken`, in this order.
+    wanted: Vec<(Key, Mode)>,
+    taken: usize,
+    /// The ticket under which the next one is being waited for.
+    waiting: Option<u64>,
 }
 
 impl Locks {
@@ -69,31 +90,37 @@ impl Locks {
     pub(crate) async fn take(&self, mut wanted: Vec<(Key, Mode)>) -> Held {
         wanted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         wanted.dedup_by(|later, first| later.0 == first.0);
-        let mut held = Held { locks: self.clone(), held: Vec::new(), waiting: None };
-        for (key, mode) in wanted {
-            let ticket = self.queue(&key, mode);
-            held.waiting = Some((key.clone(), ticket));
-            self.changed.until(|_| self.try_take(&key, ticket, mode).then_some(())).await;
-            held.waiting = None;
-            held.held.push((key, mode));
+        let mut held = Held { locks: self.clone(), wanted, taken: 0, waiting: None };
+        while held.taken < held.wanted.len() {
+            let (key, mode) = &held.wanted[held.taken];
+            if let Some(ticket) = self.take_or_queue(key, *mode) {
+                held.waiting = Some(ticket);
+                self.changed.until(|_| self.try_take(key, ticket, *mode).then_some(())).await;
+                held.waiting = None;
+            }
+            held.taken += 1;
         }
         held
     }
 
-    fn queue(&self, key: &Key, mode: Mode) -> u64 {
+    /// Takes a lock that is free, or answers the ticket to wait with.
+    fn take_or_queue(&self, key: &Key, mode: Mode) -> Option<u64> {
         let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let lock = table.locks.entry(key.clone()).or_default();
+        if lock.take_at_once(mode) {
+            return None;
+        }
         table.next_ticket += 1;
-        let ticket = table.next_ticket;
-        table.locks.entry(key.clone()).or_default().queue.push_back((ticket, mode));
-        ticket
+        lock.queue.push_back((table.next_ticket, mode));
+        Some(table.next_ticket)
     }
 
     fn try_take(&self, key: &Key, ticket: u64, mode: Mode) -> bool {
         let mut table = self.table.borrow_mut();
         let Some(lock) = table.locks.get_mut(key).filter(|lock| lock.admits(ticket, mode)) else { return false };
         lock.queue.retain(|(waiting, _)| *waiting != ticket);
-        lock.holders += 1;
-        lock.exclusive = mode == Mode::Exclusive;
+        lock.take(mode);
         true
     }
 
@@ -114,11 +141,11 @@ impl Locks {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Some((key, ticket)) = self.waiting.take() {
-            self.locks.change(&key, |lock| lock.queue.retain(|(waiting, _)| *waiting != ticket));
+        if let (Some(ticket), Some((key, _))) = (self.waiting.take(), self.wanted.get(self.taken)) {
+            self.locks.change(key, |lock| lock.queue.retain(|(waiting, _)| *waiting != ticket));
         }
-        for (key, _) in self.held.drain(..) {
-            self.locks.change(&key, |lock| {
+        for (key, _) in &self.wanted[..self.taken] {
+            self.locks.change(key, |lock| {
                 lock.holders -= 1;
                 lock.exclusive = false;
             });
@@ -154,7 +181,7 @@ mod tests {
                             .collect();
                         let keys = wanted.iter().map(|(key, mode)| (Key::Inode(InodeId(*key)), *mode)).collect();
                         let held = locks.take(keys).await;
-                        for (key, mode) in &held.held {
+                        for (key, mode) in &held.wanted {
                             let Key::Inode(InodeId(key)) = key else { panic!() };
                             let count = &inside[*key as usize];
                             match mode {
@@ -166,7 +193,7 @@ mod tests {
                             }
                         }
                         starter.spawn(async {}).await;
-                        for (key, mode) in &held.held {
+                        for (key, mode) in &held.wanted {
                             let Key::Inode(InodeId(key)) = key else { panic!() };
                             let count = &inside[*key as usize];
                             count.set(if *mode == Mode::Exclusive { 0 } else { count.get() - 1 });

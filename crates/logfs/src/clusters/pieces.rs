@@ -52,6 +52,9 @@ impl Pieces {
     /// Takes out what belongs to `inode` of a range.
     pub(crate) fn remove(&mut self, inode: InodeId, at: u32, length: u64) {
         let (from, to) = (u64::from(at), u64::from(at) + length);
+        if self.cut_out(inode, from, to) {
+            return;
+        }
         let first = self.map.range(..=at).next_back().map_or(at, |(before, _)| *before);
         let end_key = u32::try_from(to).unwrap_or(u32::MAX);
         let touched: Vec<(u32, Piece)> =
@@ -71,6 +74,26 @@ impl Pieces {
                 self.keep(to as u32, Piece { offset, length: stop - to, ..piece });
             }
         }
+    }
+
+    /// Takes a range out of the one piece that covers all of it, if there is one.
+    fn cut_out(&mut self, inode: InodeId, from: u64, to: u64) -> bool {
+        let Some((&at, piece)) = self.map.range_mut(..=from as u32).next_back() else { return false };
+        let (start, whole) = (u64::from(at), *piece);
+        let stop = start + whole.length;
+        if whole.inode != inode || stop < to {
+            return false;
+        }
+        if start < from {
+            piece.length = from - start;
+        } else {
+            self.map.remove(&at);
+        }
+        if stop > to {
+            self.map.insert(to as u32, Piece { offset: whole.offset + (to - start), length: stop - to, ..whole });
+        }
+        self.live_bytes -= to - from;
+        true
     }
 
     fn keep(&mut self, at: u32, piece: Piece) {
