@@ -232,7 +232,7 @@ fn limits_on_latency_and_rate_end_the_job() {
         Fate::Served(if n == 50 { 20 * MS } else { MS })
     });
     let Outcome::Failed { errno, message } = &slow.workers[0].outcome else { panic!("{:?}", slow.workers[0].outcome) };
-    assert_eq!((*errno, message.as_str()), (libc::ETIME, "a read took 20000 us; max_latency allows 10000 us"));
+    assert_eq!((*errno, message.as_str()), (libc::ETIME, "a read took 20000 µs; max_latency allows 10000 µs"));
 
     let meagre = run_on("meagre", "[a]\nrw=randread\nsize=1g\nrate_min=8m\nratecycle=500\n", |_| Fate::Served(MS));
     let Outcome::Failed { message, .. } = &meagre.workers[0].outcome else { panic!() };
