@@ -62,6 +62,12 @@ fn a_study_runs_every_trial_once_and_shows_what_it_found() {
     assert_eq!(did.lines().filter(|line| *line == "down c003.fio").count(), 3, "{did}");
     // Each configuration is a job by itself.
     lab.run(["plan", "it/jobs/c003.fio"]).ended(0, "");
+    // The folder is the current one's, wherever the file lies: there, parts of a collection may have its name.
+    std::fs::create_dir_all(lab.path("there/it")).unwrap();
+    for file in ["it.toml", "base.fio"] {
+        std::fs::copy(lab.path(file), lab.path("there").join(file)).unwrap();
+    }
+    assert_eq!(announced(&lab.run(["study", "run", "there/it.toml"]).ended(0, "")), 0, "it is there already");
     // What is there is not repeated, and comes to the same.
     let again = lab.run(["study", "run", "it.toml"]).ended(0, "");
     assert_eq!((announced(&again), again.printed()), (0, done.printed()));

@@ -41,7 +41,7 @@ pub(crate) enum StudyAction {
     Run {
         /// Study file, or a file that names several (TOML)
         study: PathBuf,
-        /// Folder for its trials; the file's name without `.toml`, unless told
+        /// Folder for its trials; the file's name without `.toml`, in the current folder, unless told
         #[arg(long)]
         folder: Option<PathBuf>,
         /// Trials of each configuration, instead of what the file says
@@ -88,7 +88,7 @@ pub(crate) fn main(action: &StudyAction) -> Result<u8, Failure> {
         }
         StudyAction::Run { study: file, folder, blocks, quick, allow_destroy } => {
             let form = Form { blocks: *blocks, quick: *quick };
-            let path = folder.clone().unwrap_or_else(|| file.with_extension(""));
+            let path = folder.clone().unwrap_or_else(|| file.file_stem().map_or_else(PathBuf::new, PathBuf::from));
             let begun = begin(file, &path, form)?;
             one_after_another(&begun, |(folder, study)| go_on(folder, study, allow_destroy))
         }
