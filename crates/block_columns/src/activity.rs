@@ -44,48 +44,34 @@ impl Activity {
     }
 }
 
+/// What the counters gained; how many are in flight is no counter, and is that of now.
 fn gained(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
-    let gain = u64::saturating_sub;
-    DeviceCounters {
-        read_ios: gain(after.read_ios, before.read_ios),
-        read_merges: gain(after.read_merges, before.read_merges),
-        read_sectors: gain(after.read_sectors, before.read_sectors),
-        read_ticks_ms: gain(after.read_ticks_ms, before.read_ticks_ms),
-        write_ios: gain(after.write_ios, before.write_ios),
-        write_merges: gain(after.write_merges, before.write_merges),
-        write_sectors: gain(after.write_sectors, before.write_sectors),
-        write_ticks_ms: gain(after.write_ticks_ms, before.write_ticks_ms),
-        in_flight: after.in_flight,
-        io_ticks_ms: gain(after.io_ticks_ms, before.io_ticks_ms),
-        time_in_queue_ms: gain(after.time_in_queue_ms, before.time_in_queue_ms),
-        discard_ios: gain(after.discard_ios, before.discard_ios),
-        discard_merges: gain(after.discard_merges, before.discard_merges),
-        discard_sectors: gain(after.discard_sectors, before.discard_sectors),
-        discard_ticks_ms: gain(after.discard_ticks_ms, before.discard_ticks_ms),
-        flush_ios: gain(after.flush_ios, before.flush_ios),
-        flush_ticks_ms: gain(after.flush_ticks_ms, before.flush_ticks_ms),
-    }
+    DeviceCounters { in_flight: after.in_flight, ..paired(after, before, u64::saturating_sub) }
 }
 
 fn added(sum: &DeviceCounters, one: &DeviceCounters) -> DeviceCounters {
-    let add = u64::saturating_add;
+    paired(sum, one, u64::saturating_add)
+}
+
+/// Each figure of one with the same of the other.
+fn paired(one: &DeviceCounters, other: &DeviceCounters, joined: fn(u64, u64) -> u64) -> DeviceCounters {
     DeviceCounters {
-        read_ios: add(sum.read_ios, one.read_ios),
-        read_merges: add(sum.read_merges, one.read_merges),
-        read_sectors: add(sum.read_sectors, one.read_sectors),
-        read_ticks_ms: add(sum.read_ticks_ms, one.read_ticks_ms),
-        write_ios: add(sum.write_ios, one.write_ios),
-        write_merges: add(sum.write_merges, one.write_merges),
-        write_sectors: add(sum.write_sectors, one.write_sectors),
-        write_ticks_ms: add(sum.write_ticks_ms, one.write_ticks_ms),
-        in_flight: add(sum.in_flight, one.in_flight),
-        io_ticks_ms: add(sum.io_ticks_ms, one.io_ticks_ms),
-        time_in_queue_ms: add(sum.time_in_queue_ms, one.time_in_queue_ms),
-        discard_ios: add(sum.discard_ios, one.discard_ios),
-        discard_merges: add(sum.discard_merges, one.discard_merges),
-        discard_sectors: add(sum.discard_sectors, one.discard_sectors),
-        discard_ticks_ms: add(sum.discard_ticks_ms, one.discard_ticks_ms),
-        flush_ios: add(sum.flush_ios, one.flush_ios),
-        flush_ticks_ms: add(sum.flush_ticks_ms, one.flush_ticks_ms),
+        read_ios: joined(one.read_ios, other.read_ios),
+        read_merges: joined(one.read_merges, other.read_merges),
+        read_sectors: joined(one.read_sectors, other.read_sectors),
+        read_ticks_ms: joined(one.read_ticks_ms, other.read_ticks_ms),
+        write_ios: joined(one.write_ios, other.write_ios),
+        write_merges: joined(one.write_merges, other.write_merges),
+        write_sectors: joined(one.write_sectors, other.write_sectors),
+        write_ticks_ms: joined(one.write_ticks_ms, other.write_ticks_ms),
+        in_flight: joined(one.in_flight, other.in_flight),
+        io_ticks_ms: joined(one.io_ticks_ms, other.io_ticks_ms),
+        time_in_queue_ms: joined(one.time_in_queue_ms, other.time_in_queue_ms),
+        discard_ios: joined(one.discard_ios, other.discard_ios),
+        discard_merges: joined(one.discard_merges, other.discard_merges),
+        discard_sectors: joined(one.discard_sectors, other.discard_sectors),
+        discard_ticks_ms: joined(one.discard_ticks_ms, other.discard_ticks_ms),
+        flush_ios: joined(one.flush_ios, other.flush_ios),
+        flush_ticks_ms: joined(one.flush_ticks_ms, other.flush_ticks_ms),
     }
 }

@@ -288,7 +288,9 @@ impl Lane for LogfsLane {
             self.work(wanted, wait.timeout_ns)?;
             // Nothing that was begun on the way waits for the next call, nor what has been done meanwhile.
             self.disk.turn(false);
-            self.go_on();
+            if self.executor.is_ready() {
+                self.go_on();
+            }
         }
         let count = self.shared.finished.borrow_mut().drain_into(out);
         self.in_flight -= count;
