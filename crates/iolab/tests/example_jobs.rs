@@ -37,6 +37,7 @@ fn scaled_down(text: &str) -> String {
     let timed = |line: &&str| line.split('=').next() != Some("time_based");
     let lines = text.lines().filter(timed).map(|line| match line.split_once('=') {
         Some((size @ ("size" | "filesize"), value)) if value.to_lowercase().ends_with('g') => format!("{size}=16m"),
+        Some(("filename", device)) if device.starts_with("trtype=VIRT") => line.replace("size=4G", "size=256M"),
         Some(("runtime", _)) => "number_ios=64".to_owned(),
         Some(("ramp_time", _)) => "ramp_time=0".to_owned(),
         Some(("bs", "8M")) => "bs=256k".to_owned(),
