@@ -11,14 +11,17 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use crate::flights::{Flights, Memory, Transfer};
 use crate::target::Target;
-use crate::uring_disk::{Flying, discard, outcome};
-use crate::{Action, ActionKind, BlockDevice, Completion, Geometry, Request};
+use crate::uring_disk::discard;
+use crate::{ActionKind, BlockDevice, Completion, Geometry, Request};
 
 /// `IOCB_CMD_*` of linux/aio_abi.h.
 const READ: u16 = 0;
 const WRITE: u16 = 1;
 const DATA_SYNC: u16 = 3;
+const READ_PIECES: u16 = 7;
+const WRITE_PIECES: u16 = 8;
 
 /// `struct iocb` of linux/aio_abi.h, on a little-endian machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,15 +59,13 @@ pub(crate) struct AioDisk {
     context: libc::c_ulong,
     file: File,
     geometry: Geometry,
-    /// By the number in a control block's data.
-    places: Vec<Option<Flying>>,
+    flights: Flights,
+    /// One for each transfer that was formed last; the number of its place is its data.
     controls: Vec<Control>,
-    free: Vec<u32>,
-    /// Addresses of control blocks that the kernel has not been given.
-    queued: Vec<u64>,
+    /// Their addresses, of which the kernel has been given so many.
+    row: Vec<u64>,
+    given: usize,
     events: Vec<Event>,
-    flying: usize,
-    finished: Vec<Completion>,
 }
 
 impl AioDisk {
@@ -81,55 +82,69 @@ impl AioDisk {
             context,
             file: target.file,
             geometry: target.geometry,
-            places: (0..places).map(|_| None).collect(),
-            controls: vec![Control::default(); places as usize],
-            free: (0..places).rev().collect(),
-            queued: Vec::with_capacity(places as usize),
+            flights: Flights::new(places),
+            controls: Vec::with_capacity(places as usize),
+            row: Vec::with_capacity(places as usize),
+            given: 0,
             events: vec![Event::default(); places as usize],
-            flying: 0,
-            finished: Vec::new(),
         })
     }
 
-    /// Prepares the control block for what is left of the request in a place.
-    fn queue(&mut self, place: u32) {
-        let Some(Flying { request, moved }) = self.places[place as usize].as_ref() else { return };
-        let (opcode, buffer, bytes, at) = match &request.action {
-            Action::Read { at, buffer } => (READ, buffer.address() as u64, buffer.len() as u64, *at),
-            Action::Write { at, buffer } => (WRITE, buffer.address() as u64, buffer.len() as u64, *at),
-            _ => (DATA_SYNC, 0, 0, 0),
+    fn control(&self, transfer: &Transfer) -> Control {
+        let (buffer, bytes) = match transfer.memory {
+            Memory::Piece(address) => (address as u64, transfer.length),
+            Memory::Pieces(row, count) => (row as u64, u64::from(count)),
         };
-        let moved = if bytes == 0 { 0 } else { *moved };
-        let control = &mut self.controls[place as usize];
-        *control = Control {
-            data: u64::from(place),
-            opcode,
-            fd: self.file.as_raw_fd() as u32,
-            buffer: buffer + moved,
-            bytes: bytes - moved,
-            offset: (at + moved) as i64,
-            ..Control::default()
+        let is_in_pieces = matches!(transfer.memory, Memory::Pieces(..));
+        let opcode = match (transfer.kind, is_in_pieces) {
+            (ActionKind::Read, false) => READ,
+            (ActionKind::Read, true) => READ_PIECES,
+            (ActionKind::Write, false) => WRITE,
+            (ActionKind::Write, true) => WRITE_PIECES,
+            _ => DATA_SYNC,
         };
-        self.queued.push((&raw const *control) as u64);
+        let (data, fd, offset) = (u64::from(transfer.place), self.file.as_raw_fd() as u32, transfer.at as i64);
+        Control { data, opcode, fd, buffer, bytes, offset, ..Control::default() }
     }
 
-    /// Gives the kernel what was queued. What it refuses ends with its errno.
+    /// Makes control blocks of what waits, when the kernel has been given all of the last ones.
+    fn form(&mut self) {
+        self.controls.clear();
+        self.row.clear();
+        self.given = 0;
+        self.flights.all_shown();
+        while let Some(transfer) = self.flights.next() {
+            let control = self.control(&transfer);
+            self.controls.push(control);
+        }
+        self.row.extend(self.controls.iter().map(|control| (&raw const *control) as u64));
+    }
+
+    fn has_to_give(&self) -> bool {
+        self.given < self.row.len() || self.flights.is_waiting()
+    }
+
+    /// Gives the kernel what waits. What it refuses ends with its errno.
     fn send(&mut self) {
-        while !self.queued.is_empty() {
-            let count = self.queued.len();
-            // SAFETY: the row holds addresses of control blocks, which never move, whose buffers stay with their requests in their places.
-            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context, count, self.queued.as_ptr()) };
+        while self.has_to_give() {
+            if self.given == self.row.len() {
+                self.form();
+            }
+            let rest = &self.row[self.given..];
+            // SAFETY: the row holds addresses of control blocks, which the kernel copies, as it does the rows of pieces that they name; the buffers
+            // stay with their requests in their places.
+            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context, rest.len(), rest.as_ptr()) };
             if taken > 0 {
-                self.queued.drain(..taken as usize);
+                self.given += taken as usize;
                 continue;
             }
             match io::Error::last_os_error().raw_os_error() {
                 // Events have to be taken first, or a signal came: the next reap goes on.
                 Some(libc::EAGAIN | libc::EINTR) => return,
                 errno => {
-                    let address = self.queued.remove(0);
-                    let first = self.controls.as_ptr() as u64;
-                    self.end(((address - first) / size_of::<Control>() as u64) as u32, -errno.unwrap_or(libc::EIO));
+                    let refused = self.controls[self.given].data as u32;
+                    self.given += 1;
+                    self.flights.end(refused, -errno.unwrap_or(libc::EIO));
                 }
             }
         }
@@ -142,22 +157,8 @@ impl AioDisk {
             let (row, forever) = (self.events.as_mut_ptr(), std::ptr::null::<libc::timespec>());
             libc::syscall(libc::SYS_io_getevents, self.context, at_least, most, row, forever)
         };
-        for index in 0..usize::try_from(found).unwrap_or(0) {
-            let Event { data, result, .. } = self.events[index];
-            self.end(data as u32, i32::try_from(result).unwrap_or(i32::MAX));
-        }
-    }
-
-    fn end(&mut self, place: u32, result: i32) {
-        let Some(flying) = self.places[place as usize].as_mut() else { return };
-        match outcome(flying, result) {
-            None => self.queue(place),
-            Some(result) => {
-                self.flying -= 1;
-                self.free.push(place);
-                let ended = self.places[place as usize].take();
-                self.finished.extend(ended.map(|flying| flying.request.complete(result)));
-            }
+        for Event { data, result, .. } in &self.events[..usize::try_from(found).unwrap_or(0)] {
+            self.flights.end(*data as u32, i32::try_from(*result).unwrap_or(i32::MAX));
         }
     }
 }
@@ -173,28 +174,26 @@ impl BlockDevice for AioDisk {
             let (at, length) = request.action.range();
             (kind == ActionKind::Discard).then(|| discard(&self.file, at, length))
         });
-        if let Some(result) = answer {
-            self.finished.push(request.complete(result));
-            return Ok(());
+        match answer {
+            Some(result) => {
+                self.flights.finish(request, result);
+                Ok(())
+            }
+            None => self.flights.admit(request),
         }
-        let Some(place) = self.free.pop() else { return Err(request) };
-        self.places[place as usize] = Some(Flying { request, moved: 0 });
-        self.flying += 1;
-        self.queue(place);
-        Ok(())
     }
 
     fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
         let before = done.len();
         loop {
             self.send();
-            done.append(&mut self.finished);
-            let waits = wait && done.len() == before && self.flying > 0;
-            if self.flying > 0 {
+            self.flights.drain_into(done);
+            let waits = wait && done.len() == before && self.flights.under_way() > 0;
+            if self.flights.under_way() > 0 {
                 self.collect(usize::from(waits));
             }
-            done.append(&mut self.finished);
-            if self.queued.is_empty() && (!waits || done.len() > before) {
+            self.flights.drain_into(done);
+            if !self.has_to_give() && (!waits || done.len() > before) {
                 return;
             }
         }

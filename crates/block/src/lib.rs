@@ -11,8 +11,8 @@
 //! permitted ([`open_disk`] chooses); [`LaneDisk`] over any lane of an engine, which copies between buffers and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and [`Traced`], whose
 //! trace tells what a crash at any moment leaves behind.
 //!
-//! What is durable: a write, when a flush that was submitted after the write's completion has completed. Nothing here caches,
-//! retries, or merges requests.
+//! What is durable: a write, when a flush that was submitted after the write's completion has completed. Nothing here caches
+//! or retries; small requests that lie side by side and go to a kernel together go as one.
 
 #[cfg(test)]
 mod agreement;
@@ -23,6 +23,7 @@ mod delayed;
 mod device;
 mod faulty;
 mod file_disk;
+mod flights;
 mod lane_disk;
 mod ram_disk;
 mod shuffled;

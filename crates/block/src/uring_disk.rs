@@ -1,9 +1,9 @@
 //! A file or block device as a disk, straight on io_uring: the kernel moves bytes from and to the requests' own buffers.
 //!
 //! ```text
-//!  submit ─▶ entry in the ring, request in its place ─┐
-//!                                                     ├ reap: one io_uring_enter sends all and waits
-//!  done ◀─ request from its place ◀─ completion ──────┘
+//!  submit ─▶ request in its place ─┐
+//!                                  ├ reap: entries in the ring, and one io_uring_enter sends all and waits
+//!  done ◀─ request ◀─ completion ──┘
 //! ```
 //!
 //! One thread uses it: the ring is set up for one issuer whose completions are worked on only when it asks, where the kernel has that
@@ -15,7 +15,6 @@
 
 use std::fs::File;
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
@@ -23,8 +22,9 @@ use io_uring::{IoUring, Submitter, opcode, squeue, types};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::flights::{Flights, Memory, Transfer};
 use crate::target::{Caching, Opening, Target};
-use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
+use crate::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
 
 /// The file, by its place in the table of registered ones.
 const FILE: types::Fixed = types::Fixed(0);
@@ -35,13 +35,6 @@ const GETEVENTS: u32 = 1;
 /// More entries than any device has use for; the kernel's own limit is higher.
 const MOST_ENTRIES: u32 = 4096;
 
-/// A request that the kernel has, and how many bytes of it are done.
-#[derive(Debug)]
-pub(crate) struct Flying {
-    pub(crate) request: Request,
-    pub(crate) moved: u64,
-}
-
 /// The disk.
 pub struct UringDisk {
     // Dropped first, after it has been drained: see `Drop`.
@@ -50,16 +43,12 @@ pub struct UringDisk {
     geometry: Geometry,
     is_block_device: bool,
     caching: Caching,
-    /// By the number in the entry's user data; never longer than when it was made.
-    places: Vec<Option<Flying>>,
-    free: Vec<u32>,
+    /// By the places in the entries' user data.
+    flights: Flights,
     /// Entries in the ring that the kernel has not been shown.
     queued: u32,
-    /// Requests that the kernel has or will have with the next enter.
-    flying: usize,
     /// Discards of block devices, which the ring does not have: done by the next reap.
     discards: Vec<Request>,
-    finished: Vec<Completion>,
     is_enabled: bool,
     /// The kernel shows by a flag whether it has completions to work on.
     shows_work: bool,
@@ -70,7 +59,7 @@ pub struct UringDisk {
 
 impl std::fmt::Debug for UringDisk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "UringDisk({:?}, {} under way)", self.geometry, self.flying)
+        write!(f, "UringDisk({:?}, {} under way)", self.geometry, self.flights.under_way())
     }
 }
 
@@ -105,12 +94,9 @@ impl UringDisk {
             geometry: target.geometry,
             is_block_device: target.is_block_device,
             caching: target.caching,
-            places: (0..entries).map(|_| None).collect(),
-            free: (0..entries).rev().collect(),
+            flights: Flights::new(entries),
             queued: 0,
-            flying: 0,
             discards: Vec::new(),
-            finished: Vec::new(),
             is_enabled: !shows_work,
             shows_work,
             gone: false,
@@ -118,19 +104,25 @@ impl UringDisk {
         })
     }
 
-    /// Queues what is left of the request in a place.
-    fn queue(&mut self, place: u32) {
-        let Some(flying) = self.places[place as usize].as_mut() else { return };
-        let entry = entry(flying).user_data(u64::from(place));
-        // SAFETY: the buffer's bytes stay where they are until the completion is taken, because the request stays in its place; a broken ring
-        // forgets its requests without freeing them, and dropping the disk waits for the kernel.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "more entries are queued than there are places");
-        self.queued += 1;
+    /// Makes entries of what waits.
+    fn queue(&mut self) {
+        if self.queued == 0 {
+            // The kernel copies pieces when it takes an entry (io_uring_setup(2), `IORING_FEAT_SUBMIT_STABLE`).
+            self.flights.all_shown();
+        }
+        while let Some(transfer) = self.flights.next() {
+            let entry = entry(&transfer).user_data(u64::from(transfer.place));
+            // SAFETY: the buffers' bytes stay where they are until the completion is taken, because the requests stay in their places, and the rows of
+            // pieces until the entry is taken; a broken ring forgets its requests without freeing them, and dropping the disk waits for the kernel.
+            let pushed = unsafe { self.ring.submission().push(&entry) };
+            assert!(pushed.is_ok(), "more entries are queued than there are places");
+            self.queued += 1;
+        }
     }
 
     /// Shows the kernel what was queued and waits for `at_least` completions.
     fn enter(&mut self, at_least: u32) {
+        self.queue();
         if let Err(error) = self.try_enter(at_least) {
             match error.raw_os_error() {
                 // A signal came, or completions have to be taken first: they are, and the rest goes with the next enter.
@@ -155,19 +147,8 @@ impl UringDisk {
 
     /// Takes what has completed; what was short goes on its way again.
     fn collect(&mut self) {
-        loop {
-            let Some(event) = self.ring.completion().next() else { return };
-            let place = event.user_data() as u32;
-            let Some(flying) = self.places.get_mut(place as usize).and_then(Option::as_mut) else { continue };
-            match outcome(flying, event.result()) {
-                None => self.queue(place),
-                Some(result) => {
-                    self.flying -= 1;
-                    self.free.push(place);
-                    let ended = self.places[place as usize].take();
-                    self.finished.extend(ended.map(|flying| flying.request.complete(result)));
-                }
-            }
+        while let Some(event) = self.ring.completion().next() {
+            self.flights.end(event.user_data() as u32, event.result());
         }
     }
 
@@ -175,12 +156,11 @@ impl UringDisk {
     fn lose(&mut self) {
         self.gone = true;
         self.queued = 0;
-        self.flying = 0;
-        for flying in self.places.iter_mut().filter_map(Option::take) {
-            let tag = flying.request.tag;
-            let _leaked = ManuallyDrop::new(flying);
-            self.finished.push(Completion { tag, buffer: None, result: Err(DeviceError::Gone) });
-        }
+        self.flights.lose();
+    }
+
+    fn has_to_send(&self) -> bool {
+        self.queued > 0 || self.flights.is_waiting()
     }
 }
 
@@ -209,51 +189,30 @@ fn set_up(entries: u32) -> io::Result<(IoUring, bool)> {
     IoUring::builder().build(entries).map(|ring| (ring, false))
 }
 
-/// The entry for what is left of a request.
-fn entry(flying: &mut Flying) -> squeue::Entry {
-    let moved = flying.moved;
-    match &flying.request.action {
-        Action::Read { at, buffer } => {
-            let (address, rest) = (buffer.address().wrapping_add(moved as usize), rest(buffer.len(), moved));
-            opcode::Read::new(FILE, address, rest).offset(at + moved).build()
+/// The entry for a transfer.
+fn entry(transfer: &Transfer) -> squeue::Entry {
+    let Transfer { kind, at, length, memory, .. } = *transfer;
+    match (kind, memory) {
+        (ActionKind::Read, Memory::Piece(address)) => {
+            opcode::Read::new(FILE, address, entry_length(length)).offset(at).build()
         }
-        Action::Write { at, buffer } => {
-            let (address, rest) = (buffer.address().wrapping_add(moved as usize), rest(buffer.len(), moved));
-            opcode::Write::new(FILE, address, rest).offset(at + moved).build()
+        (ActionKind::Read, Memory::Pieces(row, count)) => opcode::Readv::new(FILE, row, count).offset(at).build(),
+        (ActionKind::Write, Memory::Piece(address)) => {
+            opcode::Write::new(FILE, address, entry_length(length)).offset(at).build()
         }
-        Action::Flush => opcode::Fsync::new(FILE).flags(types::FsyncFlags::DATASYNC).build(),
-        Action::Discard { at, length } => {
+        (ActionKind::Write, Memory::Pieces(row, count)) => opcode::Writev::new(FILE, row, count).offset(at).build(),
+        (ActionKind::Flush, _) => opcode::Fsync::new(FILE).flags(types::FsyncFlags::DATASYNC).build(),
+        (ActionKind::Discard, _) => {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            opcode::Fallocate::new(FILE, *length).offset(*at).mode(mode).build()
+            opcode::Fallocate::new(FILE, length).offset(at).mode(mode).build()
         }
     }
 }
 
-/// Bytes to ask for: what is left, and what the width of an entry's length takes.
-fn rest(length: usize, moved: u64) -> u32 {
+/// Bytes to ask for at once: what the width of an entry's length takes.
+fn entry_length(length: u64) -> u32 {
     const MOST: u64 = 1 << 30;
-    (length as u64 - moved).min(MOST) as u32
-}
-
-/// What a completion means for its request; nothing when the rest is to be sent again.
-pub(crate) fn outcome(flying: &mut Flying, result: i32) -> Option<Result<(), DeviceError>> {
-    let (is_discard, total) = match &flying.request.action {
-        Action::Read { buffer, .. } | Action::Write { buffer, .. } => (false, buffer.len() as u64),
-        Action::Flush => (false, 0),
-        Action::Discard { .. } => (true, 0),
-    };
-    match -result {
-        libc::EINTR | libc::EAGAIN => None,
-        // A discard is advice: what cannot be punched stays as it is.
-        libc::EOPNOTSUPP if is_discard => Some(Ok(())),
-        errno if errno > 0 => Some(Err(DeviceError::Failed(errno))),
-        // Nothing moved and no error: the end of something shorter than its geometry says.
-        0 if total > 0 => Some(Err(DeviceError::Failed(libc::EIO))),
-        _ => {
-            flying.moved += u64::from(result.unsigned_abs());
-            (flying.moved >= total).then_some(Ok(()))
-        }
-    }
+    length.min(MOST) as u32
 }
 
 impl BlockDevice for UringDisk {
@@ -264,18 +223,14 @@ impl BlockDevice for UringDisk {
     fn submit(&mut self, request: Request) -> Result<(), Request> {
         let answer = if self.gone { Some(Err(DeviceError::Gone)) } else { self.geometry.answer(&request.action) };
         if let Some(result) = answer {
-            self.finished.push(request.complete(result));
+            self.flights.finish(request, result);
             return Ok(());
         }
         if self.is_block_device && matches!(request.action, Action::Discard { .. }) {
             self.discards.push(request);
             return Ok(());
         }
-        let Some(place) = self.free.pop() else { return Err(request) };
-        self.places[place as usize] = Some(Flying { request, moved: 0 });
-        self.flying += 1;
-        self.queue(place);
-        Ok(())
+        self.flights.admit(request)
     }
 
     fn waking(&mut self) -> Option<OwnedFd> {
@@ -297,20 +252,21 @@ impl BlockDevice for UringDisk {
         while let Some(request) = self.discards.pop() {
             let (at, length) = request.action.range();
             let result = discard(&self.file, at, length);
-            self.finished.push(request.complete(result));
+            self.flights.finish(request, result);
         }
         loop {
-            done.append(&mut self.finished);
-            let waits = wait && done.len() == before && self.flying > 0;
+            self.flights.drain_into(done);
+            let under_way = self.flights.under_way() > 0;
+            let waits = wait && done.len() == before && under_way;
             let has_work = !self.shows_work || self.ring.submission().taskrun();
             let is_there = !self.ring.completion().is_empty();
-            if self.queued > 0 || (waits && !is_there) || (self.flying > 0 && has_work) {
+            if self.has_to_send() || (waits && !is_there) || (under_way && has_work) {
                 self.enter(u32::from(waits && !is_there));
             }
             self.collect();
-            done.append(&mut self.finished);
+            self.flights.drain_into(done);
             // What was short or interrupted is sent on before anybody goes away to wait for something else.
-            if self.queued == 0 && (!waits || done.len() > before) {
+            if !self.has_to_send() && (!waits || done.len() > before) {
                 return;
             }
         }
@@ -320,7 +276,7 @@ impl BlockDevice for UringDisk {
 impl Drop for UringDisk {
     /// Waits until the kernel has let go of every buffer.
     fn drop(&mut self) {
-        while self.flying > 0 && !self.gone {
+        while self.flights.under_way() > 0 && !self.gone {
             self.enter(1);
             self.collect();
         }
