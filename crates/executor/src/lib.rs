@@ -64,6 +64,10 @@ impl std::error::Error for Stalled {}
 pub struct Executor {
     tasks: Vec<Option<Running>>,
     free: Vec<usize>,
+    /// Wakes the future of `run`.
+    main: Alarm,
+    /// Whose turn it is; empty between calls.
+    batch: Vec<usize>,
     ready: Arc<Ready>,
     queue: Queue,
     inbox: Rc<RefCell<Vec<Task>>>,
@@ -72,8 +76,22 @@ pub struct Executor {
 
 struct Running {
     task: Task,
+    alarm: Alarm,
+}
+
+/// What wakes one of them.
+#[derive(Debug)]
+struct Alarm {
     token: Arc<Token>,
     waker: Waker,
+}
+
+impl Alarm {
+    fn new(id: usize, ready: &Arc<Ready>) -> Alarm {
+        let token = Token::new(id, ready);
+        let waker = Waker::from(Arc::clone(&token));
+        Alarm { token, waker }
+    }
 }
 
 impl std::fmt::Debug for Executor {
@@ -88,8 +106,19 @@ const MAIN: usize = usize::MAX;
 impl Executor {
     /// One without tasks.
     pub fn new(order: Order) -> Executor {
-        let (ready, queue) = Ready::new();
-        Executor { tasks: Vec::new(), free: Vec::new(), ready, queue, inbox: Rc::default(), order }
+        let ready = Arc::<Ready>::default();
+        let main = Alarm::new(MAIN, &ready);
+        let queue = Queue::new(&ready);
+        Executor {
+            tasks: Vec::new(),
+            free: Vec::new(),
+            main,
+            batch: Vec::new(),
+            ready,
+            queue,
+            inbox: Rc::default(),
+            order,
+        }
     }
 
     /// A way to start tasks, from within tasks too.
@@ -103,10 +132,10 @@ impl Executor {
     /// [`Stalled`] when `main` can never be done.
     pub fn run<F: Future>(&mut self, driver: &mut impl Driver, main: F) -> Result<F::Output, Stalled> {
         let mut main = pin!(main);
-        let token = Token::new(MAIN, &self.ready);
-        let waker = Waker::from(Arc::clone(&token));
-        waker.wake_by_ref();
-        let mut batch = Vec::new();
+        // Somebody may have woken the future of an earlier call since that ended.
+        self.main.token.seen();
+        self.main.waker.wake_by_ref();
+        let mut batch = std::mem::take(&mut self.batch);
         loop {
             self.take_in();
             self.queue.take(&mut batch);
@@ -117,13 +146,15 @@ impl Executor {
                     self.poll_task(id);
                     continue;
                 }
-                token.seen();
-                if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&waker)) {
+                self.main.token.seen();
+                if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&self.main.waker)) {
                     // What else was ready is so in the next run.
                     self.queue.put_back(now);
+                    self.batch = batch;
                     return Ok(output);
                 }
             }
+            drop(now);
             let idle = !self.is_ready();
             let under_way = driver.turn(idle);
             if idle && !under_way && self.queue.is_empty() {
@@ -134,7 +165,7 @@ impl Executor {
 
     /// Polls until no task is ready and the world, asked without waiting, wakes none. For programs that wait for other things, too.
     pub fn run_ready(&mut self, driver: &mut impl Driver) {
-        let mut batch = Vec::new();
+        let mut batch = std::mem::take(&mut self.batch);
         loop {
             self.take_in();
             self.queue.take(&mut batch);
@@ -145,6 +176,7 @@ impl Executor {
             if !self.is_ready() {
                 driver.turn(false);
                 if !self.is_ready() {
+                    self.batch = batch;
                     return;
                 }
             }
@@ -152,7 +184,7 @@ impl Executor {
     }
 
     /// Whether a task could be polled now.
-    pub fn is_ready(&mut self) -> bool {
+    pub fn is_ready(&self) -> bool {
         !self.queue.is_empty() || !self.inbox.borrow().is_empty()
     }
 
@@ -167,10 +199,9 @@ impl Executor {
                 self.tasks.push(None);
                 self.tasks.len() - 1
             });
-            let token = Token::new(id, &self.ready);
-            let waker = Waker::from(Arc::clone(&token));
-            waker.wake_by_ref();
-            self.tasks[id] = Some(Running { task, token, waker });
+            let alarm = Alarm::new(id, &self.ready);
+            alarm.waker.wake_by_ref();
+            self.tasks[id] = Some(Running { task, alarm });
         }
     }
 
@@ -178,8 +209,8 @@ impl Executor {
         let Some(slot) = self.tasks.get_mut(id) else { return };
         // A waker that outlives its task may name a place that is empty, or another task's: one poll too many.
         let Some(running) = slot else { return };
-        running.token.seen();
-        if running.task.as_mut().poll(&mut Context::from_waker(&running.waker)).is_ready() {
+        running.alarm.token.seen();
+        if running.task.as_mut().poll(&mut Context::from_waker(&running.alarm.waker)).is_ready() {
             *slot = None;
             self.free.push(id);
         }
@@ -259,6 +290,23 @@ mod tests {
         assert_eq!((executor.tasks(), *count.borrow()), (1, 0));
         assert_eq!(executor.run(&mut bell, task), Ok("done"));
         assert_eq!(*count.borrow(), 2);
+    }
+
+    #[test]
+    fn a_future_that_ended_may_still_be_woken() {
+        let mut executor = Executor::new(Order::Fair);
+        let kept = Rc::new(RefCell::new(None::<Waker>));
+        let keep = Rc::clone(&kept);
+        let first = std::future::poll_fn(move |context| {
+            *keep.borrow_mut() = Some(context.waker().clone());
+            Poll::Ready(1)
+        });
+        assert_eq!(executor.run(&mut Nothing, first), Ok(1));
+        kept.borrow().as_ref().unwrap().wake_by_ref();
+        executor.run_ready(&mut Nothing);
+        kept.borrow().as_ref().unwrap().wake_by_ref();
+        assert_eq!(executor.run(&mut Nothing, async { 2 }), Ok(2));
+        assert_eq!(executor.run(&mut Nothing, std::future::pending::<()>()), Err(Stalled));
     }
 
     #[test]

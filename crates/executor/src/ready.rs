@@ -1,43 +1,49 @@
-//! Who is ready: a lock-free queue of task numbers that wakers fill, from any thread, each task at most once.
+//! Who is ready: a row of task numbers that wakers fill, from any thread, each task at most once.
+//!
+//! The row is behind a lock and taken as a whole: nearly all wakers are on the executor's own thread, where a lock that nobody else wants costs
+//! less than a queue that is made for many.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
 
 /// Where wakers put numbers of ready tasks.
-#[derive(Debug)]
-pub(crate) struct Ready(Sender<usize>);
+#[derive(Debug, Default)]
+pub(crate) struct Ready(Mutex<Vec<usize>>);
+
+impl Ready {
+    /// A row is whole at any moment, also when a thread that had it panicked.
+    fn row(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Where the executor takes them.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    woken: Receiver<usize>,
+    woken: Arc<Ready>,
     /// Taken before, and still to have their turn.
     first: VecDeque<usize>,
 }
 
-impl Ready {
-    pub(crate) fn new() -> (Arc<Ready>, Queue) {
-        let (sender, woken) = channel();
-        (Arc::new(Ready(sender)), Queue { woken, first: VecDeque::new() })
-    }
-
-    fn push(&self, id: usize) {
-        // An executor that is gone polls nobody.
-        let _gone = self.0.send(id);
-    }
-}
-
 impl Queue {
-    pub(crate) fn take(&mut self, batch: &mut Vec<usize>) {
-        batch.extend(self.first.drain(..).chain(self.woken.try_iter()));
+    pub(crate) fn new(woken: &Arc<Ready>) -> Queue {
+        Queue { woken: Arc::clone(woken), first: VecDeque::new() }
     }
 
-    pub(crate) fn is_empty(&mut self) -> bool {
-        self.first.extend(self.woken.try_iter());
-        self.first.is_empty()
+    /// Takes all into an empty batch.
+    pub(crate) fn take(&mut self, batch: &mut Vec<usize>) {
+        if self.first.is_empty() {
+            std::mem::swap(&mut *self.woken.row(), batch);
+            return;
+        }
+        batch.extend(self.first.drain(..));
+        batch.append(&mut self.woken.row());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.woken.row().is_empty()
     }
 
     /// Those whose turn did not come; their tokens still say that they are queued.
@@ -72,7 +78,7 @@ impl Wake for Token {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
-            self.ready.push(self.id);
+            self.ready.row().push(self.id);
         }
     }
 }
