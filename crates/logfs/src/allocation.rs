@@ -1,5 +1,7 @@
 //! Where content goes: the open data clusters, one for what users write and one for what cleaning moves.
 
+use smallvec::SmallVec;
+
 use crate::Layout;
 use crate::clusters::{ClusterTable, Role};
 
@@ -23,6 +25,9 @@ pub(crate) struct Heads([Option<Head>; 2]);
 /// A place on the disk and how many bytes of content go there.
 pub(crate) type Slot = (u64, u64);
 
+/// Most content goes to one place.
+pub(crate) type Slots = SmallVec<[Slot; 1]>;
+
 impl Heads {
     /// Bytes left in an open cluster.
     pub(crate) fn room(&self, stream: Stream, layout: &Layout) -> u64 {
@@ -44,12 +49,12 @@ impl Heads {
         bytes: u64,
         clusters: &mut ClusterTable,
         (layout, ticket): (&Layout, u64),
-    ) -> Option<Vec<Slot>> {
+    ) -> Option<Slots> {
         if self.clusters_for(stream, bytes, layout) > clusters.free_count() {
             return None;
         }
         let cluster_bytes = u64::from(layout.cluster_bytes);
-        let mut slots = Vec::new();
+        let mut slots = Slots::new();
         let mut left = bytes;
         while left > 0 {
             let slot = if left >= cluster_bytes {

@@ -51,7 +51,7 @@ pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
             let state = &mut *state;
             let group = cursor.describe(&state.tree, highest, most_bytes);
             let is_more = !group.is_empty();
-            is_more.then(|| state.log.append_encoded(group, Mark::Nothing))
+            is_more.then(|| state.log.append_encoded(&group, Mark::Nothing))
         };
         if group.is_none() {
             break;
@@ -63,7 +63,7 @@ pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
     let end = {
         let mut bytes = Vec::new();
         Record::CheckpointEnd { inodes: cursor.inodes }.encode(&mut bytes);
-        instance.state.borrow_mut().log.append_encoded(bytes, Mark::End)
+        instance.state.borrow_mut().log.append_encoded(&bytes, Mark::End)
     };
     instance.sync_to(end).await?;
     anchor(instance).await

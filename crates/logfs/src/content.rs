@@ -9,7 +9,7 @@ mod reading;
 mod writing;
 
 use crate::instance::Need;
-use crate::locks::{Key, Mode};
+use crate::locks::Mode;
 use crate::record::{InodeId, Record};
 use crate::{Error, LogFs};
 
@@ -35,7 +35,7 @@ impl LogFs {
         if size > MOST_BYTES {
             return Err(Error::TooLarge);
         }
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Nothing).await?;
         self.check_file(inode)?;
         self.0.commit(&[Record::Truncate { inode, size, time: self.0.now() }]).map(drop)
@@ -49,7 +49,7 @@ impl LogFs {
         if length == 0 || offset.checked_add(length).is_none() {
             return Err(Error::Invalid("a range that is empty or ends beyond any offset"));
         }
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Nothing).await?;
         self.check_file(inode)?;
         self.0.commit(&[Record::Punch { inode, offset, length, time: self.0.now() }]).map(drop)
@@ -63,7 +63,7 @@ impl LogFs {
     pub async fn allocate(&self, inode: InodeId, offset: u64, length: u64) -> Result<(), Error> {
         let end = offset.checked_add(length).filter(|end| *end <= MOST_BYTES && length > 0);
         let end = end.ok_or(if length == 0 { Error::Invalid("an empty range") } else { Error::TooLarge })?;
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Nothing).await?;
         self.check_file(inode)?;
         if self.stat(inode)?.size >= end {

@@ -2,7 +2,7 @@
 //! set which, is for those who show the file system.
 
 use crate::instance::Need;
-use crate::locks::{Key, Mode};
+use crate::locks::Mode;
 use crate::record::{InodeId, Record};
 use crate::tree::cost_bytes;
 use crate::{Error, LogFs};
@@ -56,7 +56,7 @@ impl LogFs {
         if name.is_empty() || name.contains(&0) {
             return Err(Error::Invalid("a name that is empty or has a zero in it"));
         }
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Clusters(0)).await?;
         match (self.extended(inode, name), setting) {
             (Ok(_), Setting::Create) => return Err(Error::Exists),
@@ -84,7 +84,7 @@ impl LogFs {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NoAttribute`].
     pub async fn remove_extended(&self, inode: InodeId, name: &[u8]) -> Result<(), Error> {
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         self.0.admit(|_| Need::Nothing).await?;
         self.extended(inode, name)?;
         self.0.commit(&[Record::RemoveExtended { inode, name: name.to_vec(), time: self.0.now() }]).map(drop)

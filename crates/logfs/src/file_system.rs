@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::Error;
 use crate::instance::{Activity, Instance, Need};
-use crate::locks::{Key, Mode};
+use crate::locks::Mode;
 use crate::record::{Attributes, InodeId, Record};
 
 /// An open file system. Clones are handles to the same one.
@@ -68,7 +68,7 @@ impl LogFs {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NoSpace`].
     pub async fn set_attributes(&self, inode: InodeId, change: AttributeChange) -> Result<Attributes, Error> {
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         // Attributes have a fixed size: nothing grows.
         self.0.admit(|_| Need::Nothing).await?;
         let old = self.stat(inode)?;

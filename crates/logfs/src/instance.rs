@@ -16,7 +16,7 @@ use crate::locks::Locks;
 use crate::log::{Log, Mark};
 use crate::open::OpenOptions;
 use crate::record::{InodeId, Record};
-use crate::tree::Tree;
+use crate::tree::{Delta, Tree};
 use crate::{Disk, Error, Layout, checkpoint, demoter, discarder};
 
 /// Clusters set aside for cleaning.
@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) log: Log,
     pub(crate) heads: Heads,
     pub(crate) anchor: Anchor,
+    /// Room for what a change does to clusters; empty between changes.
+    pub(crate) deltas: Vec<Delta>,
     pub(crate) failed: Option<DeviceError>,
     pub(crate) phase: Phase,
     /// Background tasks that have not ended.
@@ -179,7 +181,7 @@ impl Instance {
             return Err(Error::Closed);
         }
         let ticket = state.log.append(records, Mark::Nothing);
-        let mut deltas = Vec::new();
+        let mut deltas = std::mem::take(&mut state.deltas);
         for record in records {
             if let Err(contradiction) = state.tree.apply(record, &mut deltas) {
                 // Memory contradicts a change that was checked: what was read from the disk had a flaw that opening does not
@@ -200,6 +202,8 @@ impl Instance {
             }
         }
         state.clusters.apply(&deltas, ticket);
+        deltas.clear();
+        state.deltas = deltas;
         self.consider(state);
         Ok(ticket)
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use iolab_executor::Event;
+use smallvec::{SmallVec, smallvec};
 
 use crate::record::InodeId;
 
@@ -74,22 +75,35 @@ pub(crate) struct Locks {
     changed: Rc<Event>,
 }
 
+/// Most operations want one.
+type Wanted = SmallVec<[(Key, Mode); 1]>;
+
 /// Locks that are held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     locks: Locks,
     /// Taken up to `taken`, in this order.
-    wanted: Vec<(Key, Mode)>,
+    wanted: Wanted,
     taken: usize,
     /// The ticket under which the next one is being waited for.
     waiting: Option<u64>,
 }
 
 impl Locks {
+    /// Waits until one inode's is held.
+    pub(crate) async fn take_inode(&self, inode: InodeId, mode: Mode) -> Held {
+        self.take_in_order(smallvec![(Key::Inode(inode), mode)]).await
+    }
+
     /// Waits until all are held. A key that is named twice is locked once, in the stronger mode.
-    pub(crate) async fn take(&self, mut wanted: Vec<(Key, Mode)>) -> Held {
+    pub(crate) async fn take(&self, wanted: impl Iterator<Item = (Key, Mode)>) -> Held {
+        let mut wanted: Wanted = wanted.collect();
         wanted.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         wanted.dedup_by(|later, first| later.0 == first.0);
+        self.take_in_order(wanted).await
+    }
+
+    async fn take_in_order(&self, wanted: Wanted) -> Held {
         let mut held = Held { locks: self.clone(), wanted, taken: 0, waiting: None };
         while held.taken < held.wanted.len() {
             let (key, mode) = &held.wanted[held.taken];
@@ -179,7 +193,7 @@ mod tests {
                                 (bits % 4, if bits % 3 == 0 { Mode::Exclusive } else { Mode::Shared })
                             })
                             .collect();
-                        let keys = wanted.iter().map(|(key, mode)| (Key::Inode(InodeId(*key)), *mode)).collect();
+                        let keys = wanted.iter().map(|(key, mode)| (Key::Inode(InodeId(*key)), *mode));
                         let held = locks.take(keys).await;
                         for (key, mode) in &held.wanted {
                             let Key::Inode(InodeId(key)) = key else { panic!() };

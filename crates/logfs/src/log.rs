@@ -30,7 +30,7 @@ pub(crate) enum Mark {
 #[derive(Debug)]
 struct Group {
     ticket: u64,
-    bytes: Vec<u8>,
+    length: usize,
     mark: Mark,
 }
 
@@ -38,7 +38,9 @@ struct Group {
 pub(crate) struct Log {
     layout: Layout,
     queue: VecDeque<Group>,
-    queued_bytes: usize,
+    /// What the groups hold, one after the other, from `framed` on.
+    bytes: Vec<u8>,
+    framed: usize,
     /// Of the last group appended.
     pub(crate) last_ticket: u64,
     /// Everything up to here is durable.
@@ -99,7 +101,8 @@ impl Log {
         Log {
             layout: *layout,
             queue: VecDeque::new(),
-            queued_bytes: 0,
+            bytes: Vec::new(),
+            framed: 0,
             last_ticket: 0,
             durable_ticket: 0,
             wanted_ticket: 0,
@@ -118,19 +121,25 @@ impl Log {
 
     /// Appends a group; returns its ticket.
     pub(crate) fn append(&mut self, records: &[Record], mark: Mark) -> u64 {
-        let mut bytes = Vec::with_capacity(records.len() * 64);
-        records.iter().for_each(|record| record.encode(&mut bytes));
-        self.changed_bytes += bytes.len() as u64;
-        self.append_encoded(bytes, mark)
+        let before = self.bytes.len();
+        records.iter().for_each(|record| record.encode(&mut self.bytes));
+        let length = self.bytes.len() - before;
+        self.changed_bytes += length as u64;
+        self.close_group(length, mark)
     }
 
     /// Appends a group that is encoded already, of the checkpoint.
-    pub(crate) fn append_encoded(&mut self, bytes: Vec<u8>, mark: Mark) -> u64 {
+    pub(crate) fn append_encoded(&mut self, bytes: &[u8], mark: Mark) -> u64 {
+        self.bytes.extend_from_slice(bytes);
+        self.close_group(bytes.len(), mark)
+    }
+
+    /// The last so many bytes are a group.
+    fn close_group(&mut self, length: usize, mark: Mark) -> u64 {
         let most = self.layout.cluster_bytes as usize / 2;
-        assert!(bytes.len() <= most, "a group of {} bytes, {most} are promised", bytes.len());
+        assert!(length <= most, "a group of {length} bytes, {most} are promised");
         self.last_ticket += 1;
-        self.queued_bytes += bytes.len();
-        self.queue.push_back(Group { ticket: self.last_ticket, bytes, mark });
+        self.queue.push_back(Group { ticket: self.last_ticket, length, mark });
         self.last_ticket
     }
 
@@ -139,7 +148,7 @@ impl Log {
         self.begun_at = self.changed_bytes;
         let mut bytes = Vec::new();
         Record::CheckpointBegin { serial }.encode(&mut bytes);
-        self.append_encoded(bytes, Mark::Begin);
+        self.append_encoded(&bytes, Mark::Begin);
     }
 
     /// An anchor names what began last.
@@ -154,7 +163,7 @@ impl Log {
 
     /// Bytes that wait to be written.
     pub(crate) fn queued_bytes(&self) -> usize {
-        self.queued_bytes
+        self.bytes.len() - self.framed
     }
 
     /// Clusters of the log, with the one that it goes on in.
@@ -175,7 +184,7 @@ impl Log {
     /// Makes the next frame of groups up to ticket `until`.
     pub(crate) fn compose(&mut self, until: u64, clusters: &mut ClusterTable) -> Result<Option<Composed>, NoCluster> {
         let Some(first) = self.queue.front().filter(|group| group.ticket <= until) else { return Ok(None) };
-        let (first_bytes, begins) = (first.bytes.len(), first.mark == Mark::Begin);
+        let (first_bytes, begins) = (first.length, first.mark == Mark::Begin);
         if self.layout.blocks((HEADER_BYTES + first_bytes) as u64) > self.room() {
             let spare = clusters.allocate(Role::Log).ok_or(NoCluster)?;
             self.next.cluster = std::mem::replace(&mut self.spare, spare);
@@ -185,39 +194,44 @@ impl Log {
         if begins {
             self.begun = Some(self.next);
         }
-        let groups = self.fitting(until);
-        let payload_bytes: usize = groups.iter().map(|group| group.bytes.len()).sum();
+        let payload_bytes = self.fitting(until);
         let mut buffer = Buffer::zeroed(self.layout.blocks((HEADER_BYTES + payload_bytes) as u64) as usize);
-        let mut at = HEADER_BYTES;
-        for group in groups {
-            buffer[at..at + group.bytes.len()].copy_from_slice(&group.bytes);
-            at += group.bytes.len();
-            if group.mark == Mark::End {
-                self.ended = Some(self.next.sequence);
-            }
-        }
-        self.queued_bytes -= payload_bytes;
+        let payload = &self.bytes[self.framed..self.framed + payload_bytes];
+        buffer[HEADER_BYTES..HEADER_BYTES + payload_bytes].copy_from_slice(payload);
+        self.forget(payload_bytes);
         Ok(Some(self.close_frame(buffer, payload_bytes)))
+    }
+
+    /// So many bytes are in a frame. What is left moves to the front when it is less than what is gone.
+    fn forget(&mut self, bytes: usize) {
+        self.framed += bytes;
+        if self.framed >= self.bytes.len() - self.framed {
+            self.bytes.drain(..self.framed);
+            self.framed = 0;
+        }
     }
 
     fn room(&self) -> u64 {
         u64::from(self.layout.cluster_bytes - self.next.offset)
     }
 
-    /// Takes the groups of one frame off the queue: the first in any case, others as they fit.
-    fn fitting(&mut self, until: u64) -> Vec<Group> {
+    /// Takes the groups of one frame off the queue, the first in any case, others as they fit; how many bytes they are.
+    fn fitting(&mut self, until: u64) -> usize {
         let most = (self.room() as usize).min(FRAME_BYTES);
-        let mut groups = Vec::new();
-        let mut bytes = HEADER_BYTES;
-        while let Some(group) = self.queue.front().filter(|group| group.ticket <= until) {
-            let fits = bytes + group.bytes.len() <= most && group.mark != Mark::Begin;
-            if !groups.is_empty() && !fits {
+        let (mut count, mut bytes) = (0, 0);
+        for group in self.queue.iter().take_while(|group| group.ticket <= until) {
+            let fits = HEADER_BYTES + bytes + group.length <= most && group.mark != Mark::Begin;
+            if count > 0 && !fits {
                 break;
             }
-            bytes += group.bytes.len();
-            groups.extend(self.queue.pop_front());
+            (count, bytes) = (count + 1, bytes + group.length);
         }
-        groups
+        for group in self.queue.drain(..count) {
+            if group.mark == Mark::End {
+                self.ended = Some(self.next.sequence);
+            }
+        }
+        bytes
     }
 
     fn close_frame(&mut self, mut buffer: Buffer, payload_bytes: usize) -> Composed {

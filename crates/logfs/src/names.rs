@@ -339,7 +339,7 @@ impl LogFs {
     pub(crate) async fn lock_names(&self, spots: &[(InodeId, &[u8])]) -> Held {
         let directories = spots.iter().map(|(directory, _)| (Key::Inode(*directory), Mode::Shared));
         let names = spots.iter().map(|(directory, name)| (Key::Name(*directory, name.to_vec()), Mode::Exclusive));
-        self.0.locks.take(directories.chain(names).collect()).await
+        self.0.locks.take(directories.chain(names)).await
     }
 }
 

@@ -127,6 +127,7 @@ pub(crate) async fn start(
         log: Log::resume(&layout, end, anchor.epoch),
         heads: Heads::default(),
         anchor,
+        deltas: Vec::new(),
         failed: None,
         phase: Phase::Running,
         tasks: 6,

@@ -31,9 +31,9 @@ pub(crate) async fn write(
         if is_last {
             let mut end = Vec::new();
             Record::CheckpointEnd { inodes: cursor.inodes }.encode(&mut end);
-            log.append_encoded(end, Mark::End);
+            log.append_encoded(&end, Mark::End);
         } else {
-            log.append_encoded(group, Mark::Nothing);
+            log.append_encoded(&group, Mark::Nothing);
         }
         if is_last || log.queued_bytes() >= AT_ONCE_BYTES {
             while let Some(frame) = log.compose(u64::MAX, clusters).map_err(|_| Error::NoSpace)? {

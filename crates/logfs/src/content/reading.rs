@@ -5,7 +5,7 @@ use iolab_block::{Buffer, Divided};
 use crate::disk::Transfer;
 use crate::extents::Place;
 use crate::instance::{Instance, State};
-use crate::locks::{Key, Mode};
+use crate::locks::Mode;
 use crate::record::InodeId;
 use crate::{Error, LogFs};
 
@@ -56,7 +56,7 @@ impl LogFs {
         buffer: Buffer,
     ) -> (Result<usize, Error>, Option<Buffer>) {
         let instance = &self.0;
-        let _held = instance.locks.take(vec![(Key::Inode(inode), Mode::Shared)]).await;
+        let _held = instance.locks.take_inode(inode, Mode::Shared).await;
         let found = {
             let mut state = instance.state.borrow_mut();
             let found = gather(&state, inode, offset, buffer.len());

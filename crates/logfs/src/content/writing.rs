@@ -1,13 +1,14 @@
 //! Writing and appending: finding room, sending content there, and recording it.
 
 use iolab_block::{Buffer, DeviceError, Divided};
+use smallvec::SmallVec;
 
 use super::MOST_BYTES;
-use crate::allocation::{Slot, Stream};
+use crate::allocation::{Slot, Slots, Stream};
 use crate::checksum::crc32c;
 use crate::cleaner::write_slots;
 use crate::instance::{Instance, Need, State};
-use crate::locks::{Key, Mode};
+use crate::locks::Mode;
 use crate::record::{InodeId, Record, Stretch};
 use crate::{Error, LogFs};
 
@@ -21,7 +22,7 @@ impl LogFs {
     /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::TooLarge`], [`Error::NoSpace`], [`Error::Device`]; of a write longer
     /// than the atomic size, parts may have been written.
     pub async fn write(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Shared)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
         self.write_locked(inode, offset, content).await
     }
 
@@ -30,7 +31,7 @@ impl LogFs {
     /// # Errors
     /// As [`LogFs::write`].
     pub async fn append(&self, inode: InodeId, content: &[u8]) -> Result<u64, Error> {
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         let offset = self.stat(inode)?.size;
         self.write_locked(inode, offset, content).await?;
         Ok(offset)
@@ -41,7 +42,7 @@ impl LogFs {
     /// # Errors
     /// As [`LogFs::write`].
     pub async fn write_buffer(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<()> {
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Shared)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
         self.write_owned(inode, offset, buffer).await
     }
 
@@ -50,7 +51,7 @@ impl LogFs {
     /// # Errors
     /// As [`LogFs::write`].
     pub async fn append_buffer(&self, inode: InodeId, buffer: Buffer) -> WithBuffer<u64> {
-        let _held = self.0.locks.take(vec![(Key::Inode(inode), Mode::Exclusive)]).await;
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
         let offset = match self.stat(inode) {
             Ok(attributes) => attributes.size,
             Err(error) => return (Err(error), Some(buffer)),
@@ -78,7 +79,7 @@ impl LogFs {
     }
 
     /// Checks a write and finds room for it, as an extent.
-    async fn find_room(&self, inode: InodeId, offset: u64, length: u64) -> Result<Vec<Slot>, Error> {
+    async fn find_room(&self, inode: InodeId, offset: u64, length: u64) -> Result<Slots, Error> {
         let instance = &self.0;
         self.check_file(inode)?;
         if offset.checked_add(length).is_none_or(|end| end > MOST_BYTES) {
@@ -166,7 +167,7 @@ impl LogFs {
     }
 }
 
-fn checksums(slots: &[Slot], content: &[u8]) -> Vec<u32> {
+fn checksums(slots: &[Slot], content: &[u8]) -> SmallVec<[u32; 1]> {
     let mut rest = content;
     let of_slot = |(_, length): &Slot| {
         let (part, more) = rest.split_at(*length as usize);

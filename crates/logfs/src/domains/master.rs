@@ -78,7 +78,7 @@ pub(super) struct Asker {
 impl Worker {
     async fn lock_top<'a>(&self, names: impl IntoIterator<Item = &'a [u8]>) -> Held {
         let keys = names.into_iter().map(|name| (Key::Name(InodeId::ROOT, name.to_vec()), Mode::Exclusive));
-        self.master.locks.take(keys.collect()).await
+        self.master.locks.take(keys).await
     }
 
     async fn tell_all(self: &Rc<Self>, changes: Vec<Change>) -> Result<(), Error> {
