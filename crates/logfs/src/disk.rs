@@ -33,7 +33,9 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Place {
     completion: Option<Completion>,
+    /// Of who waits, or waited here last: mostly the same one again.
     waker: Option<Waker>,
+    is_waited_for: bool,
     /// Nobody waits any more.
     is_abandoned: bool,
 }
@@ -63,11 +65,13 @@ impl Transfer {
         let place = &mut inner.places[self.place];
         match place.completion.take() {
             Some(completion) => {
+                place.is_waited_for = false;
                 inner.free.push(self.place);
                 self.is_over = true;
                 Poll::Ready(completion)
             }
             None => {
+                place.is_waited_for = true;
                 match &place.waker {
                     Some(waker) if waker.will_wake(context.waker()) => {}
                     _ => place.waker = Some(context.waker().clone()),
@@ -101,11 +105,12 @@ impl Drop for Transfer {
             return;
         }
         let mut inner = self.inner.borrow_mut();
-        if inner.places[self.place].completion.take().is_some() {
-            inner.places[self.place].waker = None;
+        let place = &mut inner.places[self.place];
+        place.is_waited_for = false;
+        if place.completion.take().is_some() {
             inner.free.push(self.place);
         } else {
-            inner.places[self.place].is_abandoned = true;
+            place.is_abandoned = true;
         }
     }
 }
@@ -168,8 +173,10 @@ impl Disk {
             inner.places.len() - 1
         });
         inner.under_way += 1;
-        inner.backlog.push_back(Request { tag: place as u64, action });
-        inner.submit_backlog();
+        let request = Request { tag: place as u64, action };
+        // Behind those that the device had no room for.
+        let later = if inner.backlog.is_empty() { inner.device.submit(request).err() } else { Some(request) };
+        inner.backlog.extend(later);
         Transfer { inner: Rc::clone(&self.inner), place, is_over: false }
     }
 }
@@ -184,18 +191,17 @@ impl Inner {
         }
     }
 
-    /// Puts a completion where it is waited for, and says who is to be woken.
-    fn deliver(&mut self, completion: Completion) -> Option<Waker> {
+    /// Puts a completion where it is waited for, and wakes who waits.
+    fn deliver(&mut self, completion: Completion) {
         let number = completion.tag as usize;
-        let place = self.places.get_mut(number)?;
+        let Some(place) = self.places.get_mut(number) else { return };
         self.under_way -= 1;
         if std::mem::take(&mut place.is_abandoned) {
-            place.waker = None;
             self.free.push(number);
-            return None;
+            return;
         }
         place.completion = Some(completion);
-        place.waker.take()
+        place.waker.iter().filter(|_| place.is_waited_for).for_each(Waker::wake_by_ref);
     }
 }
 
@@ -207,9 +213,7 @@ impl Driver for Disk {
         let mut done = std::mem::take(&mut inner.done);
         inner.device.reap(wait && under_way, &mut done);
         for completion in done.drain(..) {
-            if let Some(waker) = inner.deliver(completion) {
-                waker.wake();
-            }
+            inner.deliver(completion);
         }
         inner.done = done;
         inner.submit_backlog();

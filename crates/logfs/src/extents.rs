@@ -140,7 +140,8 @@ impl ExtentMap {
                     if *place + before.length == *next && !next.is_multiple_of(u64::from(cluster_bytes)) =>
                 {
                     before.length += extent.length;
-                    return self.join_next(offset, cluster_bytes);
+                    let joined = (*at, *place, before.length);
+                    return self.join_next(joined, cluster_bytes);
                 }
                 (Place::Inline(content), Place::Inline(more)) if content.len() + more.len() <= JOINED_BYTES => {
                     content.extend_from_slice(more);
@@ -150,25 +151,21 @@ impl ExtentMap {
                 _ => {}
             }
         }
+        let on_disk = if let Place::Disk(place) = extent.place { Some((offset, place, extent.length)) } else { None };
         self.map.insert(offset, extent);
-        self.join_next(offset, cluster_bytes);
+        on_disk.into_iter().for_each(|stretch| self.join_next(stretch, cluster_bytes));
     }
 
-    /// Makes the stretch that `offset` lies in and the one behind it one, where that goes on from it: writes that are under way together
-    /// end in any order.
-    fn join_next(&mut self, offset: u64, cluster_bytes: u32) {
-        let Some((start, stretch)) = self.map.range(..=offset).next_back() else { return };
-        let Place::Disk(place) = stretch.place else { return };
-        let (at, goes_on_at) = (start + stretch.length, place + stretch.length);
-        let Some(next) = self.map.get(&at).filter(|next| next.place == Place::Disk(goes_on_at)) else { return };
-        let more = next.length;
+    /// Makes a stretch of the disk and the one behind it one, where that goes on from it: writes that are under way together end in any order.
+    fn join_next(&mut self, (start, place, length): (u64, u64, u64), cluster_bytes: u32) {
+        let (at, goes_on_at) = (start + length, place + length);
         if goes_on_at.is_multiple_of(u64::from(cluster_bytes)) {
             return;
         }
+        let Some(next) = self.map.get(&at).filter(|next| next.place == Place::Disk(goes_on_at)) else { return };
+        let more = next.length;
         self.map.remove(&at);
-        if let Some((_, stretch)) = self.map.range_mut(..=offset).next_back() {
-            stretch.length += more;
-        }
+        self.map.get_mut(&start).into_iter().for_each(|stretch| stretch.length += more);
     }
 
     /// Takes the stretches out one by one, the last first.

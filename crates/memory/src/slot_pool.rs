@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use crate::SharedBytes;
 
-/// The least size of a pool in which transparent huge pages have a place: the size of one (Documentation/admin-guide/mm/transhuge.rst).
+/// The size of a transparent huge page (Documentation/admin-guide/mm/transhuge.rst).
 const TRANSPARENT_HUGE: usize = 2 << 20;
 
 /// What backs a pool.
@@ -158,6 +158,8 @@ impl SlotPool {
         })?;
         let mapped_bytes = match backing {
             Backing::HugePages { page_bytes } => wanted.next_multiple_of((*page_bytes).max(PAGE)),
+            // Kernels give whole mappings of huge pages a place where those fit; at most half of it is for nothing.
+            Backing::Anonymous if wanted >= TRANSPARENT_HUGE / 2 => wanted.next_multiple_of(TRANSPARENT_HUGE),
             _ => wanted,
         };
         let (base, file) = map(mapped_bytes, backing)?;
