@@ -24,6 +24,9 @@ const MOST_WAITING: usize = 1 << 17;
 pub(crate) struct Pairing {
     /// When those not yet completed were issued, and their bytes, by sector and direction.
     waiting: HashMap<(u64, bool), (u64, u64)>,
+    /// When those completed whose issue was not seen, by the same: the rings of processors are read one after the other, and what happens on two of them
+    /// meanwhile may be found in the wrong order.
+    early: HashMap<(u64, bool), u64>,
     latencies: [Box<Histogram>; 2],
     sizes: [Box<Histogram>; 2],
 }
@@ -31,29 +34,44 @@ pub(crate) struct Pairing {
 impl Pairing {
     pub(crate) fn new() -> Pairing {
         let pair = || [(); 2].map(|()| Box::new(Histogram::new()));
-        Pairing { waiting: HashMap::new(), latencies: pair(), sizes: pair() }
+        Pairing { waiting: HashMap::new(), early: HashMap::new(), latencies: pair(), sizes: pair() }
     }
 
-    /// Takes an event; those of one device ascend in time. A completion whose issue was not seen says nothing.
+    /// Takes an event; those of one device ascend in time between two calls of the reader. A completion whose issue was not seen waits for it; if that never
+    /// comes, it says nothing.
     pub(crate) fn add(&mut self, event: &Event) {
         let Fields { sector, bytes, writes, other, .. } = event.fields;
         if other {
             return;
         }
-        if !event.completes {
-            if self.waiting.len() >= MOST_WAITING {
-                self.waiting.clear();
-            }
-            self.waiting.insert((sector, writes), (event.time_ns, bytes));
-        } else if let Some((issued_ns, issued_bytes)) = self.waiting.remove(&(sector, writes)) {
-            self.latencies[usize::from(writes)].add(event.time_ns.saturating_sub(issued_ns));
-            self.sizes[usize::from(writes)].add(issued_bytes);
+        if self.waiting.len() + self.early.len() >= MOST_WAITING {
+            self.lost_some();
         }
+        let key = (sector, writes);
+        match (event.completes, self.waiting.remove(&key)) {
+            (true, Some((issued_ns, issued_bytes))) => self.count(writes, (issued_ns, event.time_ns), issued_bytes),
+            (true, None) => {
+                self.early.insert(key, event.time_ns);
+            }
+            // What completed before it was issued was another request, of which the issue is not known.
+            (false, _) => match self.early.remove(&key).filter(|completed_ns| *completed_ns >= event.time_ns) {
+                Some(completed_ns) => self.count(writes, (event.time_ns, completed_ns), bytes),
+                None => {
+                    self.waiting.insert(key, (event.time_ns, bytes));
+                }
+            },
+        }
+    }
+
+    fn count(&mut self, writes: bool, (issued_ns, completed_ns): (u64, u64), bytes: u64) {
+        self.latencies[usize::from(writes)].add(completed_ns.saturating_sub(issued_ns));
+        self.sizes[usize::from(writes)].add(bytes);
     }
 
     /// Events were lost: what waits may have completed, and its place may be taken by another request.
     pub(crate) fn lost_some(&mut self) {
         self.waiting.clear();
+        self.early.clear();
     }
 
     /// The histograms since the last time, and begins anew.
@@ -94,6 +112,21 @@ mod tests {
         let second = pairing.take(100, 100, 0);
         assert_eq!((second.read_ns.max, second.read_ns.count, second.read_bytes.min), (100, 1, 8192));
         assert_eq!((second.write_ns.max, second.write_bytes.max, second.lost_events), (100, 512, 0));
+    }
+
+    #[test]
+    fn completions_may_be_found_before_their_issues() {
+        let mut pairing = Pairing::new();
+        // Found in one reading: a completion of an unknown request, and one whose issue comes in the next.
+        pairing.add(&event(90, true, 8, false, 4096));
+        pairing.add(&event(150, true, 16, true, 512));
+        pairing.add(&event(100, false, 16, true, 512));
+        pairing.add(&event(110, false, 8, false, 4096));
+        pairing.add(&event(130, true, 8, false, 4096));
+        let interval = pairing.take(0, 200, 0);
+        assert_eq!((interval.write_ns.count, interval.write_ns.sum, interval.write_bytes.sum), (1, 50, 512));
+        assert_eq!((interval.read_ns.count, interval.read_ns.sum, interval.read_bytes.sum), (1, 20, 4096));
+        assert!(pairing.waiting.is_empty() && pairing.early.is_empty());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use crate::drop_in::Folder;
 
-/// What `grep -Eoi 'KEY[CHARACTERS]+'` finds in a line, without the key.
+/// What `grep -Eoi 'KEY[CHARACTERS]+'` finds in a line, without the key; of a number that fio fills up to its width, what is behind the blanks.
 fn grep<'a>(line: &'a str, key: &str, characters: &str) -> &'a str {
-    let after = line.split_once(key).unwrap_or_else(|| panic!("no {key} in {line:?}")).1;
+    let after = line.split_once(key).unwrap_or_else(|| panic!("no {key} in {line:?}")).1.trim_start();
     let end = after.find(|c: char| !characters.contains(c)).unwrap_or(after.len());
     assert!(end > 0, "{key} has no value in {line:?}");
     &after[..end]
