@@ -4,160 +4,126 @@
 //! costs more than the transfer. AIO submits in place and completes later all the same (io_submit(2)). Direct transfers only: others would be
 //! done before `io_submit` returns. A buffer never comes back before the kernel is done with it.
 //!
-//! Unsafe: raw system calls, and addresses of buffers.
-#![allow(unsafe_code)] // island: system calls with addresses
+//! Unsafe: it hands addresses of buffers to the kernel.
+#![allow(unsafe_code)] // island: addresses of buffers in operations
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+
+use iolab_native_aio::Context;
+use iolab_native_aio::abi::{IoEvent, Iocb, command};
 
 use crate::flights::{Flights, Memory, Transfer};
 use crate::target::Target;
 use crate::uring_disk::discard;
 use crate::{ActionKind, BlockDevice, Completion, Geometry, Request};
 
-/// `IOCB_CMD_*` of linux/aio_abi.h.
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-const DATA_SYNC: u16 = 3;
-const READ_PIECES: u16 = 7;
-const WRITE_PIECES: u16 = 8;
-
-/// `struct iocb` of linux/aio_abi.h, on a little-endian machine.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
-struct Control {
-    data: u64,
-    key: u32,
-    rw_flags: i32,
-    opcode: u16,
-    priority: i16,
-    fd: u32,
-    buffer: u64,
-    bytes: u64,
-    offset: i64,
-    reserved: u64,
-    flags: u32,
-    result_fd: u32,
-}
-
-/// `struct io_event` of linux/aio_abi.h.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
-struct Event {
-    data: u64,
-    control: u64,
-    result: i64,
-    result2: i64,
-}
-
-const _: () = assert!(size_of::<Control>() == 64 && size_of::<Event>() == 32);
+/// Operations that are given to the kernel by one call.
+const AT_ONCE: usize = 64;
+const REFUSED_FOR_NOW: i32 = -libc::EAGAIN;
+const INTERRUPTED: i32 = -libc::EINTR;
 
 /// The disk.
 #[derive(Debug)]
 pub(crate) struct AioDisk {
-    context: libc::c_ulong,
+    // Dropped first: the kernel waits for what is under way (io_destroy(2)).
+    context: Context,
     file: File,
     geometry: Geometry,
     flights: Flights,
     /// One for each transfer that was formed last; the number of its place is its data.
-    controls: Vec<Control>,
-    /// Their addresses, of which the kernel has been given so many.
-    row: Vec<u64>,
+    operations: Vec<Iocb>,
+    /// Of these the kernel has been given so many.
     given: usize,
-    events: Vec<Event>,
+    events: Vec<IoEvent>,
 }
 
 impl AioDisk {
     /// A disk on an opened block device, or the device back and why not.
     pub(crate) fn on(target: Target, depth: u32) -> Result<AioDisk, (Target, io::Error)> {
         let places = depth.clamp(1, 4096);
-        let mut context: libc::c_ulong = 0;
-        // SAFETY: the call writes one number, which lives through it (io_setup(2)).
-        let answer = unsafe { libc::syscall(libc::SYS_io_setup, places, &raw mut context) };
-        if answer < 0 {
-            return Err((target, io::Error::last_os_error()));
-        }
+        let context = match Context::new(places as usize) {
+            Ok(context) => context,
+            Err(errno) => return Err((target, io::Error::from_raw_os_error(errno))),
+        };
         Ok(AioDisk {
             context,
             file: target.file,
             geometry: target.geometry,
             flights: Flights::new(places),
-            controls: Vec::with_capacity(places as usize),
-            row: Vec::with_capacity(places as usize),
+            operations: Vec::with_capacity(places as usize),
             given: 0,
-            events: vec![Event::default(); places as usize],
+            events: vec![IoEvent::default(); places as usize],
         })
     }
 
-    fn control(&self, transfer: &Transfer) -> Control {
+    fn operation(&self, transfer: &Transfer) -> Iocb {
         let (buffer, bytes) = match transfer.memory {
             Memory::Piece(address) => (address as u64, transfer.length),
             Memory::Pieces(row, count) => (row as u64, u64::from(count)),
         };
         let is_in_pieces = matches!(transfer.memory, Memory::Pieces(..));
         let opcode = match (transfer.kind, is_in_pieces) {
-            (ActionKind::Read, false) => READ,
-            (ActionKind::Read, true) => READ_PIECES,
-            (ActionKind::Write, false) => WRITE,
-            (ActionKind::Write, true) => WRITE_PIECES,
-            _ => DATA_SYNC,
+            (ActionKind::Read, false) => command::PREAD,
+            (ActionKind::Read, true) => command::PREADV,
+            (ActionKind::Write, false) => command::PWRITE,
+            (ActionKind::Write, true) => command::PWRITEV,
+            _ => command::FDSYNC,
         };
         let (data, fd, offset) = (u64::from(transfer.place), self.file.as_raw_fd() as u32, transfer.at as i64);
-        Control { data, opcode, fd, buffer, bytes, offset, ..Control::default() }
+        Iocb { data, opcode, fd, buffer, bytes, offset, ..Iocb::default() }
     }
 
-    /// Makes control blocks of what waits, when the kernel has been given all of the last ones.
+    /// Makes operations of what waits, when the kernel has been given all of the last ones.
     fn form(&mut self) {
-        self.controls.clear();
-        self.row.clear();
+        self.operations.clear();
         self.given = 0;
         self.flights.all_shown();
         while let Some(transfer) = self.flights.next() {
-            let control = self.control(&transfer);
-            self.controls.push(control);
+            let operation = self.operation(&transfer);
+            self.operations.push(operation);
         }
-        self.row.extend(self.controls.iter().map(|control| (&raw const *control) as u64));
     }
 
     fn has_to_give(&self) -> bool {
-        self.given < self.row.len() || self.flights.is_waiting()
+        self.given < self.operations.len() || self.flights.is_waiting()
     }
 
     /// Gives the kernel what waits. What it refuses ends with its errno.
     fn send(&mut self) {
         while self.has_to_give() {
-            if self.given == self.row.len() {
+            if self.given == self.operations.len() {
                 self.form();
             }
-            let rest = &self.row[self.given..];
-            // SAFETY: the row holds addresses of control blocks, which the kernel copies, as it does the rows of pieces that they name; the buffers
-            // stay with their requests in their places.
-            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context, rest.len(), rest.as_ptr()) };
-            if taken > 0 {
-                self.given += taken as usize;
-                continue;
-            }
-            match io::Error::last_os_error().raw_os_error() {
+            let mut row = [std::ptr::null_mut(); AT_ONCE];
+            let rest = &mut self.operations[self.given..];
+            let count = rest.len().min(AT_ONCE);
+            row.iter_mut().zip(rest).for_each(|(place, operation)| *place = &raw mut *operation);
+            // SAFETY: the operations live through the call; the buffers that they name stay with their requests in their places until they complete, and
+            // the context is dropped before those are.
+            let taken = unsafe { self.context.submit(&row[..count]) };
+            match taken {
+                1.. => self.given += taken as usize,
                 // Events have to be taken first, or a signal came: the next reap goes on.
-                Some(libc::EAGAIN | libc::EINTR) => return,
-                errno => {
-                    let refused = self.controls[self.given].data as u32;
+                0 | REFUSED_FOR_NOW | INTERRUPTED => return,
+                refused => {
+                    let place = self.operations[self.given].data as u32;
                     self.given += 1;
-                    self.flights.end(refused, -errno.unwrap_or(libc::EIO));
+                    self.flights.end(place, refused);
                 }
             }
         }
     }
 
+    /// Takes what has completed, and waits for so many if there is nothing.
     fn collect(&mut self, at_least: usize) {
-        let most = self.events.len();
-        // SAFETY: the call writes at most so many events into the row, which lives through it (io_getevents(2)).
-        let found = unsafe {
-            let (row, forever) = (self.events.as_mut_ptr(), std::ptr::null::<libc::timespec>());
-            libc::syscall(libc::SYS_io_getevents, self.context, at_least, most, row, forever)
-        };
-        for Event { data, result, .. } in &self.events[..usize::try_from(found).unwrap_or(0)] {
+        let mut found = self.context.take_events(&mut self.events);
+        let has_to_ask = at_least > 0 || !self.context.has_known_ring();
+        if found == 0 && has_to_ask {
+            found = usize::try_from(self.context.get_events(at_least, &mut self.events, u64::MAX)).unwrap_or(0);
+        }
+        for IoEvent { data, result, .. } in &self.events[..found] {
             self.flights.end(*data as u32, i32::try_from(*result).unwrap_or(i32::MAX));
         }
     }
@@ -201,10 +167,8 @@ impl BlockDevice for AioDisk {
 }
 
 impl Drop for AioDisk {
-    /// The kernel waits for what is under way (io_destroy(2)); what it was not given is nobody's.
+    /// What was submitted is done, as by every disk; destroying the context then waits for it.
     fn drop(&mut self) {
         self.send();
-        // SAFETY: the context is this disk's own and destroyed once, here.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
 }

@@ -10,9 +10,9 @@
 
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenRequest, Submission, Wait};
 
-use crate::abi::{self, IoEvent, Iocb, command};
-use crate::context::Context;
 use iolab_file_calls::{FileTarget, fdatasync, fsync, perform};
+use iolab_native_aio::Context;
+use iolab_native_aio::abi::{self, IoEvent, Iocb, command};
 
 /// How often a submission that the kernel has no memory for is offered again before its first operation fails.
 const PATIENCE: usize = 10_000;
@@ -167,7 +167,9 @@ impl LibaioLane {
     fn submit_queue(&mut self) -> Result<(), LaneError> {
         let mut patience = PATIENCE;
         while self.queued_from < self.flushed_to {
-            let taken = self.context.submit(&self.queue[self.queued_from..self.flushed_to]);
+            let waiting = &self.queue[self.queued_from..self.flushed_to];
+            // SAFETY: the operations lie in the lane's own boxed array, and act on buffers which outlive the lane (contract of OpenRequest).
+            let taken = unsafe { self.context.submit(waiting) };
             if taken > 0 {
                 self.queued_from += taken as usize;
                 self.in_kernel += taken as usize;

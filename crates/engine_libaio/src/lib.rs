@@ -1,18 +1,17 @@
 //! The `libaio` engine: Linux asynchronous I/O (io_submit(2), io_getevents(2)) by raw system calls.
 //!
-//! Unsafe island: the kernel is given addresses of buffers and shows its completion ring in user memory.
+//! Unsafe island: the kernel is given addresses of buffers.
 //! The library after which fio names the engine is not used.
 //! Not here: poll operations, event descriptors, priorities chosen by the engine.
-#![allow(unsafe_code)] // island: raw system calls with addresses, and a ring shared with the kernel
+#![allow(unsafe_code)] // island: operations with addresses for the kernel
 
-mod abi;
-mod context;
 mod lane;
 mod options;
 #[cfg(test)]
 mod tests;
 
 use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_native_aio::Context;
 
 pub use lane::LibaioLane;
 
@@ -51,7 +50,7 @@ impl Engine for Libaio {
             nowait: on("nowait"),
             vectored: on("libaio_vectored"),
         };
-        let context = context::Context::new(request.depth)
+        let context = Context::new(request.depth)
             .map_err(|errno| OpenError { message: explain(errno, request.depth), errno: Some(errno) })?;
         Ok(LibaioLane::new(context, request, wishes))
     }

@@ -9,6 +9,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-histogram", 0),
     ("iolab-executor", 0),
     ("iolab-command-ring", 0),
+    ("iolab-native-aio", 0),
     ("iolab-nvme-spec", 0),
     ("iolab-fuse", 1),
     ("iolab-options", 1),
@@ -100,7 +101,7 @@ pub(super) const NARROW: [(&str, &[&str], &str); 6] = [
     ),
     (
         "iolab-engine-",
-        &["iolab-engine", "iolab-options", "iolab-memory", "iolab-file-calls", "iolab-units"],
+        &["iolab-engine", "iolab-options", "iolab-memory", "iolab-file-calls", "iolab-native-aio", "iolab-units"],
         "an engine knows its contract only",
     ),
     (

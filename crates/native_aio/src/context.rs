@@ -12,7 +12,7 @@ use crate::abi::{IoEvent, Iocb, RING_MAGIC, RingHeader};
 
 /// A context for a number of operations in flight.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub struct Context {
     /// What the kernel calls `aio_context_t`: the address of the completion ring.
     id: libc::c_ulong,
     /// The ring, where its layout is the one known here.
@@ -20,8 +20,11 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// io_setup(2); the errno if the kernel refuses.
-    pub(crate) fn new(depth: usize) -> Result<Context, i32> {
+    /// io_setup(2).
+    ///
+    /// # Errors
+    /// The errno with which the kernel refuses.
+    pub fn new(depth: usize) -> Result<Context, i32> {
         let mut id: libc::c_ulong = 0;
         // SAFETY: the kernel writes one identifier, which lives through the call.
         let result = unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_uint, &raw mut id) };
@@ -32,18 +35,19 @@ impl Context {
     }
 
     /// Whether completions can be taken without a system call.
-    pub(crate) fn has_known_ring(&self) -> bool {
+    pub fn has_known_ring(&self) -> bool {
         self.ring.is_some()
     }
 
     /// io_submit(2): how many of the operations were taken, from the first on, or a negative errno.
     ///
-    /// The operations and all they point to stay in place until they complete.
+    /// # Safety
+    /// The pointers are to operations that live through the call; the memory that those name stays in place, and is nobody else's to write, until they
+    /// complete or the context has been dropped. Rows of pieces are only read during the call.
     #[inline]
-    pub(crate) fn submit(&self, operations: &[*mut Iocb]) -> i32 {
+    pub unsafe fn submit(&self, operations: &[*mut Iocb]) -> i32 {
         let (count, first) = (operations.len() as libc::c_long, operations.as_ptr());
-        // SAFETY: the kernel reads `count` pointers to operations in the lane's own boxed array, and acts on
-        // buffers which outlive the lane (contract of OpenRequest).
+        // SAFETY: the kernel reads `count` pointers from a slice that lives through the call, and what they lead to is vouched for by the caller.
         let result = unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, first) };
         if result < 0 { -last_errno() } else { result as i32 }
     }
@@ -52,7 +56,7 @@ impl Context {
     ///
     /// Waits for `at_least` (at most as many as there are places), `timeout_ns` long or (`u64::MAX`) for ever.
     #[inline]
-    pub(crate) fn get_events(&self, at_least: usize, events: &mut [IoEvent], timeout_ns: u64) -> i32 {
+    pub fn get_events(&self, at_least: usize, events: &mut [IoEvent], timeout_ns: u64) -> i32 {
         let (least, most) = (at_least as libc::c_long, events.len() as libc::c_long);
         let mut timeout = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let mut limit: *const libc::timespec = std::ptr::null();
@@ -69,8 +73,8 @@ impl Context {
 
     /// Takes completions straight from the ring, without a system call: how many. Never waits.
     ///
-    /// Zero where the ring is not known. The lane's thread is the only reader.
-    pub(crate) fn take_events(&self, events: &mut [IoEvent]) -> usize {
+    /// Zero where the ring is not known.
+    pub fn take_events(&self, events: &mut [IoEvent]) -> usize {
         let Some(ring) = self.ring else { return 0 };
         let ring = ring.as_ptr();
         // SAFETY: the header lies in the kernel's mapping, which lives as long as the context; head and tail are
@@ -115,7 +119,7 @@ fn known_ring(id: libc::c_ulong) -> Option<NonNull<RingHeader>> {
 }
 
 /// The errno of the system call that just failed.
-pub(crate) fn last_errno() -> i32 {
+fn last_errno() -> i32 {
     // SAFETY: glibc and musl give the address of the calling thread's errno, always valid.
     unsafe { *libc::__errno_location() }
 }
