@@ -82,7 +82,7 @@ async fn drain(instance: &Instance) -> Result<(), Error> {
             if let Some(error) = state.failed {
                 return Err(Error::Failed(error));
             }
-            if state.log.queued_bytes() < instance.eager_bytes() {
+            if state.log.queued_bytes() < instance.bulk_bytes() {
                 return Ok(());
             }
             instance.work.notify();

@@ -26,6 +26,9 @@ const DOOMED_SHARE: u32 = 4;
 /// Changes wait while more than this is waiting to be written.
 const MOST_QUEUED_BYTES: usize = 8 << 20;
 
+/// With its head, and a record more, this fills a frame of 8 KiB: some hundred and fifty records.
+const EAGER_BYTES: usize = (8 << 10) - 128;
+
 /// Where in its life an instance is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -241,8 +244,14 @@ impl Instance {
         state.activity.freed_clusters += u64::from(freed);
     }
 
-    /// The log is written without being asked when so much waits.
+    /// The log is written without being asked when so much waits: little, because operations stand behind it on devices that do a transfer while they are
+    /// given it.
     pub(crate) fn eager_bytes(&self) -> usize {
+        (self.layout.cluster_bytes as usize / 4).min(EAGER_BYTES)
+    }
+
+    /// Who makes much of it waits for the log when so much waits.
+    pub(crate) fn bulk_bytes(&self) -> usize {
         (self.layout.cluster_bytes as usize / 4).min(128 << 10)
     }
 
@@ -251,7 +260,7 @@ impl Instance {
     /// # Errors
     /// [`Error::NoSpace`] when cleaning has nothing left to gain.
     pub(crate) async fn admit(&self, need: impl Fn(&State) -> Need) -> Result<(), Error> {
-        if self.state.borrow().log.queued_bytes() >= 2 * self.eager_bytes() {
+        if self.state.borrow().log.queued_bytes() >= 2 * self.bulk_bytes() {
             // A turn for the log now and then, so that nobody has to wait for all of it.
             self.work.notify();
             step_aside().await;

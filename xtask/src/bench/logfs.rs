@@ -86,20 +86,33 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
             "RAM disk" => Device::ram_disk(sizes.device),
             _ => Device::over_a_file(&bench.folder, name, sizes.device),
         };
-        match (make("logfs"), make("xfs"), make("ext4")) {
-            (Ok(logfs), Ok(xfs), Ok(ext4)) => {
-                let xfs = Mounted::new("mkfs.xfs", &["-q", "-f", "-K"], xfs)?;
-                let options = ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
-                let ext4 = Mounted::new("mkfs.ext4", &options, ext4)?;
-                let sides = sides(bench, &logfs.path, [xfs.folder(), ext4.folder()]);
-                for case in CASES {
-                    measure(bench, (kind, case), sizes, &sides, &mut sheet)?;
-                }
+        match ["first", "second", "third"].map(make) {
+            [Ok(first), Ok(second), Ok(third)] => on_devices(bench, kind, sizes, &[first, second, third], &mut sheet)?,
+            made => {
+                made.into_iter().filter_map(Result::err).take(1).for_each(|why| sheet.skip(format!("{kind}: {why}")))
             }
-            (Err(reason), ..) | (_, Err(reason), _) | (_, _, Err(reason)) => sheet.skip(format!("{kind}: {reason}")),
         }
     }
     if sheet.rows.is_empty() { alone(bench, sizes, sheet) } else { Ok(sheet) }
+}
+
+/// All cases, with each file system on each of the devices in turn: two devices of one kind may be more unlike each other than two file systems.
+fn on_devices(bench: &Bench, kind: &str, sizes: Sizes, devices: &[Device; 3], sheet: &mut Sheet) -> Result<(), String> {
+    let rounds = bench.rounds.div_ceil(devices.len());
+    let mut found: [Found; CASES.len()] = Default::default();
+    for turn in 0..devices.len() {
+        let [logfs, xfs, ext4] = [0, 1, 2].map(|place| &devices[(place + turn) % devices.len()]);
+        let xfs = Mounted::new("mkfs.xfs", &["-q", "-f", "-K"], xfs)?;
+        let options = ["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
+        let ext4 = Mounted::new("mkfs.ext4", &options, ext4)?;
+        let sides = sides(bench, &logfs.path, [xfs.folder(), ext4.folder()]);
+        for (case, found) in CASES.into_iter().zip(&mut found) {
+            println!("{kind}, placement {} of {}, {}", turn + 1, devices.len(), case.name);
+            measure((case, sizes), (bench.runtime_ms, rounds), &sides, found)?;
+        }
+    }
+    CASES.iter().zip(&found).for_each(|(case, found)| judge(&format!("{kind}, {}", case.name), found, sheet));
+    Ok(())
 }
 
 fn sides<'a>(bench: &'a Bench, device: &'a Path, [xfs, ext4]: [&'a Path; 2]) -> Vec<Side<'a>> {
@@ -123,49 +136,57 @@ fn alone(bench: &Bench, sizes: Sizes, mut sheet: Sheet) -> Result<Sheet, String>
     let side = Side { name: "iolab, logfs", program: &bench.iolab, place: Place::Logfs(&image), is_check: false };
     let sides = [side];
     for case in CASES {
-        measure(bench, ("file", case), sizes, &sides, &mut sheet)?;
+        let mut found = Found::default();
+        println!("file, {}", case.name);
+        measure((case, sizes), (bench.runtime_ms, bench.rounds), &sides, &mut found)?;
+        judge(&format!("file, {}", case.name), &found, &mut sheet);
     }
     Ok(sheet)
 }
 
-/// Lets all sides take turns at one case, and fills the sheet.
+/// What the sides of one case have shown: name, whether a target looks at it, figures.
+type Found = Vec<(&'static str, bool, Figures)>;
+
+/// Lets all sides take turns at one case, and adds what they show.
 fn measure(
-    bench: &Bench,
-    (kind, case): (&str, Case),
-    sizes: Sizes,
+    (case, sizes): (Case, Sizes),
+    (runtime_ms, rounds): (u64, usize),
     sides: &[Side<'_>],
-    sheet: &mut Sheet,
+    found: &mut Found,
 ) -> Result<(), String> {
-    let name = format!("{kind}, {}", case.name);
-    println!("{name}");
     // The files are laid out, and the file system made, by runs that do not count.
     for side in sides.iter().filter(|side| !side.is_check) {
         perform(side, case, sizes, (30, case == CASES[0]))?;
     }
-    let entrant = |side| Entrant::new(side_name(side), move || perform(side, case, sizes, (bench.runtime_ms, false)));
+    let entrant = |side| Entrant::new(side_name(side), move || perform(side, case, sizes, (runtime_ms, false)));
     let entrants: Vec<Entrant<'_>> = sides.iter().map(entrant).collect();
-    let found = turns::take(&entrants, bench.rounds)?;
-    for (side, figures) in sides.iter().zip(&found) {
-        sheet.row(&name, side.name, figures.iter().map(|values| Some(spread(values))).collect());
+    let taken = turns::take(&entrants, rounds)?;
+    if found.is_empty() {
+        found.extend(sides.iter().map(|side| (side.name, !side.is_check, vec![Vec::new(); COLUMNS.len()])));
     }
-    if let [ours, others @ ..] = &found[..]
-        && !others.is_empty()
-    {
-        let rivals: Vec<&Figures> =
-            others.iter().zip(&sides[1..]).filter(|(_, side)| !side.is_check).map(|(figures, _)| figures).collect();
-        for (what, column) in [("p99.9", P999), ("p95", P95)] {
-            let best: Vec<f64> = (0..bench.rounds)
-                .map(|round| rivals.iter().map(|figures| figures[column][round]).fold(f64::INFINITY, f64::min))
-                .collect();
-            let found = spread(&ratios(&ours[column], &best));
-            sheet.target(
-                format!("{name}: {what} of logfs by the better of XFS and ext4"),
-                Bound::AtMost(1.0),
-                Some(found),
-            );
-        }
+    for ((_, _, figures), taken) in found.iter_mut().zip(taken) {
+        figures.iter_mut().zip(taken).for_each(|(figure, values)| figure.extend(values));
     }
     Ok(())
+}
+
+/// Fills the sheet with what one case has shown.
+fn judge(name: &str, found: &Found, sheet: &mut Sheet) {
+    for (side, _, figures) in found {
+        sheet.row(name, side, figures.iter().map(|values| Some(spread(values))).collect());
+    }
+    let [(_, _, ours), others @ ..] = &found[..] else { return };
+    let rivals: Vec<&Figures> = others.iter().filter(|(_, counts, _)| *counts).map(|(_, _, figures)| figures).collect();
+    if rivals.is_empty() {
+        return;
+    }
+    for (what, column) in [("p99.9", P999), ("p95", P95)] {
+        let best: Vec<f64> = (0..ours[column].len())
+            .map(|round| rivals.iter().map(|figures| figures[column][round]).fold(f64::INFINITY, f64::min))
+            .collect();
+        let found = spread(&ratios(&ours[column], &best));
+        sheet.target(format!("{name}: {what} of logfs by the better of XFS and ext4"), Bound::AtMost(1.0), Some(found));
+    }
 }
 
 fn side_name(side: &Side<'_>) -> String {

@@ -70,15 +70,15 @@ impl Drop for Device {
 
 /// A file system of the kernel on a device, mounted in a folder of its own.
 #[derive(Debug)]
-pub(crate) struct Mounted {
+pub(crate) struct Mounted<'a> {
     folder: tempfile::TempDir,
     /// Goes after it was unmounted.
-    _device: Device,
+    _device: &'a Device,
 }
 
-impl Mounted {
+impl<'a> Mounted<'a> {
     /// Makes it by this program and mounts it.
-    pub(crate) fn new(mkfs: &str, options: &[&str], device: Device) -> Result<Mounted, String> {
+    pub(crate) fn new(mkfs: &str, options: &[&str], device: &'a Device) -> Result<Mounted<'a>, String> {
         let folder = tempfile::Builder::new().prefix("iolab-mount-").tempdir().map_err(|error| error.to_string())?;
         run(Command::new(mkfs).args(options).arg(&device.path))?;
         run(Command::new("mount").arg(&device.path).arg(folder.path()))?;
@@ -90,7 +90,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for Mounted<'_> {
     fn drop(&mut self) {
         let _ = run(Command::new("umount").arg(self.folder.path()));
     }
