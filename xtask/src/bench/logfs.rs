@@ -9,6 +9,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::pairs::middle_ratio;
 use super::sheet::{Bound, Sheet};
 use super::turns::{self, Entrant, Figures};
 use super::{Bench, Size};
@@ -176,16 +177,12 @@ fn judge(name: &str, found: &Found, sheet: &mut Sheet) {
         sheet.row(name, side, figures.iter().map(|values| Some(spread(values))).collect());
     }
     let [(_, _, ours), others @ ..] = &found[..] else { return };
-    let rivals: Vec<&Figures> = others.iter().filter(|(_, counts, _)| *counts).map(|(_, _, figures)| figures).collect();
-    if rivals.is_empty() {
-        return;
-    }
-    for (what, column) in [("p99.9", P999), ("p95", P95)] {
-        let best: Vec<f64> = (0..ours[column].len())
-            .map(|round| rivals.iter().map(|figures| figures[column][round]).fold(f64::INFINITY, f64::min))
-            .collect();
-        let found = spread(&ratios(&ours[column], &best));
-        sheet.target(format!("{name}: {what} of logfs by the better of XFS and ext4"), Bound::AtMost(1.0), Some(found));
+    for (rival, _, theirs) in others.iter().filter(|(_, counts, _)| *counts) {
+        for (what, column) in [("p99.9", P999), ("p95", P95)] {
+            let ratio = middle_ratio(&ratios(&ours[column], &theirs[column]));
+            let target = format!("{name}: {what} of logfs by that of {}", rival.trim_start_matches("iolab, "));
+            sheet.target_of_ends(target, Bound::AtMost(1.0), ratio);
+        }
     }
 }
 
