@@ -3,15 +3,17 @@
 //! A buffer that a device has is written and read by the kernel while no reference into it exists: it is therefore an address and a
 //! length, and becomes a slice only when somebody looks at it.
 //!
-//! Unsafe: it allocates with an alignment of its own, and makes slices of addresses.
+//! Unsafe: it allocates with an alignment of its own, advises the kernel about that memory, and makes slices of addresses.
 #![allow(unsafe_code)] // island: memory that a device works on
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// What every buffer of our own is aligned to: a multiple of all block sizes in use.
 const ALIGNMENT: usize = 4096;
+/// The size of a transparent huge page (Documentation/admin-guide/mm/transhuge.rst). Buffers that have room for one begin where one can lie.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// Bytes that belong to whoever has the buffer. The address of those made here is a multiple of 4096.
 pub struct Buffer {
@@ -38,13 +40,21 @@ unsafe impl Sync for Buffer {}
 impl Buffer {
     /// So many zeroes.
     pub fn zeroed(length: usize) -> Buffer {
-        let pages = length.div_ceil(ALIGNMENT).max(1);
-        let layout = pages.checked_mul(ALIGNMENT).and_then(|bytes| Layout::from_size_align(bytes, ALIGNMENT).ok());
+        let alignment = if length >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
+        let layout = length.max(1).checked_next_multiple_of(alignment);
+        let layout = layout.and_then(|bytes| Layout::from_size_align(bytes, alignment).ok());
         let Some(layout) = layout else { panic!("no memory for a buffer of {length} bytes") };
         // SAFETY: the layout's size is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
+        let start = unsafe { alloc(layout) };
         // No memory is what the global allocator aborts on everywhere else, too.
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        if alignment == HUGE_PAGE {
+            // The kernel finds, pins and lets go of the pages of each transfer: a huge one at a time is less work. Only advice.
+            // SAFETY: the range was allocated just now; advice changes no content (madvise(2)).
+            unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
+        }
+        // SAFETY: so many bytes were allocated there.
+        unsafe { start.as_ptr().write_bytes(0, length) };
         Buffer { start, length, memory: Memory::Allocated(layout) }
     }
 
@@ -154,7 +164,7 @@ mod tests {
 
     #[test]
     fn buffers_are_aligned_and_exactly_as_long_as_asked() {
-        for length in [0, 1, 511, 4096, 4097, 1 << 20] {
+        for length in [0, 1, 511, 4096, 4097, 1 << 20, HUGE_PAGE + 1] {
             let buffer = Buffer::zeroed(length);
             assert_eq!(buffer.len(), length);
             assert!(buffer.iter().all(|&byte| byte == 0));

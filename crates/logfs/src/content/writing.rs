@@ -7,7 +7,7 @@ use super::MOST_BYTES;
 use crate::allocation::{Slot, Slots, Stream};
 use crate::checksum::crc32c;
 use crate::cleaner::write_slots;
-use crate::instance::{Instance, Need, State};
+use crate::instance::{Instance, Need, State, step_aside};
 use crate::locks::Mode;
 use crate::record::{InodeId, Record, Stretch};
 use crate::{Error, LogFs};
@@ -73,8 +73,7 @@ impl LogFs {
             Ok(slots) => slots,
             Err(error) => return (Err(error), Some(buffer)),
         };
-        let checksums = checksums(&slots, &buffer);
-        let (written, buffer) = send(&self.0, &slots, buffer).await;
+        let (written, checksums, buffer) = send(&self.0, &slots, buffer).await;
         (self.record(inode, offset, (&slots, &checksums), written), buffer)
     }
 
@@ -167,7 +166,10 @@ impl LogFs {
     }
 }
 
-fn checksums(slots: &[Slot], content: &[u8]) -> SmallVec<[u32; 1]> {
+/// One for each slot.
+type Checksums = SmallVec<[u32; 1]>;
+
+fn checksums(slots: &[Slot], content: &[u8]) -> Checksums {
     let mut rest = content;
     let of_slot = |(_, length): &Slot| {
         let (part, more) = rest.split_at(*length as usize);
@@ -177,18 +179,31 @@ fn checksums(slots: &[Slot], content: &[u8]) -> SmallVec<[u32; 1]> {
     slots.iter().map(of_slot).collect()
 }
 
-/// Writes a buffer to the slots, from its own memory. The buffer is of whole blocks, and so are the slots' lengths.
-async fn send(instance: &Instance, slots: &[Slot], buffer: Buffer) -> (Result<(), DeviceError>, Option<Buffer>) {
+/// Writes a buffer to the slots, from its own memory, and says the checksums. The buffer is of whole blocks, and so are the slots' lengths. The device
+/// works on one part while the checksum of the next is made.
+async fn send(
+    instance: &Instance,
+    slots: &[Slot],
+    buffer: Buffer,
+) -> (Result<(), DeviceError>, Checksums, Option<Buffer>) {
+    let mut checksums = Checksums::new();
     if let [(place, _)] = slots {
-        return instance.disk.write(*place, buffer).with_buffer().await;
+        checksums.push(crc32c(&buffer));
+        let (result, buffer) = instance.disk.write(*place, buffer).with_buffer().await;
+        return (result, checksums, buffer);
     }
     let mut divided = Divided::new(buffer);
-    let writes: Vec<_> =
-        slots.iter().map(|(place, length)| instance.disk.write(*place, divided.take(*length as usize))).collect();
+    let mut writes = Vec::with_capacity(slots.len());
+    for (place, length) in slots {
+        let part = divided.take(*length as usize);
+        checksums.push(crc32c(&part));
+        writes.push(instance.disk.write(*place, part));
+        step_aside().await;
+    }
     // Every one is waited for, also behind one that failed: the clusters stay pinned as long as the device may write to them.
     let mut result = Ok(());
     for write in writes {
         result = result.and(write.await.map(drop));
     }
-    (result, divided.rejoin())
+    (result, checksums, divided.rejoin())
 }
