@@ -3,7 +3,8 @@
 `load.py write SEED SAID` writes, appends, renames, truncates and deletes files of a folder in the current one until the file system is gone. After
 each successful fsync it appends to SAID (on another file system) which file then had which content, before the next change of that
 file. `load.py check SAID` looks whether each file is at least as new as what was said last: its content is that, or one of a
-later, unacknowledged step, which is said before it begins.
+later, unacknowledged step, which is said before it begins. A write that begins within a page may come to the server as two requests (fs/fuse/file.c: a
+page of which the kernel knows only a part goes by itself): a server that is killed between them leaves the first.
 """
 
 import hashlib
@@ -20,8 +21,23 @@ def say(said, *words):
     said.write((" ".join(map(str, words)) + "\n").encode())
 
 
+PAGE = 4096
+
+
+def halfway(how, old, new):
+    """The content between the two requests of a write, if there may be two."""
+    if how == "append":
+        at, end = len(old), len(new)
+    elif how[0] == "write":
+        at, end = how[1], how[1] + len(how[2])
+    else:
+        return None
+    cut = at - at % PAGE + PAGE
+    return new[:cut] + old[cut:] if at % PAGE and cut < end else None
+
+
 def change(number, content):
-    """The next content of a file, by one system call that is all or nothing."""
+    """The next content of a file, by one system call."""
     kind = number.randrange(4)
     if kind == 0 or content is None:
         return "replace", bytes(number.randbytes(number.randrange(1, 60000)))
@@ -65,6 +81,9 @@ def write(seed, said_path):
                 name = f"file{number.randrange(12)}"
                 path = os.path.join(folder, name)
                 how, new = change(number, contents.get(name))
+                between = halfway(how, contents.get(name), new)
+                if between is not None:
+                    say(said, "may", name, digest(between))
                 say(said, "may", name, digest(new))
                 perform(path, how, contents.get(name), new)
                 contents[name] = new
