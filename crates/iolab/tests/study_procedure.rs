@@ -102,7 +102,8 @@ fn preconditioning_ladder_and_warm_up_are_done_kept_and_told() {
 fn a_study_that_is_stopped_in_preconditioning_and_in_its_ladder_goes_on() {
     for signal in [SIGINT, SIGKILL] {
         let lab = lab();
-        lab.file("it.toml", PROCEDURE);
+        // Rounds long enough that three of them are not over before the signal comes.
+        lab.file("it.toml", PROCEDURE.replace("round = \"30ms\"", "round = \"250ms\""));
         let stop = |words: &[&str], at: &str| {
             let running = lab.start(words);
             running.until(|running| running.errors().contains(at));
