@@ -18,17 +18,10 @@ pub(crate) struct Ground {
     pub(crate) name: String,
     pub(crate) target: PathBuf,
     pub(crate) bytes: u64,
-    kind: Kind,
+    /// What goes away with it.
+    _folder: Option<tempfile::TempDir>,
+    _device: Option<Device>,
 }
-
-#[derive(Debug)]
-enum Kind {
-    File(tempfile::TempDir),
-    RamDisk { number: u32 },
-}
-
-/// Makes and removes RAM disks: reading `hot_add` makes one and says its number.
-const RAM_DISKS: &str = "/sys/class/zram-control";
 
 impl Ground {
     /// A file in a fresh folder below `folder`.
@@ -39,35 +32,14 @@ impl Ground {
         let target = folder.path().join("data");
         fill(&mut File::create_new(&target).map_err(failed)?, bytes).map_err(failed)?;
         let name = format!("a file of {} MiB, direct", bytes >> 20);
-        Ok(Ground { name, target, bytes, kind: Kind::File(folder) })
+        Ok(Ground { name, target, bytes, _folder: Some(folder), _device: None })
     }
 
     /// A fresh RAM disk of the kernel, or why it cannot be had.
     pub(crate) fn ram_disk(bytes: u64) -> Result<Ground, String> {
-        let failed = |error: std::io::Error| format!("a RAM disk (zram): {error}");
-        let answer = fs::read_to_string(Path::new(RAM_DISKS).join("hot_add")).map_err(failed)?;
-        let number: u32 = answer.trim().parse().map_err(|_| format!("{RAM_DISKS} answered {answer}"))?;
-        let target = PathBuf::from(format!("/dev/zram{number}"));
+        let device = Device::ram_disk(bytes)?;
         let name = format!("a RAM disk (zram) of {} MiB, direct", bytes >> 20);
-        // From here on, dropping the ground removes the disk.
-        let ground = Ground { name, target, bytes, kind: Kind::RamDisk { number } };
-        fs::write(format!("/sys/block/zram{number}/disksize"), bytes.to_string()).map_err(failed)?;
-        fill(&mut File::options().write(true).open(&ground.target).map_err(failed)?, bytes).map_err(failed)?;
-        Ok(ground)
-    }
-}
-
-impl Drop for Ground {
-    fn drop(&mut self) {
-        match &self.kind {
-            // The folder goes with its handle.
-            Kind::File(folder) => debug_assert!(self.target.starts_with(folder.path())),
-            Kind::RamDisk { number } => {
-                // A disk that cannot be removed holds memory until it is reset; more than trying is not possible here.
-                let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
-                let _ = fs::write(Path::new(RAM_DISKS).join("hot_remove"), number.to_string());
-            }
-        }
+        Ok(Ground { name, target: device.path.clone(), bytes, _folder: None, _device: Some(device) })
     }
 }
 

@@ -8,7 +8,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{RAM_DISKS, fill};
+use super::fill;
+
+/// Makes and removes RAM disks: reading `hot_add` makes one and says its number.
+const RAM_DISKS: &str = "/sys/class/zram-control";
 
 /// A device that nobody else uses.
 #[derive(Debug)]
@@ -51,14 +54,14 @@ impl Drop for Device {
     fn drop(&mut self) {
         match &self.kind {
             Kind::RamDisk { number } => {
-                // udev may look at the device at just this moment; a disk that cannot be removed holds memory until it is reset.
+                // udev may look at the device at just this moment; a disk that cannot be removed holds memory.
                 for _ in 0..40 {
-                    if fs::write(format!("/sys/block/zram{number}/reset"), "1").is_ok() {
+                    let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
+                    if fs::write(Path::new(RAM_DISKS).join("hot_remove"), number.to_string()).is_ok() {
                         break;
                     }
                     std::thread::sleep(std::time::Duration::from_millis(50));
                 }
-                let _ = fs::write(Path::new(RAM_DISKS).join("hot_remove"), number.to_string());
             }
             Kind::Loop { file } => {
                 debug_assert!(file.exists(), "the file goes after its device");
