@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
 use iolab_engine::{
-    Capabilities, Completion, Completions, Engine, EngineDescription, FileUse, Lane, LaneError, Op, OpKind, OpenError,
-    OpenRequest, Submission, Wait,
+    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane, LaneError, Op, OpKind,
+    OpenError, OpenRequest, Submission, Wait,
 };
 
 /// What becomes of one operation.
@@ -93,6 +93,7 @@ impl Engine for Simulated {
             syncs: true,
             direct: true,
             extends_files: true,
+            effect: FileEffect::ByDirection,
         },
     };
 

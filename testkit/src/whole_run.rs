@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 
 use iolab_clock::Clock;
+use iolab_guard::{Guard, Rules};
 use iolab_jobfile::{Input, Surroundings};
+use iolab_observe::System;
 use iolab_options::OptionEntry;
 use iolab_plan::Plan;
 use iolab_recording::{CpuUse, HostFacts, Recording};
@@ -123,6 +125,7 @@ pub fn try_run(
     iolab_runner::run(RunRequest {
         plan,
         engines: ENGINES,
+        guard: Guard::new(&System::live(), Rules::default()),
         host: HostFacts::default(),
         clock: clock.clone(),
         spool_folder: std::env::temp_dir(),

@@ -36,6 +36,21 @@ pub struct Capabilities {
     pub direct: bool,
     /// Whether writing beyond the end makes a file longer. Where not, files are laid out in full first.
     pub extends_files: bool,
+    /// What operations do to the files themselves.
+    pub effect: FileEffect,
+}
+
+/// What the operations of an engine do to the files of a job, beside moving data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileEffect {
+    /// Writes and trims change content, reads change nothing.
+    ByDirection,
+    /// Every operation changes content or the storage behind it, a read too.
+    Changes,
+    /// What is missing is made; what exists is left as it is, whatever the direction.
+    Makes,
+    /// What exists is removed, whatever the direction.
+    Removes,
 }
 
 /// What an engine needs of the files of a job.

@@ -11,7 +11,7 @@ mod finished;
 mod lane;
 mod op;
 
-pub use description::{Capabilities, EngineDescription, FileUse};
+pub use description::{Capabilities, EngineDescription, FileEffect, FileUse};
 pub use finished::Finished;
 pub use iolab_memory::{PoolView, SlotPool};
 pub use lane::{

@@ -19,8 +19,8 @@ mod options;
 pub use options::CPUIO_OPTIONS;
 
 use iolab_engine::{
-    Capabilities, Completion, Completions, Engine, EngineDescription, FileUse, Finished, Lane, LaneError, Op, OpKind,
-    OpenError, OpenRequest, Submission, Wait,
+    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Finished, Lane, LaneError,
+    Op, OpKind, OpenError, OpenRequest, Submission, Wait,
 };
 
 use iolab_clock::Clock;
@@ -60,6 +60,7 @@ impl Engine for Cpuio {
             syncs: false,
             direct: true,
             extends_files: true,
+            effect: FileEffect::ByDirection,
         },
     };
 

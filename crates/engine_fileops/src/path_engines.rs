@@ -1,8 +1,11 @@
 //! The engines on paths: their descriptions.
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 
 use crate::{Create, MakeDirectory, PathLane, RemoveDirectory, STAT_OPTIONS, Stat, Unlink};
+
+/// What engines that remove say.
+const REMOVES: Capabilities = Capabilities { effect: FileEffect::Removes, ..COMMON.capabilities };
 
 /// What the engines say in common; the rest is filled in for each.
 const COMMON: EngineDescription = EngineDescription {
@@ -19,6 +22,7 @@ const COMMON: EngineDescription = EngineDescription {
         syncs: false,
         direct: true,
         extends_files: true,
+        effect: FileEffect::Makes,
     },
 };
 
@@ -61,7 +65,8 @@ path_engines! {
         name: "filedelete",
         summary: "Deletes files: unlink(2)",
         details: "One operation unlinks one file of the job. Missing files are made before the job, without \
-                  blocks; a file deleted twice is ENOENT. Give nrfiles and filesize.",
+                  blocks; a file deleted twice is ENOENT. What no job made is refused. Give nrfiles and filesize.",
+        capabilities: REMOVES,
         ..COMMON
     };
     DirCreate, MakeDirectory, EngineDescription {
@@ -83,7 +88,8 @@ path_engines! {
         name: "dirdelete",
         summary: "Deletes directories: rmdir(2)",
         details: "One operation removes one directory, named as a file of the job. Missing directories are made \
-                  before the job; one removed twice is ENOENT. Give nrfiles and filesize.",
+                  before the job; one removed twice is ENOENT. What no job made is refused. Give nrfiles and filesize.",
+        capabilities: REMOVES,
         ..COMMON
     };
 }

@@ -1,6 +1,6 @@
 //! The engines on ranges of open files: their descriptions.
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 
 use crate::{Allocate, RangeLane, Truncate};
 
@@ -12,6 +12,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     syncs: true,
     direct: true,
     extends_files: true,
+    effect: FileEffect::Changes,
 };
 
 /// The engine `falloc`.
@@ -51,7 +52,7 @@ impl Engine for Ftruncate {
         details: "A write is ftruncate(2) to the operation's offset; the block size is ignored, as in fio. Reads \
                   and trims are refused. No data moves, but what lies beyond the offset is lost.",
         options: &[],
-        capabilities: Capabilities { trims: false, ..CAPABILITIES },
+        capabilities: Capabilities { trims: false, effect: FileEffect::ByDirection, ..CAPABILITIES },
     };
 
     fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {

@@ -10,7 +10,7 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 use iolab_native_aio::Context;
 
 pub use lane::LibaioLane;
@@ -40,6 +40,7 @@ impl Engine for Libaio {
             syncs: true,
             direct: true,
             extends_files: true,
+            effect: FileEffect::ByDirection,
         },
     };
 

@@ -115,11 +115,11 @@ fn open_or_make(path: &Path, wishes: &Wishes) -> std::io::Result<File> {
     options.read(true).write(true);
     match options.open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && wishes.makes => {
-            let file = options.create(true).truncate(false).open(path)?;
+            let file = options.create_new(true).open(path)?;
             // Another worker may have been quicker: the same size.
             file.set_len(wishes.size_bytes)?;
             // Without the mark a later run asks the user before it overwrites the file: no reason to fail this one.
-            let _marked = iolab_observe::mark_layout(&file);
+            let _marked = iolab_guard::mark_layout(&file);
             Ok(file)
         }
         other => other,

@@ -21,7 +21,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 use iolab_options::Settings;
 
 pub use lane::LogfsLane;
@@ -53,6 +53,7 @@ impl Engine for Logfs {
             syncs: true,
             direct: true,
             extends_files: true,
+            effect: FileEffect::ByDirection,
         },
     };
 

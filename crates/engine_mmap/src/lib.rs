@@ -15,7 +15,7 @@ mod mapped_file;
 
 pub use lane::MmapLane;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 use iolab_options::{Category, Kind, OptionEntry};
 
 /// The options of `mmap`.
@@ -58,6 +58,7 @@ impl Engine for Mmap {
             syncs: true,
             direct: true,
             extends_files: false,
+            effect: FileEffect::ByDirection,
         },
     };
 

@@ -6,8 +6,8 @@
 //! leaves in its slot is what was there before, so data cannot be verified on it.
 
 use iolab_engine::{
-    Capabilities, Completion, Completions, Engine, EngineDescription, FileUse, Finished, Lane, LaneError, Op, OpKind,
-    OpenError, OpenRequest, Submission, Wait,
+    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Finished, Lane, LaneError,
+    Op, OpKind, OpenError, OpenRequest, Submission, Wait,
 };
 
 /// The engine `null`.
@@ -38,6 +38,7 @@ impl Engine for Null {
             syncs: true,
             direct: true,
             extends_files: true,
+            effect: FileEffect::ByDirection,
         },
     };
 

@@ -18,7 +18,7 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 
 pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;
@@ -50,6 +50,7 @@ impl Engine for Nvme {
             syncs: true,
             direct: true,
             extends_files: false,
+            effect: FileEffect::ByDirection,
         },
     };
 

@@ -1,6 +1,6 @@
 //! The five engines: their descriptions, and which lane each opens.
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 
 use crate::{PVSYNC2_OPTIONS, PosixLane, Pread, Preadv, Preadv2, Seeking, VsyncLane};
 
@@ -12,6 +12,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     syncs: true,
     direct: true,
     extends_files: true,
+    effect: FileEffect::ByDirection,
 };
 
 /// What the engines say in common; the rest is filled in for each.

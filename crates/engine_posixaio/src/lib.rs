@@ -12,7 +12,7 @@ mod lane;
 
 pub use lane::PosixAioLane;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 
 /// The engine `posixaio`.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ impl Engine for PosixAio {
             syncs: true,
             direct: true,
             extends_files: true,
+            effect: FileEffect::ByDirection,
         },
     };
 

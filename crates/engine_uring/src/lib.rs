@@ -17,7 +17,7 @@ mod ring;
 #[cfg(test)]
 mod tests;
 
-use iolab_engine::{Capabilities, Engine, EngineDescription, FileUse, OpenError, OpenRequest};
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest};
 
 pub use lane::UringLane;
 
@@ -46,6 +46,7 @@ impl Engine for Uring {
             syncs: true,
             direct: true,
             extends_files: true,
+            effect: FileEffect::ByDirection,
         },
     };
 

@@ -5,7 +5,8 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use iolab_observe::{Hazard, SIGNATURE_BYTES, System, WriteTarget, signatures};
+use iolab_guard::{Danger, Hazard, SIGNATURE_BYTES, hazards_at, signatures};
+use iolab_observe::System;
 
 use crate::ImageError;
 
@@ -36,16 +37,15 @@ pub fn objections(path: &Path) -> Result<Vec<Objection>, ImageError> {
     if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_block_device()) {
         return Err(ImageError::NoImage(path.to_owned()));
     }
-    let hazards = System::live().hazards(WriteTarget { path, generated: false });
+    let hazards = hazards_at(&System::live(), path);
     let signed = signatures(&start_of(path)?);
     let mut found: Vec<Objection> = Vec::new();
     for hazard in hazards {
-        let only_holds = matches!(hazard, Hazard::Partitioned { .. } | Hazard::ForeignFile { .. });
-        match hazard {
+        match hazard.danger {
             // The signature says more of what is in it.
-            Hazard::ForeignFile { .. } if !signed.is_empty() => {}
-            hazard if only_holds => found.push(Objection::Holds(hazard.to_string())),
-            hazard => found.push(Objection::InUse(hazard)),
+            Danger::Foreign { .. } if !signed.is_empty() => {}
+            Danger::Foreign { .. } | Danger::Partitioned { .. } => found.push(Objection::Holds(hazard.to_string())),
+            _ => found.push(Objection::InUse(hazard)),
         }
     }
     found.extend(signed.into_iter().map(|name| Objection::Holds(format!("{}: it holds {name}", path.display()))));

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use iolab_clock::Clock;
+use iolab_guard::Guard;
 use iolab_jobfile::command_line::{CommandLine, RunOptions};
 use iolab_jobfile::{Diagnostic, Input, JobSet, Severity};
 use iolab_plan::Plan;
@@ -100,18 +101,24 @@ pub(crate) fn use_color() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Refuses what would destroy something the user did not name.
-pub(crate) fn check_safety(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<Vec<String>, Failure> {
+/// Refuses what would destroy something the user did not name, and what there is no room for. What is worth a word, and
+/// the guard that will judge the same files when they are opened.
+pub(crate) fn check_safety(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<(Vec<String>, Guard), Failure> {
     let verdict = safety::check(plan, mode, allowed);
-    if verdict.refusals.is_empty() {
-        return Ok(verdict.warnings);
+    if !verdict.refusals.is_empty() {
+        return Err(Failure::refused(format!("iolab: refused\n  {}", verdict.refusals.join("\n  "))));
     }
-    Err(Failure::refused(format!("iolab: refused\n  {}", verdict.refusals.join("\n  "))))
+    let no_room = safety::no_room(plan);
+    if !no_room.is_empty() {
+        return Err(Failure::failed(format!("iolab: no room\n  {}", no_room.join("\n  "))));
+    }
+    Ok((verdict.warnings, verdict.guard))
 }
 
-/// Plan to recording; `stream` takes the partial recording of the run as it goes on.
+/// Plan to recording; `guard` has judged the plan, `stream` takes the partial recording of the run as it goes on.
 pub(crate) fn run(
     plan: &Plan,
+    guard: Guard,
     stream: Option<File>,
     observer: &mut dyn Observer,
 ) -> Result<(Recording, Vec<Option<File>>), Failure> {
@@ -123,6 +130,7 @@ pub(crate) fn run(
     let request = RunRequest {
         plan,
         engines: ENGINES,
+        guard,
         host,
         clock,
         spool_folder: std::env::temp_dir(),

@@ -1,116 +1,137 @@
 //! What must not be overwritten: looked up before the first byte is written, refused unless the user said so.
+//!
+//! The guard judges; here stands what it is asked about, and what the user is told.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use iolab_engine::FileUse;
-use iolab_observe::{Hazard, System, WriteTarget};
-use iolab_plan::{BufferMemory, Direction, FilePlan, Plan, WorkerPlan};
+use iolab_engine::{Capabilities, FileUse};
+use iolab_guard::{Change, Danger, Guard, Judgement, Rules, Target};
+use iolab_observe::System;
+use iolab_plan::{Plan, WorkerPlan};
 use iolab_resolve::Mode;
+use iolab_runner::{buffer_file, change_of, target_of, writes};
+use iolab_units::format_bytes;
 
-use crate::engine_registry;
+use crate::engine_registry::{self, ENGINES};
 
 mod logfs;
 mod nvme;
 
 /// What was found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Verdict {
     /// Reasons not to run.
     pub(crate) refusals: Vec<String>,
     /// Accepted, but worth a loud word.
     pub(crate) warnings: Vec<String>,
+    /// Judges the same files again when they are opened.
+    pub(crate) guard: Guard,
 }
 
-/// Checks every file and device the plan writes to.
+/// Checks every file and device that the plan changes.
 ///
-/// A device in use (mounted, swapped on, held, partitioned) is refused in both modes unless `--allow-destroy` names
-/// it or, as in fio, the job says `allow_mounted_write=1`. An existing regular file that no job made is refused in
-/// iolab's own mode; fio's rule is to overwrite it, so fio mode does.
+/// What is in use is refused in both modes unless `--allow-destroy` names it or, as in fio, the job says
+/// `allow_mounted_write=1`. An existing regular file that no job made is refused, too; as fio, a job that writes
+/// overwrites one that its `filename` names.
 pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
-    let system = System::live();
-    let mut verdict = Verdict::default();
+    let rules = Rules { allowed: allowed.to_vec(), as_fio: mode == Mode::Fio };
+    let guard = Guard::new(&System::live(), rules);
+    let mut check = Check { verdict: Verdict { refusals: Vec::new(), warnings: Vec::new(), guard } };
     let mut seen = BTreeSet::new();
     for worker in &plan.workers {
-        let (touches_files, destroys) = (touches_files(worker), destroys(worker));
-        let files = worker.files.iter().filter(|file| touches_files && (destroys || is_laid_out(file)));
-        let targets = files.map(|file| WriteTarget { path: &file.path, generated: file.generated });
-        for target in targets.chain(buffer_file(worker)) {
-            if !seen.insert(target.path.to_owned()) || is_allowed(target.path, allowed) {
-                continue;
-            }
-            for hazard in system.hazards(target) {
-                judge(&hazard, worker, mode, &mut verdict);
+        let Some(engine) = engine_registry::description(&worker.engine.name) else { continue };
+        let can = &engine.capabilities;
+        for file in &worker.files {
+            let change = change_of(worker, can, file);
+            // Thousands of workers may share a file and do the same to it.
+            if seen.insert((file.path.clone(), change)) {
+                check.judge(&target_of(file), &change, worker);
             }
         }
-        if let Some((paths, makes)) = logfs::devices(worker) {
-            for path in paths.iter().filter(|path| seen.insert((*path).clone()) && !is_allowed(path, allowed)) {
-                let hazards = system.hazards(WriteTarget { path, generated: false });
-                let counts = |hazard: &Hazard| makes || hazard.is_about_a_device_in_use();
-                hazards
-                    .iter()
-                    .filter(|hazard| counts(hazard))
-                    .for_each(|hazard| judge(hazard, worker, mode, &mut verdict));
-            }
+        if let Some(target) = buffer_file(worker) {
+            check.judge(&target, &Change::OVERWRITES, worker);
         }
-        if opens_devices(worker) && destroys {
-            let unseen = worker.files.iter().filter(|file| seen.insert(file.path.clone()));
-            verdict.refusals.extend(unseen.filter_map(|file| nvme::refusal(&file.path, &worker.job, allowed)));
+        check.images(worker);
+        if opens_devices(can) && destroys(worker, can) {
+            let names = worker.files.iter().map(|file| &file.path);
+            let refusals = names.filter_map(|path| nvme::refusal(path, &worker.job, allowed));
+            for refusal in refusals {
+                if !check.verdict.refusals.contains(&refusal) {
+                    check.verdict.refusals.push(refusal);
+                }
+            }
         }
     }
-    verdict
+    check.verdict
 }
 
-fn judge(hazard: &Hazard, worker: &WorkerPlan, mode: Mode, verdict: &mut Verdict) {
-    let waived = hazard.is_about_a_device_in_use() && worker.layout.allow_mounted_write;
-    if waived || (mode == Mode::Fio && !hazard.is_about_a_device_in_use()) {
-        let deed = if destroys(worker) { "overwrites" } else { "extends" };
-        verdict.warnings.push(format!("{hazard}; job {} {deed} it all the same", worker.job));
-        return;
+/// What the plan writes more than there is room for, and what to do.
+pub(crate) fn no_room(plan: &Plan) -> Vec<String> {
+    let needs = iolab_runner::needs(plan, ENGINES);
+    let said = iolab_guard::shortages(&needs).into_iter().map(|shortage| {
+        format!(
+            "{}: the files need {} more, and its file system has room for {}. Lower size, make room, or say \
+             fill_device=1 to write until it is full",
+            shortage.path.display(),
+            format_bytes(shortage.needed_bytes),
+            format_bytes(shortage.usable_bytes)
+        )
+    });
+    said.collect()
+}
+
+struct Check {
+    verdict: Verdict,
+}
+
+impl Check {
+    fn judge(&mut self, target: &Target<'_>, change: &Change, worker: &WorkerPlan) {
+        for judgement in self.verdict.guard.judge(target, change) {
+            self.say(judgement, change, worker);
+        }
     }
-    let deed = if destroys(worker) { "overwrite" } else { "extend" };
-    verdict.refusals.push(format!(
-        "{hazard}; job {} would {deed} it. If that is what you want, say --allow-destroy {}",
-        worker.job,
-        hazard.path().display()
-    ));
-}
 
-/// Whether the engine does anything with files at all: `null` and `cpuio` make their offsets up, and devices that are
-/// opened by name are looked at in another way.
-fn touches_files(worker: &WorkerPlan) -> bool {
-    let files = engine_registry::description(&worker.engine.name).map(|engine| engine.capabilities.files);
-    matches!(files, None | Some(FileUse::Descriptors | FileUse::Paths))
+    /// The devices under files inside of logfs. Whoever makes the file system anew overwrites; otherwise only use by
+    /// others counts, for a file that holds no file system is refused by the engine itself, which then changes nothing.
+    fn images(&mut self, worker: &WorkerPlan) {
+        let Some((paths, makes)) = logfs::devices(worker) else { return };
+        let change = Change { in_use_is_accepted: worker.layout.allow_mounted_write, ..Change::OVERWRITES };
+        for path in paths {
+            let judgements = self.verdict.guard.judge(&Target::named(&path), &change);
+            // The engine locks images itself: its workers share them.
+            let counts = |danger: &Danger| (makes || danger.is_use()) && *danger != Danger::Locked;
+            for judgement in judgements.into_iter().filter(|judgement| counts(&judgement.hazard.danger)) {
+                self.say(judgement, &change, worker);
+            }
+        }
+    }
+
+    fn say(&mut self, judgement: Judgement, change: &Change, worker: &WorkerPlan) {
+        let Judgement { hazard, accepted } = judgement;
+        let (does, would) = match change {
+            Change { overwrites: true, .. } => ("overwrites", "overwrite"),
+            Change { removes: true, .. } => ("removes", "remove"),
+            _ => ("extends", "extend"),
+        };
+        let job = &worker.job;
+        if accepted {
+            self.verdict.warnings.push(format!("{hazard}; job {job} {does} it all the same"));
+            return;
+        }
+        let advice = match hazard.danger {
+            Danger::Strays { .. } => "Name the folder with directory=, or the file with filename=".to_owned(),
+            _ => format!("If that is what you want, say --allow-destroy {}", hazard.path.display()),
+        };
+        self.verdict.refusals.push(format!("{hazard}; job {job} would {would} it. {advice}"));
+    }
 }
 
 /// Whether the engine opens devices that the kernel knows nothing of.
-fn opens_devices(worker: &WorkerPlan) -> bool {
-    engine_registry::description(&worker.engine.name)
-        .is_some_and(|engine| matches!(engine.capabilities.files, FileUse::Devices))
+fn opens_devices(can: &Capabilities) -> bool {
+    can.files == FileUse::Devices
 }
 
-fn destroys(worker: &WorkerPlan) -> bool {
-    worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
-        || worker.engine.name == "filedelete"
-        || worker.layout.unlink
-        || worker.layout.unlink_each_loop
-}
-
-/// The file that `mem=mmap:FILE` makes as long as the buffers and, when it is shared, fills with their content.
-fn buffer_file(worker: &WorkerPlan) -> Option<WriteTarget<'_>> {
-    match &worker.buffers.memory {
-        BufferMemory::File { path, .. } => Some(WriteTarget { path: Path::new(path), generated: false }),
-        _ => None,
-    }
-}
-
-/// A regular file that is shorter than the job needs is filled up before the run, even if the job only reads.
-fn is_laid_out(file: &FilePlan) -> bool {
-    let length = std::fs::metadata(&file.path).map(|metadata| metadata.len());
-    !file.block_device && length.is_ok_and(|length| length < file.layout_bytes)
-}
-
-fn is_allowed(path: &Path, allowed: &[PathBuf]) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    allowed.iter().any(|named| named == path || real(named) == real(path))
+fn destroys(worker: &WorkerPlan, can: &Capabilities) -> bool {
+    writes(worker) || can.effect != iolab_engine::FileEffect::ByDirection
 }

@@ -23,7 +23,7 @@ fn with(mut arguments: Vec<String>, more: &str) -> Vec<String> {
 /// Whether files of the lab can carry the mark of a layout.
 fn marks_work(lab: &Lab) -> bool {
     let file = std::fs::File::create(lab.path("probe")).unwrap();
-    let works = iolab_observe::mark_layout(&file).unwrap_or(false);
+    let works = iolab_guard::mark_layout(&file).unwrap_or(false);
     if !works {
         skipped("the file system has no user attributes, so files cannot be marked");
     }
@@ -60,12 +60,139 @@ fn a_users_file_is_not_overwritten_unless_the_user_says_so() {
 }
 
 #[test]
-fn fio_mode_overwrites_a_users_file_without_a_word_as_fio_does() {
+fn as_fio_a_job_that_writes_overwrites_the_file_it_names_with_a_line_about_it() {
     let lab = Lab::new();
     let mine = lab.file("mine", "precious");
-    let done = lab.fio(writing(&mine).into_iter().skip(1)).ended(0, "");
-    assert_eq!(done.errors(), "");
+    let named = |more: &str| with(writing(&mine), more).into_iter().skip(1).collect::<Vec<_>>();
+    let untouched = || std::fs::read(lab.path("mine")).unwrap() == b"precious";
+    // A job that only reads neither fills it up nor removes it.
+    lab.fio(named("--rw=read")).ended(3, "job w would extend it");
+    let short = with(with(named("--rw=read"), "--size=8"), "--bs=8");
+    lab.fio(with(short, "--unlink=1")).ended(3, "job w would remove it");
+    lab.fio(["--name=w", "--rw=write", "--size=64k", "--filename_format=mine"]).ended(3, "refused");
+    lab.fio(["--name=w", "--rw=write", "--size=64", "--bs=8", "--opendir=."]).ended(3, "refused");
+    assert!(untouched());
+    let done = lab.fio(named("--rw=write")).ended(0, "job w overwrites it all the same");
+    assert_eq!(done.errors().lines().count(), 1);
     assert_eq!(std::fs::metadata(mine).unwrap().len(), 65536);
+}
+
+#[test]
+fn what_opendir_finds_is_read_as_it_is() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("mine")).unwrap();
+    for (name, length) in [("a", 5000), ("b", 4096), ("c", 0)] {
+        lab.file(&format!("mine/{name}"), vec![7; length]);
+    }
+    let words = ["--name=r", "--rw=read", "--bs=4k", "--size=1m", "--opendir=mine", "--output-format=json"];
+    let of_own = lab.run(["run"].iter().chain(&words)).ended(0, "").json();
+    let of_fio = lab.fio(words).ended(0, "").json();
+    for report in [of_own, of_fio] {
+        assert_eq!(report["jobs"][0]["read"]["io_bytes"], 8192, "whole blocks of what is there");
+    }
+    for (name, length) in [("a", 5000), ("b", 4096), ("c", 0)] {
+        assert_eq!(std::fs::read(lab.path("mine").join(name)).unwrap(), vec![7; length]);
+    }
+}
+
+#[test]
+fn generated_names_lead_neither_through_links_nor_out_of_their_folder() {
+    let lab = Lab::new();
+    let mine = lab.file("mine", "precious");
+    std::os::unix::fs::symlink(&mine, lab.path("soft.0.0")).unwrap();
+    std::os::unix::fs::symlink(lab.path("elsewhere"), lab.path("dangling.0.0")).unwrap();
+    std::fs::hard_link(&mine, lab.path("hard.0.0")).unwrap();
+    for rw in ["--rw=write", "--rw=read"] {
+        for (name, why) in [("soft", "symbolic link"), ("dangling", "symbolic link"), ("hard", "no job is known")] {
+            lab.run(["run", &format!("--name={name}"), rw, "--size=64k"]).ended(3, why);
+        }
+        lab.run(["run", "--name=../out", rw, "--size=64k", "--directory=."]).ended(3, "must stay below");
+    }
+    assert_eq!(std::fs::read(&mine).unwrap(), b"precious");
+    assert!(!lab.path("elsewhere").exists());
+}
+
+#[test]
+fn engines_on_paths_remove_only_what_jobs_made() {
+    let lab = Lab::new();
+    if !marks_work(&lab) {
+        return;
+    }
+    let mine = lab.file("mine", "");
+    std::fs::create_dir(lab.path("folder")).unwrap();
+    let job = |engine: &str, name: &str| {
+        lab.run(["run", "--name=d", &format!("--ioengine={engine}"), &format!("--filename={name}"), "--filesize=4k"])
+    };
+    job("filedelete", "mine").ended(3, "would remove it");
+    job("dirdelete", "folder").ended(3, "no job is known to have made this folder");
+    assert!(mine.exists() && lab.path("folder").exists());
+    // What a job creates, a later one may delete.
+    for (creates, deletes) in [("filecreate", "filedelete"), ("dircreate", "dirdelete"), ("filestat", "filedelete")] {
+        job(creates, "made").ended(0, "");
+        assert!(lab.path("made").exists());
+        job(deletes, "made").ended(0, "");
+        assert!(!lab.path("made").exists(), "{deletes}");
+    }
+    job("filedelete", "never").ended(0, "");
+}
+
+#[test]
+fn a_file_that_another_program_has_locked_is_refused() {
+    let lab = Lab::new();
+    lab.run(["fs", "mkfs", "--size=48m", "image"]).ended(0, "");
+    let served = std::fs::File::open(lab.path("image")).unwrap();
+    rustix::fs::flock(&served, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    lab.fio(writing(&lab.path("image")).into_iter().skip(1)).ended(3, "another program has locked it");
+    drop(served);
+}
+
+#[test]
+fn a_backing_file_is_known_by_any_of_its_names() {
+    let lab = Lab::new();
+    let path = image(&lab);
+    std::fs::hard_link(&path, lab.path("other")).unwrap();
+    let Some(_device) = Loop::over(&path) else { return };
+    lab.run(writing(&lab.path("other"))).ended(3, "it is the backing store of loop");
+    lab.run(["fs", "mkfs", "--force", "other"]).ended(3, "it is the backing store of loop");
+    assert_eq!(std::fs::metadata(&path).unwrap().blocks(), 0, "nothing was written");
+}
+
+#[test]
+fn there_must_be_room_before_anything_is_written() {
+    let Some(disk) = support::TinyDisk::mount(8 << 10) else { return };
+    let lab = Lab::new();
+    let target = disk.path("file");
+    for more in ["--fallocate=none", "--fallocate=native", "--fallocate=keep"] {
+        for size in ["--size=1t", "--size=4611686018427387904"] {
+            lab.run(with(with(with(writing(&target), "--rw=read"), size), more)).ended(1, "no room");
+        }
+    }
+    lab.fio(with(with(writing(&target), "--rw=read"), "--size=1t").into_iter().skip(1)).ended(1, "no room");
+    lab.run(with(writing(&target), "--size=64m")).ended(1, "fill_device=1");
+    assert!(!target.exists());
+    // Much less is written than the file is long: a hole takes no room.
+    let sparse = ["--size=1g", "--io_size=64k", "--fallocate=none", "--rw=randwrite"];
+    lab.run(sparse.iter().fold(writing(&target), |words, more| with(words, more))).ended(0, "");
+}
+
+#[test]
+fn a_layout_that_fails_gives_back_what_it_took() {
+    let Some(disk) = support::TinyDisk::mount(16 << 10) else { return };
+    let lab = Lab::new();
+    let kept = disk.path("kept");
+    lab.run(with(with(writing(&kept), "--size=1m"), "--rw=read")).ended(0, "");
+    // A limit of the process is foreseen by nobody: files end at 2 MiB.
+    let new = disk.path("new");
+    for target in [&kept, &new] {
+        let line = format!(
+            "trap '' XFSZ; ulimit -f 4096; exec {} run --name=r --rw=read --size=12m --fallocate=none --filename={}",
+            env!("CARGO_BIN_EXE_iolab"),
+            target.display()
+        );
+        lab.shell(&line).ended(1, "laying out: File too large");
+    }
+    assert!(!new.exists(), "what was made is removed");
+    assert_eq!(std::fs::metadata(disk.path("kept")).unwrap().len(), 1 << 20, "what was filled up has its old length");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::SharedBytes;
 const TRANSPARENT_HUGE: usize = 2 << 20;
 
 /// What backs a pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Backing {
     /// Private anonymous pages; huge ones where the kernel has them to give and the pool is large enough.
     Anonymous,
@@ -27,8 +27,8 @@ pub enum Backing {
     Memfd,
     /// A mapping of this file, private or shared.
     File {
-        /// The file mapped; it is extended to the size of the pool.
-        path: std::path::PathBuf,
+        /// The file mapped, open for reading and writing; it gets the size of the pool.
+        file: std::sync::Arc<std::fs::File>,
         /// `MAP_SHARED` instead of `MAP_PRIVATE`.
         shared: bool,
     },
@@ -164,7 +164,7 @@ impl SlotPool {
         };
         let (base, file) = map(mapped_bytes, backing)?;
         let first = NonNull::new(base.as_ptr().wrapping_add(offset_bytes)).unwrap_or(base);
-        let _memfd = file.filter(|_| *backing == Backing::Memfd);
+        let _memfd = file.filter(|_| matches!(backing, Backing::Memfd));
         let memfd = _memfd.as_ref().map(AsRawFd::as_raw_fd);
         let view = PoolView { first, slot_bytes, stride_bytes, slots: slots.max(1), base, mapped_bytes, memfd };
         Ok(SlotPool { base, mapped_bytes, view, _memfd })
@@ -203,14 +203,12 @@ fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>)
             let log2 = page_bytes.trailing_zeros() as i32;
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB | (log2 << libc::MAP_HUGE_SHIFT)
         }
-        Backing::File { path, shared } => {
-            let describe = |source| PoolError { message: format!("mapping buffers from {}", path.display()), source };
-            let opened = std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-            let opened = opened.map_err(describe)?;
-            if opened.metadata().map_err(describe)?.is_file() {
-                opened.set_len(bytes as u64).map_err(describe)?;
+        Backing::File { file: backing, shared } => {
+            let describe = |source| PoolError { message: "mapping buffers from their file".to_owned(), source };
+            if backing.metadata().map_err(describe)?.is_file() {
+                backing.set_len(bytes as u64).map_err(describe)?;
             }
-            file = Some(opened.into());
+            file = Some(backing.try_clone().map_err(describe)?.into());
             if *shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE }
         }
     };
@@ -221,7 +219,7 @@ fn map(bytes: usize, backing: &Backing) -> Result<(NonNull<u8>, Option<OwnedFd>)
         return Err(fail(format!("mapping {bytes} bytes of buffers ({backing:?})")));
     }
     let base = NonNull::new(address.cast()).ok_or_else(|| fail(format!("mapping {bytes} bytes of buffers")))?;
-    if *backing == Backing::Anonymous && bytes >= TRANSPARENT_HUGE {
+    if matches!(backing, Backing::Anonymous) && bytes >= TRANSPARENT_HUGE {
         // The kernel finds, pins and lets go of the pages of each transfer: a huge one at a time is less work. Only advice: a refusal costs
         // nothing but that.
         // SAFETY: the range is the mapping just made; advice changes no content (madvise(2)).
@@ -278,7 +276,7 @@ mod tests {
             shared.read(view.slot_offset(1) + 7, &mut byte);
             assert_eq!(byte, [0x5a], "{backing:?}");
             assert_eq!(view.slot_offset(0), 512);
-            assert_eq!(shared.file().is_some(), backing == Backing::Memfd);
+            assert_eq!(shared.file().is_some(), matches!(backing, Backing::Memfd));
             drop(shared);
         }
     }

@@ -70,7 +70,7 @@ impl System {
     }
 
     /// The sysfs folder of a device, given its number.
-    pub(crate) fn device_folder(&self, number: DeviceNumber) -> Option<PathBuf> {
+    pub fn device_folder(&self, number: DeviceNumber) -> Option<PathBuf> {
         fs::canonicalize(self.path(&format!("sys/dev/block/{number}"))).ok()
     }
 
@@ -140,7 +140,7 @@ pub(crate) fn whole_disk(folder: &Path) -> Option<String> {
 }
 
 /// Names in a folder, sorted; none if it is missing.
-pub(crate) fn folder_names(folder: &Path) -> Vec<String> {
+pub fn folder_names(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().to_str().map(str::to_owned)).collect();
@@ -149,7 +149,7 @@ pub(crate) fn folder_names(folder: &Path) -> Vec<String> {
 }
 
 /// Names of the partitions of the disk with this sysfs folder.
-pub(crate) fn partitions(folder: &Path) -> Vec<String> {
+pub fn partitions(folder: &Path) -> Vec<String> {
     let names = folder_names(folder);
     names.into_iter().filter(|name| folder.join(name).join("partition").exists()).collect()
 }

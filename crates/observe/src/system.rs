@@ -37,7 +37,7 @@ impl System {
     }
 
     /// Whether this is the live machine, where device nodes may be opened.
-    pub(crate) fn is_live(&self) -> bool {
+    pub fn is_live(&self) -> bool {
         self.root == Path::new("/")
     }
 
@@ -47,7 +47,7 @@ impl System {
     }
 
     /// Text of a file below the root; `None` if it cannot be read.
-    pub(crate) fn read(&self, relative: &str) -> Option<String> {
+    pub fn read(&self, relative: &str) -> Option<String> {
         fs::read_to_string(self.path(relative)).ok()
     }
 
@@ -67,7 +67,7 @@ impl System {
     }
 
     /// The block device that a node such as `/dev/sda` stands for; `None` for anything but a block device.
-    pub(crate) fn device_of_node(&self, path: &Path) -> Option<DeviceNumber> {
+    pub fn device_of_node(&self, path: &Path) -> Option<DeviceNumber> {
         if let Some(number) = self.placed.get(path) {
             return Some(*number);
         }
@@ -84,7 +84,7 @@ pub(crate) fn block_node(path: &Path) -> Option<DeviceNumber> {
     metadata.file_type().is_block_device().then(|| DeviceNumber::from_raw(metadata.rdev()))
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fixtures"))]
 pub(crate) mod fixtures {
     //! A builder of sysfs and procfs trees.
 
@@ -92,13 +92,16 @@ pub(crate) mod fixtures {
 
     use super::*;
 
-    pub(crate) struct Fixture {
+    /// A machine under construction.
+    #[derive(Debug)]
+    pub struct Fixture {
         folder: tempfile::TempDir,
         placed: BTreeMap<PathBuf, DeviceNumber>,
     }
 
     impl Fixture {
-        pub(crate) fn new() -> Fixture {
+        /// An empty machine.
+        pub fn new() -> Fixture {
             let folder = tempfile::tempdir().unwrap();
             for name in ["proc/self", "sys/block", "sys/dev/block", "sys/devices", "dev"] {
                 fs::create_dir_all(folder.path().join(name)).unwrap();
@@ -106,11 +109,13 @@ pub(crate) mod fixtures {
             Fixture { folder, placed: BTreeMap::new() }
         }
 
-        pub(crate) fn system(&self) -> System {
+        /// The machine as it stands.
+        pub fn system(&self) -> System {
             System::fixture(self.folder.path(), self.placed.clone())
         }
 
-        pub(crate) fn file(&mut self, relative: &str, text: &str) -> &mut Fixture {
+        /// A file of `/proc` or `/sys`.
+        pub fn file(&mut self, relative: &str, text: &str) -> &mut Fixture {
             let path = self.folder.path().join(relative);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -118,7 +123,7 @@ pub(crate) mod fixtures {
         }
 
         /// A whole disk: its folder, and the two links that lead to it.
-        pub(crate) fn disk(&mut self, name: &str, number: &str) -> &mut Fixture {
+        pub fn disk(&mut self, name: &str, number: &str) -> &mut Fixture {
             let device = self.folder.path().join("sys/devices").join(name);
             fs::create_dir_all(device.join("slaves")).unwrap();
             fs::create_dir_all(device.join("holders")).unwrap();
@@ -127,7 +132,8 @@ pub(crate) mod fixtures {
             self
         }
 
-        pub(crate) fn partition(&mut self, disk: &str, name: &str, number: &str) -> &mut Fixture {
+        /// A partition of a disk.
+        pub fn partition(&mut self, disk: &str, name: &str, number: &str) -> &mut Fixture {
             let device = self.folder.path().join("sys/devices").join(disk).join(name);
             fs::create_dir_all(device.join("holders")).unwrap();
             fs::write(device.join("partition"), "1\n").unwrap();
@@ -136,7 +142,7 @@ pub(crate) mod fixtures {
         }
 
         /// Makes `part` (a path below `sys/devices`) a part of the disk `whole`.
-        pub(crate) fn slave(&mut self, whole: &str, part: &str) -> &mut Fixture {
+        pub fn slave(&mut self, whole: &str, part: &str) -> &mut Fixture {
             let devices = self.folder.path().join("sys/devices");
             let name = Path::new(part).file_name().unwrap();
             symlink(devices.join(part), devices.join(whole).join("slaves").join(name)).unwrap();
@@ -144,7 +150,8 @@ pub(crate) mod fixtures {
             self
         }
 
-        pub(crate) fn place(&mut self, path: &str, number: &str) -> &mut Fixture {
+        /// Says which device a path is, or lies on.
+        pub fn place(&mut self, path: &str, number: &str) -> &mut Fixture {
             self.placed.insert(PathBuf::from(path), DeviceNumber::parse(number).unwrap());
             self
         }

@@ -17,10 +17,28 @@ pub struct FilePlan {
     /// Size the file must have before the measured part; the runner lays it out if it is shorter.
     /// 0 for devices and for files that are created as they are written.
     pub layout_bytes: u64,
-    /// Whether the path was made from the job's name (so iolab may create and overwrite it freely).
-    pub generated: bool,
+    /// How the path came about.
+    #[serde(default)]
+    pub origin: FileOrigin,
     /// Whether it was a block device when the plan was made.
     pub block_device: bool,
+}
+
+/// How a job came by the path of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileOrigin {
+    /// The user named it: `filename`, or a job named after a device.
+    #[default]
+    Named,
+    /// It was made from the job's name or by `filename_format`, and stays below a folder: `directory`, or the current
+    /// one (an empty path).
+    Generated {
+        /// That folder.
+        folder: PathBuf,
+    },
+    /// It was found below `opendir`.
+    Found,
 }
 
 /// How files are made, opened, flushed and removed.

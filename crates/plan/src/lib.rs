@@ -17,7 +17,7 @@ mod workload;
 pub use arrivals::{ArrivalsError, ArrivalsPlan, arrivals_checksum, arrivals_period_ns, parse_arrivals};
 pub use buffers::{BufferContent, BufferMemory, BufferPlan};
 pub use describe::describe;
-pub use files::{FadviseHint, Fallocate, FilePlan, FileSync, LayoutPlan, WriteHint};
+pub use files::{FadviseHint, Fallocate, FileOrigin, FilePlan, FileSync, LayoutPlan, WriteHint};
 pub use iolab_options::{Direction, Distribution, PerDirection, RateProcess, ZoneShare};
 pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_engine::FileUse;
 use iolab_options::Direction;
-use iolab_plan::{FadviseHint, Fallocate, FileSync, LayoutPlan, Pattern, WriteHint};
+use iolab_plan::{FadviseHint, Fallocate, FileOrigin, FileSync, LayoutPlan, Pattern, WriteHint};
 
 use crate::job::Job;
 use crate::names::{Keywords, below, generate, split};
@@ -17,7 +17,7 @@ const MOST_FILES: u32 = 10_000_000;
 pub(crate) struct Target {
     pub(crate) path: String,
     pub(crate) kind: PathKind,
-    pub(crate) generated: bool,
+    pub(crate) origin: FileOrigin,
     /// Operations on it cover whole blocks of so many bytes, where that is known.
     pub(crate) block_bytes: u32,
 }
@@ -143,12 +143,26 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     }
     // A job named after a device works on that device.
     if files == 1 && is_device(job, job_name) {
-        return vec![target(job, job_name.to_owned(), false, layout)];
+        return vec![target(job, job_name.to_owned(), FileOrigin::Named, layout)];
     }
     let directory = directories.get(job.clone as usize % directories.len().max(1)).map(String::as_str);
     let names = (0..files.clamp(1, MOST_FILES) as usize)
-        .map(|file| below(directory, &generate(&format, &Keywords { job: job_name, clone: job.clone, file })));
-    names.map(|path| target(job, path, true, layout)).collect()
+        .map(|file| generate(&format, &Keywords { job: job_name, clone: job.clone, file }));
+    let targets = names.map(|name| {
+        let origin = FileOrigin::Generated { folder: folder_of(directory, &name) };
+        target(job, below(directory, &name), origin, layout)
+    });
+    targets.collect()
+}
+
+/// The folder that a generated name stays below: the job's directory, else the current folder. A name that begins at
+/// the root says itself which folder is meant.
+fn folder_of(directory: Option<&str>, name: &str) -> PathBuf {
+    match directory {
+        Some(directory) => PathBuf::from(directory),
+        None if name.starts_with('/') => Path::new(name).parent().unwrap_or(Path::new("/")).to_owned(),
+        None => PathBuf::new(),
+    }
 }
 
 fn is_device(job: &Job<'_>, path: &str) -> bool {
@@ -176,7 +190,7 @@ fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan
     }
     // The names of an engine's own devices are no paths.
     let directory = directory.filter(|_| job.engine.capabilities.files != FileUse::Devices);
-    names.into_iter().map(|name| target(job, below(directory, &name), false, layout)).collect()
+    names.into_iter().map(|name| target(job, below(directory, &name), FileOrigin::Named, layout)).collect()
 }
 
 fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
@@ -199,36 +213,36 @@ fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
     each.map(|(path, kind)| Target {
         path: path.to_string_lossy().into_owned(),
         kind,
-        generated: false,
+        origin: FileOrigin::Found,
         block_bytes: 1,
     })
     .collect()
 }
 
 /// A device that the engine opens by itself: the engine says how large it is.
-fn own_device(job: &Job<'_>, path: String, generated: bool) -> Target {
-    if generated {
+fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
+    if matches!(origin, FileOrigin::Generated { .. }) {
         job.error("filename", format!("the engine {} needs the name of a device", job.engine.name), "give filename=");
-        return Target { path, kind: PathKind::Missing, generated, block_bytes: 1 };
+        return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
     }
     match job.request.machine.device(job.engine.name, &path) {
         Ok(facts) => {
             let kind = PathKind::BlockDevice(facts.size_bytes);
-            Target { path, kind, generated, block_bytes: facts.block_bytes.max(1) }
+            Target { path, kind, origin, block_bytes: facts.block_bytes.max(1) }
         }
         Err(reason) => {
             job.error("filename", reason, "");
-            Target { path, kind: PathKind::Missing, generated, block_bytes: 1 }
+            Target { path, kind: PathKind::Missing, origin, block_bytes: 1 }
         }
     }
 }
 
-fn target(job: &Job<'_>, path: String, generated: bool, layout: &LayoutPlan) -> Target {
+fn target(job: &Job<'_>, path: String, origin: FileOrigin, layout: &LayoutPlan) -> Target {
     match job.engine.capabilities.files {
         FileUse::Descriptors => {}
-        FileUse::Devices => return own_device(job, path, generated),
+        FileUse::Devices => return own_device(job, path, origin),
         FileUse::Paths | FileUse::Nothing => {
-            return Target { path, kind: PathKind::Missing, generated, block_bytes: 1 };
+            return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
         }
     }
     let kind = job.request.machine.at(Path::new(&path));
@@ -253,5 +267,5 @@ fn target(job: &Job<'_>, path: String, generated: bool, layout: &LayoutPlan) -> 
         }
         _ => {}
     }
-    Target { path, kind, generated, block_bytes: 1 }
+    Target { path, kind, origin, block_bytes: 1 }
 }

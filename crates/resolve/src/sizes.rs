@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_engine::FileUse;
 use iolab_options::{Direction, SizeSpec};
-use iolab_plan::{FilePlan, LayoutPlan, Pattern};
+use iolab_plan::{FileOrigin, FilePlan, LayoutPlan, Pattern};
 
 use crate::blocks::Blocks;
 use crate::files::Target;
@@ -86,6 +86,8 @@ pub(crate) fn resolve(
 fn file_plan(job: &Job<'_>, target: Target, (start, length): (u64, u64), laid_out: bool) -> FilePlan {
     let regular = job.engine.capabilities.files == FileUse::Descriptors
         && matches!(target.kind, PathKind::File(_) | PathKind::Missing);
+    // What `opendir` found is used as it is.
+    let laid_out = laid_out && target.origin != FileOrigin::Found;
     let layout_bytes = if regular && laid_out { start.saturating_add(length) } else { 0 };
     check_read_only(job, &target, layout_bytes);
     FilePlan {
@@ -93,7 +95,7 @@ fn file_plan(job: &Job<'_>, target: Target, (start, length): (u64, u64), laid_ou
         start_bytes: start,
         length_bytes: length,
         layout_bytes,
-        generated: target.generated,
+        origin: target.origin,
         block_device: matches!(target.kind, PathKind::BlockDevice(_)),
     }
 }
@@ -195,6 +197,9 @@ fn extent(job: &Job<'_>, wanted: &Wanted, target: &Target, share: u64, index: u6
     if let Some(percent) = wanted.size_percent {
         length = percent_of(start + length, percent).min(length);
         length -= length % wanted.min_block.max(1);
+    }
+    if target.origin == FileOrigin::Found {
+        length = length.min(real.saturating_sub(start));
     }
     if length == 0 {
         job.warn("size", format!("{} has no bytes to use and is ignored", target.path), "");

@@ -2,6 +2,7 @@
 
 mod support;
 
+use iolab_plan::FileOrigin;
 use iolab_resolve::Mode;
 use support::{GIB, plan, refusals, resolved, section, worker};
 
@@ -31,7 +32,8 @@ fn names() {
     assert_eq!(names, ["/data/job.0.0", "/more/job.1.0", "/data/job.2.0"]);
     let device = plan("[/dev/disk]\nrw=read\n");
     assert_eq!(device.workers[0].files[0].path.to_str(), Some("/dev/disk"));
-    assert!(!device.workers[0].files[0].generated && device.workers[0].files[0].block_device);
+    assert_eq!(device.workers[0].files[0].origin, FileOrigin::Named);
+    assert!(device.workers[0].files[0].block_device);
 }
 
 #[test]

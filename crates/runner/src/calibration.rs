@@ -16,6 +16,7 @@ use std::os::unix::fs::FileExt;
 
 use iolab_clock::Clock;
 use iolab_engine::Lane;
+use iolab_guard::Guard;
 use iolab_measure::Recorder;
 use iolab_memory::SlotPool;
 use iolab_plan::Plan;
@@ -69,18 +70,18 @@ impl LaneKind {
 
 /// Calibrates the run of a plan. `None` if no worker asks for it, or if the clock is simulated: on such a clock
 /// nothing takes time but what is told to.
-pub(crate) fn calibrate(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks) -> Option<Calibration> {
+pub(crate) fn calibrate(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks, guard: &Guard) -> Option<Calibration> {
     if clocks.best.is_simulated() || !plan.workers.iter().any(trial::is_wanted) {
         return None;
     }
     if plan.workers.iter().all(|worker| worker.process.thread) {
         // Its timers are to be as sharp as a worker's, and nobody else's.
-        return std::thread::scope(|scope| scope.spawn(|| try_all(plan, engines, clocks)).join().ok().flatten());
+        return std::thread::scope(|scope| scope.spawn(|| try_all(plan, engines, clocks, guard)).join().ok().flatten());
     }
     let letter = File::from(rustix::fs::memfd_create("iolab-calibration", rustix::fs::MemfdFlags::CLOEXEC).ok()?);
     let arrived = crate::launch::in_child(|| {
         // What cannot be written cannot be read either, and that is noticed.
-        let text = serde_json::to_vec(&try_all(plan, engines, clocks)).unwrap_or_default();
+        let text = serde_json::to_vec(&try_all(plan, engines, clocks, guard)).unwrap_or_default();
         let _ = letter.write_all_at(&text, 0);
     });
     let mut text = vec![0; letter.metadata().ok()?.len() as usize];
@@ -89,10 +90,10 @@ pub(crate) fn calibrate(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks) -
 }
 
 /// Calibrates on the calling thread.
-fn try_all(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks) -> Option<Calibration> {
+fn try_all(plan: &Plan, engines: &[EngineEntry], clocks: &Clocks, guard: &Guard) -> Option<Calibration> {
     iolab_process::sharpen_timers();
     let trials = trial::of_plan(plan, engines);
-    let bench = Bench::new().ok()?;
+    let bench = Bench::new(guard).ok()?;
     let clock = Clock::monotonic();
     let (mut loops, begun_ns) = (Vec::new(), clock.now_ns());
     let stretch_ns = TRIALS_NS / trials.len().max(1) as u64 / (STRETCHES + 1);
@@ -136,23 +137,32 @@ fn timer_lateness(clock: &Clock) -> TimerLateness {
 }
 
 /// What loops need around them.
-struct Bench {
+struct Bench<'a> {
+    guard: &'a Guard,
     control: Control,
     letters: LetterBox,
     spool: File,
 }
 
-impl Bench {
-    fn new() -> io::Result<Bench> {
+impl Bench<'_> {
+    fn new(guard: &Guard) -> io::Result<Bench<'_>> {
         let spool = rustix::fs::memfd_create("iolab-calibration", rustix::fs::MemfdFlags::CLOEXEC)?;
-        Ok(Bench { control: Control::new(1)?, letters: LetterBox::new(0)?, spool: File::from(spool) })
+        Ok(Bench { guard, control: Control::new(1)?, letters: LetterBox::new(0)?, spool: File::from(spool) })
     }
 
     /// What an operation costs, ps.
     fn time_of_op(&self, trial: &Trial, clock: &Clock) -> Result<u64, Fatal> {
         let plan = &trial.plan;
-        let (seat, letters) = (self.control.seat(0), &self.letters);
-        let task = Task { plan, seat, clock, spool: Some(&self.spool), stream: None, letters, peers: None };
+        let task = Task {
+            plan,
+            seat: self.control.seat(0),
+            guard: self.guard,
+            clock,
+            spool: Some(&self.spool),
+            stream: None,
+            letters: &self.letters,
+            peers: None,
+        };
         let stream = choice::stream_of(plan, true)?;
         let depth = plan.queue.depth as usize;
         let (pool, filler) = trial.buffers()?;

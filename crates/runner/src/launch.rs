@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use iolab_clock::Clock;
+use iolab_guard::Guard;
 use iolab_plan::{ClockChoice, Plan};
 use iolab_process::{ChildEnd, Fork, exit_now, reap_child, wait_for_child};
 use iolab_recording::{Outcome, WorkerRecording};
@@ -28,6 +29,7 @@ use crate::{RunError, engine_of};
 pub(crate) struct Ground {
     pub(crate) plan: Plan,
     pub(crate) engines: Vec<EngineEntry>,
+    pub(crate) guard: Guard,
     pub(crate) control: Control,
     pub(crate) letters: Vec<LetterBox>,
     pub(crate) spools: Vec<Option<File>>,
@@ -63,6 +65,7 @@ impl Ground {
         let task = Task {
             plan,
             seat: self.control.seat(index),
+            guard: &self.guard,
             clock: self.clocks.of(plan.measurement.clock),
             spool: self.spools[index].as_ref(),
             stream: self.stream.file(),

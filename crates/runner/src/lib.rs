@@ -7,6 +7,7 @@ mod alarm;
 mod attributes;
 mod bursts;
 mod calibration;
+mod changes;
 mod choice;
 mod cold_path;
 mod control;
@@ -35,7 +36,9 @@ mod trouble;
 mod watch;
 mod worker;
 
+pub use changes::{buffer_file, change_of, target_of, writes};
 pub use control::State;
+pub use layout::needs;
 pub use registry::EngineEntry;
 pub use run::{RunError, RunRequest, RunResult, run};
 pub use supervise::{Observer, Progress, WorkerProgress};

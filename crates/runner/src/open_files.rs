@@ -1,15 +1,16 @@
 //! Opening a worker's files, and what happens to them before and after its I/O: caches, advice, hints, flushes,
 //! removal.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt;
 
 use iolab_engine::{Capabilities, FileUse, TargetFile};
+use iolab_guard::{Change, Guard, Opening, Presence, Refusal};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
-use rustix::fs::Advice;
+use rustix::fs::{Advice, OFlags};
 
+use crate::changes::{change_of, target_of, writes};
 use crate::trouble::{Fatal, errno_text};
 
 /// A worker's open files.
@@ -17,13 +18,18 @@ use crate::trouble::{Fatal, errno_text};
 pub(crate) struct OpenFiles {
     files: Vec<File>,
     pub(crate) targets: Vec<TargetFile>,
+    /// Numbers of the files that an engine on paths found missing: what is there later is this run's work.
+    missing: Vec<usize>,
+    changes: Vec<Change>,
 }
 
 impl OpenFiles {
     /// Opens what the engine needs.
-    pub(crate) fn open(plan: &WorkerPlan, capabilities: &Capabilities) -> Result<OpenFiles, Fatal> {
-        let mut opened = OpenFiles { files: Vec::new(), targets: Vec::new() };
-        for file in &plan.files {
+    pub(crate) fn open(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<OpenFiles, Fatal> {
+        let mut opened = OpenFiles { files: Vec::new(), targets: Vec::new(), missing: Vec::new(), changes: Vec::new() };
+        for (number, file) in plan.files.iter().enumerate() {
+            let change = change_of(plan, capabilities, file);
+            opened.changes.push(change);
             let mut target = TargetFile {
                 path: file.path.clone(),
                 fd: -1,
@@ -31,7 +37,7 @@ impl OpenFiles {
                 is_block_device: false,
             };
             if capabilities.files == FileUse::Descriptors {
-                let handle = open_one(plan, file)?;
+                let handle = open_one(plan, file, &change, guard)?;
                 if let Ok(metadata) = handle.metadata() {
                     target.is_block_device = metadata.file_type().is_block_device();
                     if metadata.is_file() {
@@ -41,6 +47,11 @@ impl OpenFiles {
                 target.fd = handle.as_raw_fd();
                 prepare(&handle, plan, file, target.is_block_device)?;
                 opened.files.push(handle);
+            }
+            if capabilities.files == FileUse::Paths {
+                let found = guard.allow(&target_of(file), &change);
+                let found = found.map_err(|refusal| refused(&file.path.display().to_string(), refusal))?;
+                opened.missing.extend((found == Presence::Missing).then_some(number));
             }
             opened.targets.push(target);
         }
@@ -64,10 +75,10 @@ impl OpenFiles {
 
     /// Removes and makes the files anew, as long as they were laid out, under their old descriptors: for
     /// `unlink_each_loop`.
-    pub(crate) fn renew(&mut self, plan: &WorkerPlan) -> Result<(), Fatal> {
-        for (handle, file) in self.files.iter_mut().zip(&plan.files) {
-            remove(file)?;
-            let fresh = open_one(plan, file)?;
+    pub(crate) fn renew(&mut self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
+        for ((handle, file), change) in self.files.iter_mut().zip(&plan.files).zip(&self.changes) {
+            remove(file, plan, guard)?;
+            let fresh = open_one(plan, file, change, guard)?;
             if file.layout_bytes > 0 && writes(plan) && !file.block_device {
                 let context = || format!("{}: making it anew", file.path.display());
                 fresh.set_len(file.layout_bytes).map_err(|error| fatal(&context(), &error))?;
@@ -78,16 +89,27 @@ impl OpenFiles {
         }
         Ok(())
     }
+
+    /// Marks the files and folders that an engine on paths has made.
+    pub(crate) fn adopt_made(&self, plan: &WorkerPlan, guard: &Guard) {
+        for number in &self.missing {
+            guard.adopt(&target_of(&plan.files[*number]));
+        }
+    }
 }
 
 /// Removes a regular file of the job; anything else stays.
-pub(crate) fn remove(file: &FilePlan) -> Result<(), Fatal> {
-    match std::fs::symlink_metadata(&file.path) {
-        Ok(metadata) if metadata.is_file() => {
-            let context = format!("{}: unlink", file.path.display());
-            std::fs::remove_file(&file.path).map_err(|error| fatal(&context, &error))
-        }
-        _ => Ok(()),
+pub(crate) fn remove(file: &FilePlan, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
+    let change = Change { overwrites: writes(plan), removes: true, ..Change::default() };
+    let removed = guard.remove(&target_of(file), &change);
+    removed.map(drop).map_err(|refusal| refused(&format!("{}: unlink", file.path.display()), refusal))
+}
+
+/// What the guard did not do, as the end of a job.
+pub(crate) fn refused(what: &str, refusal: Refusal) -> Fatal {
+    match refusal {
+        Refusal::Io(error) => fatal(what, &error),
+        hazards => Fatal { errno: libc::EACCES, message: format!("{what}: refused: {hazards}") },
     }
 }
 
@@ -97,70 +119,37 @@ pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
     Fatal { errno, message: format!("{what}: {}{advice}", errno_text(errno)) }
 }
 
-/// Makes the folder a file is to be made in.
-pub(crate) fn make_folder_of(file: &Path) -> Result<(), Fatal> {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => std::fs::create_dir_all(folder)
-            .map_err(|error| fatal(&format!("{}: making the folder", folder.display()), &error)),
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn writes(plan: &WorkerPlan) -> bool {
-    plan.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
-}
-
 pub(crate) fn reads(plan: &WorkerPlan) -> bool {
     plan.workload.pattern.directions.contains(&Direction::Read)
 }
 
-fn open_one(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Fatal> {
+fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &Change, guard: &Guard) -> Result<File, Fatal> {
     let (writing, layout) = (writes(plan), &plan.layout);
-    let mut flags = match layout.sync {
-        FileSync::None => 0,
-        FileSync::Sync => libc::O_SYNC,
-        FileSync::Dsync => libc::O_DSYNC,
+    let reading = reads(plan) || plan.engine.name == "mmap" || !writing;
+    let access = match (reading, writing) {
+        (true, true) => OFlags::RDWR,
+        (false, true) => OFlags::WRONLY,
+        (_, false) => OFlags::RDONLY,
     };
-    if layout.direct {
-        flags |= libc::O_DIRECT;
-    }
-    let mut options = OpenOptions::new();
-    options.read(reads(plan) || plan.engine.name == "mmap" || !writing).write(writing).custom_flags(flags);
-    if writing && layout.allow_create && !file.block_device {
-        options.create(true);
-    }
-    if writing && layout.make_folders && !file.block_device {
-        make_folder_of(&file.path)?;
-    }
-    let fresh = writing && !file.block_device && holds_nothing(&file.path);
-    let handle = options.open(&file.path).map_err(|error| {
-        let mut failure = fatal(&file.path.display().to_string(), &error);
+    let sync = match layout.sync {
+        FileSync::None => OFlags::empty(),
+        FileSync::Sync => OFlags::SYNC,
+        FileSync::Dsync => OFlags::DSYNC,
+    };
+    let direct = if layout.direct { OFlags::DIRECT } else { OFlags::empty() };
+    let makes = writing && !file.block_device;
+    let opening = Opening {
+        flags: access | sync | direct,
+        create: makes && layout.allow_create,
+        make_folders: makes && layout.make_folders,
+    };
+    guard.open(&target_of(file), change, &opening).map_err(|refusal| {
+        let mut failure = refused(&file.path.display().to_string(), refusal);
         if layout.direct && failure.errno == libc::EINVAL {
             failure.message.push_str(" (this file system has no direct I/O: use direct=0)");
         }
         failure
-    })?;
-    if fresh {
-        mark(&handle);
-    }
-    Ok(handle)
-}
-
-/// Whether there is no file yet, or a regular one without data: what will be in it then is the job's work.
-pub(crate) fn holds_nothing(path: &Path) -> bool {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => metadata.len() == 0 || metadata.blocks() == 0,
-        Ok(_) => false,
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
-}
-
-/// Marks a file as made by a job, so that later jobs may overwrite it.
-pub(crate) fn mark(file: &File) {
-    // Without the mark a later run asks the user before it overwrites the file: no reason to fail this one.
-    if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        let _ = iolab_observe::mark_layout(file);
-    }
+    })
 }
 
 fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool) -> Result<(), Fatal> {

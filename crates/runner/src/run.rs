@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use iolab_clock::Clock;
+use iolab_guard::Guard;
 use iolab_plan::{ClockChoice, Plan, WorkerPlan};
 use iolab_process::ChildEnd;
 use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, WorkerRecording};
@@ -25,6 +26,8 @@ pub struct RunRequest<'a> {
     pub plan: &'a Plan,
     /// The engines there are.
     pub engines: &'a [EngineEntry],
+    /// Judges every file before it is changed; it has judged the plan.
+    pub guard: Guard,
     /// Facts about the machine, for the recording.
     pub host: HostFacts,
     /// The clock of workers that ask for the best one, and of the supervisor.
@@ -84,7 +87,7 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// Runs a plan. The process must have no other threads: workers may be forked.
 pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
-    let RunRequest { plan, engines, host, clock, spool_folder, stream, interrupts, observer } = request;
+    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, interrupts, observer } = request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
     let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
@@ -100,7 +103,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
         plan: plan.clone(),
         host: HostFacts { clock: clock.name().to_owned(), ..host },
-        calibration: crate::calibration::calibrate(plan, engines, &clocks),
+        calibration: crate::calibration::calibrate(plan, engines, &clocks, &guard),
         started_unix_ns: clock.unix_ns(),
         elapsed_ns: 0,
         workers: Vec::new(),
@@ -111,14 +114,14 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         interrupted: false,
     };
     let stream = Stream::begin(stream, &empty);
-    crate::layout::lay_out(plan, engines, observer, &interrupted)
+    crate::layout::lay_out(plan, engines, &guard, observer, &interrupted)
         .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
 
     let control = Control::new(plan.workers.len())?;
     let letters = (0..plan.workers.len()).map(LetterBox::new).collect::<io::Result<Vec<_>>>()?;
     let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
     let (plan, engines) = (plan.clone(), engines.to_vec());
-    let ground = Arc::new(Ground { plan, engines, control, letters, spools, stream, clocks });
+    let ground = Arc::new(Ground { plan, engines, guard, control, letters, spools, stream, clocks });
     let pids = ground.fork_processes()?;
 
     let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);

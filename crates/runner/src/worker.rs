@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use iolab_clock::Clock;
 use iolab_engine::{Capabilities, Engine, FileUse, Lane, OpenRequest};
+use iolab_guard::{Change, Guard, Opening};
 use iolab_measure::Recorder;
 use iolab_memory::{Backing, PoolView, SlotPool};
 use iolab_plan::{ArrivalsPlan, BufferMemory, WorkerPlan, arrivals_checksum, parse_arrivals};
 use iolab_process::{Usage, thread_id, thread_usage};
 use iolab_recording::{Outcome, WorkerRecording};
 use iolab_workload::{BufferFiller, OpStream};
+use rustix::fs::OFlags;
 
+use crate::changes::{buffer_file, writes};
 use crate::choice::{self, Chosen, Parts};
 use crate::control::{GATE_RUN, GATE_SET_UP, Order, Seat, State};
 use crate::cpu_use;
@@ -29,6 +32,7 @@ use crate::watch::{Stop, Watch};
 pub(crate) struct Task<'a> {
     pub(crate) plan: &'a WorkerPlan,
     pub(crate) seat: Seat<'a>,
+    pub(crate) guard: &'a Guard,
     pub(crate) clock: &'a Clock,
     pub(crate) spool: Option<&'a File>,
     pub(crate) stream: Option<&'a Arc<File>>,
@@ -79,11 +83,11 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
     if let Some(command) = &plan.process.exec_prerun {
         notes.extend(crate::attributes::run_command(command)?);
     }
-    let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities)?;
-    let mut pool = make_pool(plan, &E::DESCRIPTION.capabilities)?;
+    let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities, task.guard)?;
+    let mut pool = make_pool(plan, &E::DESCRIPTION.capabilities, task.guard)?;
     let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
     // Where neither a file nor a write ever looks into the buffers, their pages are left to the kernel.
-    if E::DESCRIPTION.capabilities.files != FileUse::Nothing || open_files::writes(plan) {
+    if E::DESCRIPTION.capabilities.files != FileUse::Nothing || writes(plan) {
         for slot in 0..pool.view().slots() {
             filler.initialise(pool.slot_mut(slot));
         }
@@ -106,26 +110,29 @@ fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
     Ok(Schedule::of_arrivals(times_ns, plan.repeat))
 }
 
-fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities) -> Result<SlotPool, Fatal> {
+fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<SlotPool, Fatal> {
     let backing = match &plan.buffers.memory {
         // A device that another process serves has to map the buffers.
         BufferMemory::Anonymous if capabilities.files == FileUse::Devices => Backing::Memfd,
         BufferMemory::Anonymous => Backing::Anonymous,
         BufferMemory::Shared => Backing::Shared,
         BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
-        BufferMemory::File { path, shared } => Backing::File { path: path.into(), shared: *shared },
-    };
-    let fresh = match &plan.buffers.memory {
-        BufferMemory::File { path, .. } => Some(path).filter(|path| open_files::holds_nothing(path.as_ref())),
-        _ => None,
+        BufferMemory::File { shared, .. } => {
+            Backing::File { file: open_buffer_file(plan, guard)?.into(), shared: *shared }
+        }
     };
     let slot_bytes = if capabilities.moves_data { plan.buffers.slot_bytes as usize } else { 1 };
-    let pool = SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
-        .map_err(|error| open_files::fatal(&error.message, &error.source))?;
-    if let Some(file) = fresh.and_then(|path| File::open(path).ok()) {
-        open_files::mark(&file);
-    }
-    Ok(pool)
+    SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
+        .map_err(|error| open_files::fatal(&error.message, &error.source))
+}
+
+fn open_buffer_file(plan: &WorkerPlan, guard: &Guard) -> Result<File, Fatal> {
+    let Some(target) = buffer_file(plan) else {
+        return Err(Fatal { errno: libc::EINVAL, message: "the buffers have no file".to_owned() });
+    };
+    let opening = Opening { flags: OFlags::RDWR, create: true, make_folders: false };
+    let opened = guard.open(&target, &Change::OVERWRITES, &opening);
+    opened.map_err(|refusal| open_files::refused(&format!("buffers in {}", target.path.display()), refusal))
 }
 
 /// From the open lane to the closed one.
@@ -144,6 +151,7 @@ fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerR
         E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
     };
     let lane = open(&stage.files, stage.pool.view())?;
+    stage.files.adopt_made(plan, task.guard);
     recording.notes.extend_from_slice(lane.notes());
     task.seat.set_state(State::Ready);
     if let Some(stop) = stopped(task.seat.wait_for_gate(GATE_RUN)).or_else(|| delay(task)) {
@@ -205,7 +213,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
             watch.pause_between_passes();
         }
         pacer.start(begun_ns);
-        let fills = stage.fills && open_files::writes(plan);
+        let fills = stage.fills && writes(plan);
         let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
         let parts = Parts { lane, recorder, pacer, stream, filler, pool: &mut stage.pool, watch };
         let mut hot = choice::assemble(task, parts);
@@ -213,7 +221,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         let (mut stop, mut end_ns) = hot.run();
         while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {
             // A lane may hold on to the files themselves, not to their descriptors: registered or mapped.
-            match stage.files.renew(plan).and_then(|()| open(&stage.files, hot.pool.view())) {
+            match stage.files.renew(plan, task.guard).and_then(|()| open(&stage.files, hot.pool.view())) {
                 Ok(lane) => hot.lane = lane,
                 Err(fatal) => {
                     hot.trouble.end(fatal.errno, fatal.message);
@@ -231,6 +239,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         }
         let HotLoop { recorder, watch, trouble, lane, mut pacer, .. } = hot;
         drop(lane);
+        stage.files.adopt_made(plan, task.guard);
         let (fatal, errors, notes) = trouble.into_parts();
         recording.errors = errors;
         recording.notes.extend(notes);
@@ -269,7 +278,7 @@ fn close<R: Recorder>(
 fn finish_up(task: &Task<'_>, recording: &mut WorkerRecording) -> Result<(), Fatal> {
     if task.plan.layout.unlink {
         for file in &task.plan.files {
-            open_files::remove(file)?;
+            open_files::remove(file, task.plan, task.guard)?;
         }
     }
     if let Some(command) = &task.plan.process.exec_postrun {

@@ -16,7 +16,7 @@ use iolab_nvme_spec::registers::{
     AdminQueueAttributes, Capabilities, ControllerConfiguration, ControllerStatus, DOORBELLS, Register,
 };
 use iolab_nvme_spec::{AdminOpcode, CompletionEntry, FromZeros, IntoBytes, SubmissionEntry};
-use iolab_observe::{System, WriteTarget};
+use iolab_observe::System;
 use iolab_pci_device::{DmaBuffer, DmaMapper, Interrupt, PciFunction, SharedBytes};
 use iolab_vfio::{PciAddress, Sysfs, VfioDevice, VfioError};
 
@@ -58,8 +58,7 @@ fn run(words: &[&str]) -> Outcome {
 /// Why a block device must not vanish.
 fn hazards(name: &str) -> Vec<String> {
     let path = Path::new("/dev").join(name);
-    let target = WriteTarget { path: &path, generated: false };
-    System::live().hazards(target).iter().map(ToString::to_string).collect()
+    iolab_guard::hazards_at(&System::live(), &path).iter().map(ToString::to_string).collect()
 }
 
 fn expect(true_one: bool, what: &str) -> Outcome {

@@ -15,6 +15,7 @@ const ISLANDS: &[(&str, &str)] = &[
     ("command_ring", "queues io_uring commands with addresses, makes a signalfd and blocks signals"),
     ("fuse/src/clone.rs", "clones the descriptor of a FUSE connection"),
     ("fuse/src/uring.rs", "tells the kernel where headers and payloads are"),
+    ("guard/src/loop_status.rs", "asks a loop device what it shows"),
     ("file_calls", "makes system calls on descriptors it does not own"),
     ("block/src/aio_disk.rs", "gives the kernel's AIO operations with addresses"),
     ("block/src/buffer.rs", "allocates aligned memory that a device works on"),

@@ -54,6 +54,7 @@ impl<F: Flavour> Engine for Queue<F> {
             syncs: true,
             direct: false,
             extends_files: true,
+            effect: crate::FileEffect::ByDirection,
         },
     };
 

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use iolab_engine_nvme::{DeviceName, Place, first_bytes};
-use iolab_observe::{SIGNATURE_BYTES, signatures};
+use iolab_guard::{SIGNATURE_BYTES, signatures};
 
 /// Why a job must not write to the device of this name; `None` if it may, or if the engine will refuse the name itself.
 pub(super) fn refusal(name: &Path, job: &str, allowed: &[PathBuf]) -> Option<String> {

@@ -8,7 +8,7 @@ use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{Controller, DmaSlice, Namespace, QueueOptions, QueuePair, Submit};
 use iolab_nvme_spec::FromBytes;
 use iolab_nvme_spec::log::{HealthLog, LogPage};
-use iolab_observe::{System, WriteTarget};
+use iolab_observe::System;
 use iolab_vfio::{PciAddress, Sysfs};
 
 use crate::arguments::NvmeAction;
@@ -269,6 +269,5 @@ fn bind(address: &str, restore: bool, force: bool) -> Result<String, Failure> {
 /// Why a disk of the kernel must not vanish.
 fn in_use(disk: &str) -> Vec<String> {
     let path = std::path::Path::new("/dev").join(disk);
-    let hazards = System::live().hazards(WriteTarget { path: &path, generated: false });
-    hazards.iter().map(ToString::to_string).collect()
+    iolab_guard::hazards_at(&System::live(), &path).iter().map(ToString::to_string).collect()
 }

@@ -54,10 +54,11 @@ pub(crate) fn execute_as(
     format: Option<Format>,
 ) -> Result<Recording, Failure> {
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
-    let overwritten = pipeline::check_safety(plan, mode, &allowed)?;
-    // Scripts take anything on fio's standard error for a failed run, and fio overwrites files without a word.
+    let (accepted, guard) = pipeline::check_safety(plan, mode, &allowed)?;
+    // What may be lost is said in both modes, although scripts take a word on fio's standard error for a failure.
+    let program = if mode == Mode::Fio { "fio" } else { "iolab" };
+    accepted.iter().for_each(|warning| eprintln!("{program}: warning: {warning}"));
     if mode == Mode::Iolab {
-        overwritten.iter().for_each(|warning| eprintln!("iolab: warning: {warning}"));
         device_state::speak_of_left_over();
     }
     device_state::check(plan)?;
@@ -74,7 +75,7 @@ pub(crate) fn execute_as(
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
     let stream = keeping.as_ref().and_then(Keeping::stream);
-    let ran = pipeline::run(plan, stream, &mut terminal);
+    let ran = pipeline::run(plan, guard, stream, &mut terminal);
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.

@@ -3,7 +3,7 @@
 use super::Line;
 use super::amounts::{bytes, or, variant, yes};
 use super::worker_lines::add;
-use crate::{BufferContent, BufferMemory, FilePlan, WorkerPlan};
+use crate::{BufferContent, BufferMemory, FileOrigin, FilePlan, WorkerPlan};
 
 /// Files listed one by one; of more, only the first and the last.
 const MOST_FILES: usize = 8;
@@ -32,8 +32,10 @@ fn file_text(file: &FilePlan) -> String {
     if file.layout_bytes > 0 {
         text.push_str(&format!(", laid out to {}", bytes(file.layout_bytes)));
     }
-    if file.generated {
-        text.push_str(", named by iolab");
+    match file.origin {
+        FileOrigin::Named => {}
+        FileOrigin::Generated { .. } => text.push_str(", named by iolab"),
+        FileOrigin::Found => text.push_str(", found by opendir"),
     }
     text
 }

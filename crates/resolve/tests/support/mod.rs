@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileUse};
+use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileEffect, FileUse};
 use iolab_jobfile::{Diagnostic, JobSet, Severity};
 use iolab_options::{AUTOMATIC, Category, Kind, OptionEntry, Status};
 use iolab_plan::{Plan, WorkerPlan};
@@ -76,6 +76,7 @@ const SYNCHRONOUS: Capabilities = Capabilities {
     syncs: false,
     direct: true,
     extends_files: true,
+    effect: FileEffect::ByDirection,
 };
 
 static RING_OPTIONS: [OptionEntry; 4] = [

@@ -15,9 +15,9 @@ use iolab_plan::{BlockSizes, Plan, RandomMap, WorkerPlan};
 use iolab_workload::BufferFiller;
 
 use super::LaneKind;
-use crate::open_files;
 use crate::registry::EngineEntry;
 use crate::trouble::Fatal;
+use crate::{changes, open_files};
 
 /// Buffers that are filled before writes take no more than this together, bytes.
 const FILLED_BYTES: u64 = 1 << 20;
@@ -81,7 +81,7 @@ impl Trial {
         }
         shorten_files(&mut plan);
         let filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
-        let filled = capabilities.moves_data && open_files::writes(&plan) && filler.touches_writes();
+        let filled = capabilities.moves_data && changes::writes(&plan) && filler.touches_writes();
         if filled {
             let most = FILLED_BYTES / plan.buffers.slot_bytes.max(1);
             plan.queue.depth = plan.queue.depth.min(u32::try_from(most).unwrap_or(u32::MAX));
@@ -117,7 +117,7 @@ fn nameless(worker: &WorkerPlan) -> WorkerPlan {
     (plan.workload.seed, plan.workload.buffer_seed, plan.pacing.seed) = (1, 1, 1);
     for file in &mut plan.files {
         file.path.clear();
-        (file.start_bytes, file.layout_bytes, file.generated, file.block_device) = (0, 0, false, false);
+        (file.start_bytes, file.layout_bytes, file.block_device) = (0, 0, false);
     }
     let process = &mut plan.process;
     (process.nice, process.io_priority, process.cpus, process.comm) = (None, None, None, None);

@@ -1,8 +1,10 @@
 //! Hazards of fixture machines, and of real files.
 
-use super::*;
-use crate::mark_layout;
-use crate::system::fixtures::Fixture;
+use std::path::Path;
+
+use iolab_observe::{Fixture, System};
+
+use crate::{Hazard, hazards_at};
 
 /// sda with two partitions, sdb bare, loop0 unused.
 fn machine() -> Fixture {
@@ -19,8 +21,7 @@ fn machine() -> Fixture {
 }
 
 fn sentences(fixture: &Fixture, path: &str) -> Vec<String> {
-    let target = WriteTarget { path: Path::new(path), generated: false };
-    fixture.system().hazards(target).iter().map(Hazard::to_string).collect()
+    hazards_at(&fixture.system(), Path::new(path)).iter().map(Hazard::to_string).collect()
 }
 
 #[test]
@@ -76,35 +77,20 @@ fn a_device_that_sysfs_does_not_know_is_not_called_safe() {
 }
 
 #[test]
-fn files_are_told_by_mark_name_and_content() {
+fn a_file_behind_a_loop_device_or_swapped_to_is_known_by_its_inode() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let found = |path: &Path, generated| System::live().hazards(WriteTarget { path, generated });
-    fs::write(at("thesis"), b"years of work").unwrap();
-    assert!(matches!(found(&at("thesis"), false)[..], [Hazard::ForeignFile { size_bytes: 13, .. }]));
-    assert_eq!(found(&at("thesis"), true), []);
-    fs::write(at("job.0.0"), b"data").unwrap();
-    assert_eq!(found(&at("job.0.0"), false), []);
-    fs::write(at("empty"), b"").unwrap();
-    assert_eq!(found(&at("empty"), false), []);
-    assert_eq!(found(&at("missing"), false), []);
-    assert_eq!(found(Path::new("/dev/null"), false), []);
-    fs::write(at("ours"), b"data").unwrap();
-    if mark_layout(File::open(at("ours")).unwrap()).unwrap() {
-        assert_eq!(found(&at("ours"), false), []);
-    }
-}
-
-#[test]
-fn a_file_behind_a_loop_device_or_swapped_to_is_protected_even_if_a_job_made_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = fs::canonicalize(folder.path()).unwrap().join("job.0.0");
-    fs::write(&path, b"data").unwrap();
+    let path = std::fs::canonicalize(folder.path()).unwrap().join("job.0.0");
+    std::fs::write(&path, b"data").unwrap();
+    std::fs::hard_link(&path, folder.path().join("link")).unwrap();
     let mut fixture = machine();
     fixture.file("sys/block/loop0/loop/backing_file", &format!("{}\n", path.display()));
     fixture.file("proc/swaps", &format!("Filename Type\n{} file 1 0 -2\n", path.display()));
-    let hazards = fixture.system().hazards(WriteTarget { path: &path, generated: true });
-    assert!(matches!(hazards[..], [Hazard::LoopBacking { .. }, Hazard::Swap { .. }]), "{hazards:?}");
+    for name in ["job.0.0", "link"] {
+        let hazards = hazards_at(&fixture.system(), &folder.path().join(name));
+        let said: Vec<String> = hazards.iter().map(|hazard| hazard.danger.to_string()).collect();
+        assert!(said.iter().any(|what| what.contains("swaps to")), "{said:?}");
+        assert!(said.iter().any(|what| what.contains("backing store of loop0")), "{said:?}");
+    }
 }
 
 #[test]
@@ -113,7 +99,7 @@ fn the_device_of_the_root_file_system_is_never_free() {
     for mount in system.mounts().iter().filter(|mount| mount.source.starts_with("/dev/")) {
         let path = Path::new(&mount.source);
         if system.device_of_node(path).is_some() {
-            assert_ne!(system.hazards(WriteTarget { path, generated: true }), [], "{}", path.display());
+            assert_ne!(hazards_at(&system, path), [], "{}", path.display());
         }
     }
 }

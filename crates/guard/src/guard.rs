@@ -1,0 +1,385 @@
+//! The guard: judges what stands at a path by what it *is*, and opens, makes and removes it.
+//!
+//! What the guard hands out is the very file it judged. A file may be changed when
+//! - it carries the mark of iolab ([`crate::mark_layout`]),
+//! - or nothing would be lost: it is empty, or one hole, and has no other name,
+//! - or the user said so ([`Rules::allowed`]; as fio, [`Target::exact`] for a job that writes).
+//!
+//! It may be removed only with the mark or the user's word. What is in use may not be touched without the user's word,
+//! marked or not. The guard prints nothing: it gives hazards, and whether each is accepted.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use iolab_observe::System;
+use rustix::fs::{Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+
+use crate::in_use::InUse;
+use crate::opening::{self, Closed, Place};
+use crate::{Danger, Hazard, Identity, LayoutMark, layout_mark, mark_layout};
+
+/// How often a file is tried to be made or opened while somebody else makes and removes it.
+const TRIES: u32 = 8;
+
+/// What the user allows.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// `--allow-destroy`: these may be changed whatever they are.
+    pub allowed: Vec<PathBuf>,
+    /// fio's manners: a job that writes overwrites a file that it names exactly, marked or not.
+    pub as_fio: bool,
+}
+
+/// A path to touch, and how it came about.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// File, folder or device.
+    pub path: &'a Path,
+    /// Of a generated name, the folder that it must stay below; empty is the current folder.
+    pub beneath: Option<&'a Path>,
+    /// Whether the user named the very path as what to work on.
+    pub exact: bool,
+}
+
+impl<'a> Target<'a> {
+    /// A path that the user named.
+    pub fn named(path: &'a Path) -> Target<'a> {
+        Target { path, beneath: None, exact: true }
+    }
+}
+
+/// What is going to be done to a target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// Its content is replaced, trimmed or cut off.
+    pub overwrites: bool,
+    /// It is filled up to so many bytes if it is shorter.
+    pub extends_to: u64,
+    /// It is removed.
+    pub removes: bool,
+    /// The job accepts that the target is in use (`allow_mounted_write=1`).
+    pub in_use_is_accepted: bool,
+}
+
+impl Change {
+    /// Everything that a file can suffer but removal.
+    pub const OVERWRITES: Change =
+        Change { overwrites: true, extends_to: 0, removes: false, in_use_is_accepted: false };
+
+    /// Whether a file of so many bytes would be changed at all.
+    pub fn touches(&self, size_bytes: u64) -> bool {
+        self.overwrites || self.removes || size_bytes < self.extends_to
+    }
+}
+
+/// A hazard, and whether it may be passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What speaks against it.
+    pub hazard: Hazard,
+    /// Whether the user's rules accept it all the same: worth a word.
+    pub accepted: bool,
+}
+
+/// Why the guard did not do what it was asked for.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It would have destroyed something.
+    Hazards(Vec<Hazard>),
+    /// The kernel's answer.
+    Io(io::Error),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Hazards(hazards) => {
+                let sentences: Vec<String> = hazards.iter().map(Hazard::to_string).collect();
+                f.write_str(&sentences.join("; "))
+            }
+            Refusal::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Refusal {
+        Refusal::Io(errno.into())
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
+        Refusal::Io(error)
+    }
+}
+
+/// Whether anything stands at a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Nothing.
+    Missing,
+    /// Something.
+    There,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening {
+    /// Access mode and the flags of open(2) that the caller wants; never `O_TRUNC`.
+    pub flags: OFlags,
+    /// Whether a missing file is made.
+    pub create: bool,
+    /// Whether missing folders are made, too.
+    pub make_folders: bool,
+}
+
+/// Judges, opens, makes and removes.
+#[derive(Debug)]
+pub struct Guard {
+    in_use: InUse,
+    rules: Rules,
+    allowed: BTreeSet<Identity>,
+    /// Paths that did not exist when they were judged: what is there later was made by this run. Only asked where
+    /// files cannot carry a mark.
+    absent: BTreeSet<PathBuf>,
+    /// Devices that were judged before.
+    passed: BTreeSet<Identity>,
+}
+
+impl Guard {
+    /// A guard with the tables of `system` as they are now.
+    pub fn new(system: &System, rules: Rules) -> Guard {
+        let identity = |path: &PathBuf| std::fs::metadata(path).ok().map(|metadata| Identity::of(&metadata));
+        let allowed = rules.allowed.iter().filter_map(identity).collect();
+        let in_use = InUse::look(system);
+        Guard { in_use, allowed, rules, absent: BTreeSet::new(), passed: BTreeSet::new() }
+    }
+
+    /// Everything that `change` would destroy at `target`, and whether the rules accept it. Changes nothing. What is
+    /// judged now may be opened by the same guard later.
+    pub fn judge(&mut self, target: &Target<'_>, change: &Change) -> Vec<Judgement> {
+        let found = Place::of(target, false).and_then(|place| place.look());
+        let file = match found {
+            Ok(Some(file)) => file,
+            Ok(None) | Err(Closed::Errno(Errno::NOENT)) => {
+                self.absent.insert(target.path.to_owned());
+                return Vec::new();
+            }
+            Err(Closed::Strays(reason)) => return vec![self.refused(Danger::Strays { reason }.at(target.path))],
+            Err(Closed::Errno(errno)) => {
+                let reason = io::Error::from(errno).to_string();
+                return vec![self.refused(Danger::Unknown { reason }.at(target.path))];
+            }
+        };
+        let judgements = self.judge_open(target, change, &file, true);
+        if let Ok(metadata) = file.metadata()
+            && judgements.iter().all(|judgement| judgement.accepted)
+        {
+            self.passed.insert(Identity::of(&metadata));
+        }
+        judgements
+    }
+
+    /// Whether `change` may be done to what stands at `target` by somebody who opens it by its path.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn allow(&self, target: &Target<'_>, change: &Change) -> Result<Presence, Refusal> {
+        match self.place(target, false).and_then(|place| place.look().map_err(|closed| refusal(target.path, closed))) {
+            Ok(Some(file)) => self.check(target, change, &file).map(|()| Presence::There),
+            Ok(None) => Ok(Presence::Missing),
+            Err(Refusal::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Presence::Missing),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Marks what stands at `target` now as made by this run: only for what was [`Presence::Missing`] before.
+    pub fn adopt(&self, target: &Target<'_>) {
+        let found = self.place(target, false).ok().and_then(|place| place.look().ok().flatten());
+        let is_ours = |file: &File| file.metadata().is_ok_and(|found| found.is_file() || found.is_dir());
+        if let Some(file) = found.filter(is_ours) {
+            let _marked = mark_layout(&file);
+        }
+    }
+
+    /// Opens what stands at `target` if `change` may be done to it, or makes it. A file that is made, or that nothing
+    /// was in, is marked when the change writes to it.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn open(&self, target: &Target<'_>, change: &Change, opening: &Opening) -> Result<File, Refusal> {
+        let place = self.place(target, opening.make_folders)?;
+        let mode = Mode::from_raw_mode(0o666);
+        for attempt in 0..TRIES {
+            if opening.create {
+                // A link that leads nowhere exists, too: one that the user named is followed in the end.
+                let last = attempt + 1 == TRIES && target.beneath.is_none();
+                let exclusive = if last { OFlags::empty() } else { OFlags::EXCL };
+                match place.open(opening.flags | OFlags::CREATE | exclusive, mode) {
+                    Ok(file) => {
+                        if !last {
+                            let _marked = mark_layout(&file);
+                            return Ok(file);
+                        }
+                        return self.opened(target, change, file);
+                    }
+                    Err(Closed::Errno(Errno::EXIST)) => {}
+                    Err(closed) => return Err(refusal(target.path, closed)),
+                }
+            }
+            // A pipe without a reader must not hold up whoever opens it.
+            match place.open(opening.flags | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty()) {
+                Err(Closed::Errno(Errno::NOENT)) if opening.create => {}
+                Err(closed) => return Err(refusal(target.path, closed)),
+                Ok(file) => return self.opened(target, change, file),
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Removes the regular file at `target` if it may be removed; whether there was one. Anything else stays.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn remove(&self, target: &Target<'_>, change: &Change) -> Result<bool, Refusal> {
+        let place = self.place(target, false)?;
+        if place.is_link() {
+            return Ok(false);
+        }
+        let Some(file) = place.look().map_err(|closed| refusal(target.path, closed))? else { return Ok(false) };
+        if !file.metadata()?.is_file() {
+            return Ok(false);
+        }
+        self.check(target, &Change { removes: true, ..*change }, &file)?;
+        place.unlink()?;
+        Ok(true)
+    }
+
+    fn place(&self, target: &Target<'_>, make_folders: bool) -> Result<Place, Refusal> {
+        Place::of(target, make_folders).map_err(|closed| refusal(target.path, closed))
+    }
+
+    /// A file that was there is handed out if it may be changed.
+    fn opened(&self, target: &Target<'_>, change: &Change, file: File) -> Result<File, Refusal> {
+        let metadata = file.metadata()?;
+        let fresh = metadata.is_file() && is_nobodys(&metadata, &file);
+        self.check(target, change, &file)?;
+        let flags = rustix::fs::fcntl_getfl(&file)?;
+        rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+        if fresh && change.touches(metadata.len()) {
+            // Without the mark a later run asks the user before it overwrites the file: no reason to fail this one.
+            let _marked = mark_layout(&file);
+        }
+        Ok(file)
+    }
+
+    fn check(&self, target: &Target<'_>, change: &Change, file: &File) -> Result<(), Refusal> {
+        let judgements = self.judge_open(target, change, file, false);
+        let refused: Vec<Hazard> =
+            judgements.into_iter().filter(|judgement| !judgement.accepted).map(|judgement| judgement.hazard).collect();
+        if refused.is_empty() { Ok(()) } else { Err(Refusal::Hazards(refused)) }
+    }
+
+    /// `thorough`: a device is looked at anew, and locks are tried.
+    fn judge_open(&self, target: &Target<'_>, change: &Change, file: &File, thorough: bool) -> Vec<Judgement> {
+        let metadata = match file.metadata() {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                return vec![self.refused(Danger::Unknown { reason: error.to_string() }.at(target.path))];
+            }
+        };
+        let identity = Identity::of(&metadata);
+        if !change.touches(metadata.len()) || self.allowed.contains(&identity) {
+            return Vec::new();
+        }
+        let kind = metadata.file_type();
+        let hazards = if let Identity::Device(number) = identity {
+            let known = !thorough && self.passed.contains(&identity);
+            if known { Vec::new() } else { self.in_use.of_device(target.path, number, Some(file)) }
+        } else if kind.is_file() {
+            let mut hazards = self.in_use.of_file(target.path, identity, file, thorough);
+            hazards.extend(self.foreign(target, change, &metadata, file));
+            hazards
+        } else if kind.is_dir() && change.removes {
+            let ours = matches!(layout_mark(file), Ok(LayoutMark::Present));
+            if ours { Vec::new() } else { vec![Danger::ForeignFolder.at(target.path)] }
+        } else {
+            Vec::new()
+        };
+        hazards.into_iter().map(|hazard| self.judged(hazard, target, change)).collect()
+    }
+
+    /// A file that somebody would miss.
+    fn foreign(&self, target: &Target<'_>, change: &Change, metadata: &Metadata, file: &File) -> Option<Hazard> {
+        if !change.removes && is_nobodys(metadata, file) {
+            return None;
+        }
+        let size_bytes = metadata.len();
+        match layout_mark(file) {
+            Ok(LayoutMark::Present) => None,
+            Ok(LayoutMark::Unsupported) if self.absent.contains(target.path) => None,
+            Ok(mark) => Some(Danger::Foreign { size_bytes, marks_work: mark == LayoutMark::Absent }.at(target.path)),
+            Err(error) => Some(Danger::Unknown { reason: error.to_string() }.at(target.path)),
+        }
+    }
+
+    fn judged(&self, hazard: Hazard, target: &Target<'_>, change: &Change) -> Judgement {
+        let accepted = match hazard.danger {
+            Danger::Foreign { .. } => self.rules.as_fio && target.exact && change.overwrites,
+            ref danger => danger.is_use() && change.in_use_is_accepted,
+        };
+        Judgement { hazard, accepted }
+    }
+
+    fn refused(&self, hazard: Hazard) -> Judgement {
+        Judgement { hazard, accepted: false }
+    }
+}
+
+fn refusal(path: &Path, closed: Closed) -> Refusal {
+    match closed {
+        Closed::Strays(reason) => Refusal::Hazards(vec![Danger::Strays { reason }.at(path)]),
+        Closed::Errno(errno) => errno.into(),
+    }
+}
+
+/// Whether nothing of a regular file would be lost by changing it: it is empty or one hole, and this is its only name.
+fn is_nobodys(metadata: &Metadata, file: &File) -> bool {
+    metadata.nlink() <= 1 && holds_no_data(metadata, file)
+}
+
+/// Whether a regular file is empty or one hole (`SEEK_DATA`, lseek(2)).
+fn holds_no_data(metadata: &Metadata, file: &File) -> bool {
+    if metadata.len() == 0 {
+        return true;
+    }
+    let no_data = |file: &File| matches!(rustix::fs::seek(file, SeekFrom::Data(0)), Err(Errno::NXIO));
+    if no_data(file) {
+        return true;
+    }
+    // An `O_PATH` descriptor has no place to seek from.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(opening::again(file), flags, Mode::empty()).is_ok_and(|fd| no_data(&File::from(fd)))
+}
+
+/// What is in use of the device or file at a path that the user named, and whose it is: for programs that ask before
+/// they hand it to somebody else.
+pub fn hazards_at(system: &System, path: &Path) -> Vec<Hazard> {
+    let mut guard = Guard::new(system, Rules::default());
+    if let Some(number) = system.device_of_node(path) {
+        let node = std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
+        let look = || Place::of(&Target::named(path), false).and_then(|place| place.look()).ok().flatten();
+        let file = if system.is_live() && node { look() } else { None };
+        return guard.in_use.of_device(path, number, file.as_ref());
+    }
+    let judgements = guard.judge(&Target::named(path), &Change::OVERWRITES);
+    judgements.into_iter().map(|judgement| judgement.hazard).collect()
+}
