@@ -169,7 +169,7 @@ impl Guard {
         let found = Place::of(target, false).and_then(|place| place.look());
         let file = match found {
             Ok(Some(file)) => file,
-            Ok(None) | Err(Closed::Errno(Errno::NOENT)) => {
+            Ok(None) | Err(Closed::Errno(Errno::NOENT | Errno::NOTDIR)) => {
                 self.absent.insert(target.path.to_owned());
                 return Vec::new();
             }
@@ -235,8 +235,10 @@ impl Guard {
                     Err(closed) => return Err(refusal(target.path, closed)),
                 }
             }
-            // A pipe without a reader must not hold up whoever opens it.
-            match place.open(opening.flags | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty()) {
+            // A pipe without a reader must not hold up whoever wants to write to a file.
+            let writes = opening.flags.intersects(OFlags::WRONLY | OFlags::RDWR);
+            let at_once = if writes { OFlags::NONBLOCK } else { OFlags::empty() };
+            match place.open(opening.flags | at_once | OFlags::NOCTTY, Mode::empty()) {
                 Err(Closed::Errno(Errno::NOENT)) if opening.create => {}
                 Err(closed) => return Err(refusal(target.path, closed)),
                 Ok(file) => return self.opened(target, change, file),

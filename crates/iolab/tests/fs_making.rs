@@ -96,7 +96,7 @@ fn an_image_that_is_written_to_is_not_opened() {
     lab.run(["fs", "mkfs", "a.img", "--size", "32m"]).ended(0, "");
     let file = std::fs::File::open(lab.path("a.img")).unwrap();
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockShared).unwrap();
-    lab.run(["fs", "mkfs", "--force", "a.img"]).ended(3, "another process reads or writes it");
+    lab.run(["fs", "mkfs", "--force", "a.img"]).ended(3, "another program has locked it");
     lab.run(["fs", "ls", "a.img"]).ended(0, "");
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
     lab.run(["fs", "ls", "a.img"]).ended(3, "another process writes to it");

@@ -57,10 +57,9 @@ fn places_that_are_not_there_or_too_small() {
     lab.job("[a]\nioengine=psync\nrw=read\nsize=1m\nfilename=no/such/file\n")
         .ended(1, "no/such/file: laying out: No such file or directory");
     lab.file("small", vec![1; 8192]);
-    // What would be overwritten is looked at before, what is read only then.
-    for (direction, code) in [("read", 1), ("write", 3)] {
+    for direction in ["read", "write"] {
         lab.job(&format!("[a]\nioengine=psync\nrw={direction}\nsize=1m\nfilename=small/file\n"))
-            .ended(code, "Not a directory");
+            .ended(1, "Not a directory");
         lab.job(&format!("[a]\nioengine=psync\nrw={direction}\nsize=1m\nfilename=/proc/no/such/file\n"))
             .ended(1, "/proc/no");
     }

@@ -64,8 +64,15 @@ fn the_exit_code_counts_failed_jobs() {
 }
 
 #[test]
-fn files_that_exist_are_overwritten_without_a_word() {
+fn a_file_that_no_job_made_is_overwritten_where_it_is_named_with_one_line_about_it() {
     let folder = Folder::new();
     folder.write("precious", &"data ".repeat(20_000));
-    folder.good(&["--name=x", "--rw=randwrite", "--size=64k", "--filename=precious", "--minimal"]);
+    let arguments = ["--name=x", "--rw=randwrite", "--size=64k", "--filename=precious", "--minimal"];
+    let finished = folder.fio(&arguments);
+    assert_eq!((finished.code, finished.err.lines().count()), (0, 1), "{}", finished.err);
+    assert!(finished.err.starts_with("fio: warning: precious: the file holds 100000 bytes"), "{}", finished.err);
+    // What a job made is overwritten without a word.
+    for _ in 0..2 {
+        folder.good(&["--name=x", "--rw=randwrite", "--size=64k", "--filename=made", "--minimal"]);
+    }
 }
