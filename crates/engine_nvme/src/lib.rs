@@ -12,6 +12,8 @@ mod errno;
 mod first_bytes;
 mod inline_device;
 mod lane;
+mod media_file;
+mod media_guard;
 mod name;
 mod opened;
 mod options;
@@ -22,6 +24,7 @@ use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileUse
 
 pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;
+pub use media_file::{DriveError, MediaError, allow_media, check_media, make_drive, remove_media};
 pub use name::{DeviceName, NameError, Place};
 pub use opened::{DeviceError, Opened, open, open_inline, socket_of};
 

@@ -17,6 +17,7 @@ use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem}
 
 use crate::errno;
 use crate::inline_device::InlineDevice;
+use crate::media_file::{DriveError, MediaError, make_drive};
 use crate::name::{DeviceName, NameError, Place};
 
 /// An enabled controller.
@@ -64,6 +65,9 @@ pub enum DeviceError {
     /// The parameters of an embedded device.
     #[error("{0} (iolab device parameters lists them all)")]
     Config(#[from] ConfigError),
+    /// The file for its data.
+    #[error(transparent)]
+    Media(#[from] MediaError),
     /// An embedded device.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
@@ -88,6 +92,15 @@ pub enum DeviceError {
     },
 }
 
+impl From<DriveError> for DeviceError {
+    fn from(error: DriveError) -> DeviceError {
+        match error {
+            DriveError::Media(error) => error.into(),
+            DriveError::Config(error) => error.into(),
+        }
+    }
+}
+
 impl DeviceError {
     /// The errno that comes closest, where there is one.
     pub fn errno(&self) -> Option<i32> {
@@ -97,6 +110,7 @@ impl DeviceError {
             }
             DeviceError::Driver(error) => Some(errno::of_error(error)),
             DeviceError::Link { .. } => Some(libc::ENODEV),
+            DeviceError::Media(_) => Some(libc::EPERM),
             DeviceError::Vfio(_) | DeviceError::Embedded(_) => None,
         }
     }
@@ -167,12 +181,12 @@ fn clock() -> Clock {
 }
 
 /// The drive with these parameters inside this process.
-fn drive(place: &Place, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, ConfigError> {
+fn drive(place: &Place, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, DeviceError> {
     with_shelf(|shelf| {
         if let Some(drive) = shelf.drives.get(place) {
             return Ok(Arc::clone(drive));
         }
-        let drive = Subsystem::new(config(parameters)?)?;
+        let drive = make_drive(config(parameters)?)?;
         shelf.drives.insert(place.clone(), Arc::clone(&drive));
         Ok(drive)
     })

@@ -130,6 +130,13 @@ impl Origin {
     }
 }
 
+/// Whether a file is the state of a virtual SSD, of whatever shape.
+pub fn is_state(path: &Path) -> bool {
+    let mut header = [0; HEADER_BYTES];
+    let read = open(path).and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut header, 0));
+    read.is_ok() && Shape::parse(&header).is_ok()
+}
+
 /// The device and inode (stat(2)) of the file that was made for the data whose state `path` is. `None` where that is no
 /// state of a virtual SSD, or the file was there before.
 pub fn data_made_for(path: &Path) -> Option<(u64, u64)> {
