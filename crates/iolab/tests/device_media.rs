@@ -166,3 +166,23 @@ fn a_run_ends_with_what_it_has_when_the_server_of_its_device_is_killed() {
         assert!(worker.runtime_ns < 25_000_000_000, "it ended with its device: {}", worker.runtime_ns);
     }
 }
+
+#[test]
+fn a_mapped_file_that_is_cut_off_fails_its_job_and_no_other() {
+    for more in ["thread", "ioengine=mmap"] {
+        let lab = Lab::new();
+        let text = format!(
+            "[global]\nioengine=mmap\n{more}\nbs=4k\nrw=randread\nsize=4M\ntime_based\nruntime=2\n\n\
+             [cut]\nfilename=cut.data\n\n[whole]\nfilename=whole.data\n"
+        );
+        lab.file("job.fio", text);
+        let running = lab.start(["run", "job.fio", "--output-format=json", "--record=it.iolab"]);
+        let data = lab.path("cut.data");
+        running.until(|running| running.maps("cut.data"));
+        File::options().write(true).open(&data).unwrap().set_len(0).unwrap();
+        running.finish().ended(1, "cut.data: Input/output error: read offset=");
+        let workers = lab.recording().workers;
+        assert!(matches!(workers[0].outcome, Outcome::Failed { .. }), "{:?}", workers[0].outcome);
+        assert!(workers[1].outcome == Outcome::Finished && workers[1].directions[0].ios > 0);
+    }
+}
