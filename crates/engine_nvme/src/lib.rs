@@ -17,6 +17,7 @@ mod media_guard;
 mod name;
 mod opened;
 mod options;
+mod socket_place;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +27,8 @@ pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;
 pub use media_file::{DriveError, MediaError, allow_media, check_media, make_drive, remove_media};
 pub use name::{DeviceName, NameError, Place};
-pub use opened::{DeviceError, Opened, open, open_inline, socket_of};
+pub use opened::{DeviceError, Opened, open, open_inline};
+pub use socket_place::{FolderError, make_socket_folder, socket_of};
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]

@@ -186,3 +186,25 @@ fn a_mapped_file_that_is_cut_off_fails_its_job_and_no_other() {
         assert!(workers[1].outcome == Outcome::Finished && workers[1].directions[0].ios > 0);
     }
 }
+
+#[test]
+fn a_folder_of_sockets_that_others_may_write_is_neither_served_from_nor_connected_to() {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    let lab = Lab::new();
+    let runtime = lab.path("runtime");
+    std::fs::create_dir(&runtime).unwrap();
+    std::fs::set_permissions(&runtime, Permissions::from_mode(0o700)).unwrap();
+    std::fs::create_dir(runtime.join("iolab")).unwrap();
+    std::fs::set_permissions(runtime.join("iolab"), Permissions::from_mode(0o777)).unwrap();
+    let environment = [("XDG_RUNTIME_DIR", runtime.clone())];
+    lab.run(["device", "create", "plain", "--size=16M"]).ended(0, "");
+    for words in [vec!["device", "serve", "plain"], vec!["device", "stats", "plain"], vec!["device", "list"]] {
+        lab.run_with(words, &environment).ended(3, "is open to others (mode 0777)");
+    }
+    let job = ["run", "--name=a", "--ioengine=nvme", "--filename=trtype=VIRT traddr=plain", "--rw=read"];
+    lab.run_with(job, &environment).ended(2, "set XDG_RUNTIME_DIR");
+    std::fs::set_permissions(runtime.join("iolab"), Permissions::from_mode(0o700)).unwrap();
+    let info = lab.run_with(["device", "info", "plain"], &environment).ended(0, "").printed();
+    assert!(info.contains(&runtime.join("iolab/plain.sock").display().to_string()), "{info}");
+}

@@ -92,14 +92,14 @@ fn list() -> Result<u8, Failure> {
     for entry in entries {
         let described = config(&entry.parameters).map_or_else(|failure| failure.message, |config| summary(&config));
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:<16} {:<12} {described}", entry.name, state(&entry.name));
+        let _ = writeln!(text, "{:<16} {:<12} {described}", entry.name, state(&entry.name)?);
     }
     output::print(&text)?;
     Ok(0)
 }
 
-fn state(name: &str) -> &'static str {
-    if is_served(&socket(name)) { "served" } else { "not served" }
+fn state(name: &str) -> Result<&'static str, Failure> {
+    Ok(if is_served(&socket(name)?) { "served" } else { "not served" })
 }
 
 /// Whether somebody answers at the socket.
@@ -110,8 +110,8 @@ pub(super) fn is_served(socket: &Path) -> bool {
 fn info(name: &str) -> Result<u8, Failure> {
     let entry = Catalogue::of_user()?.find(name)?;
     let config = config(&entry.parameters)?;
-    let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name));
-    let _ = writeln!(text, "socket: {}\n\nEvery parameter:", socket(name).display());
+    let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name)?);
+    let _ = writeln!(text, "socket: {}\n\nEvery parameter:", socket(name)?.display());
     for (key, value, unit) in config.described() {
         let _ = writeln!(text, "{}", format!("  {key:<28} {value} {unit}").trim_end());
     }
@@ -124,7 +124,7 @@ fn info(name: &str) -> Result<u8, Failure> {
 
 fn stats(name: &str, json: bool) -> Result<u8, Failure> {
     let question = if json { "stats json" } else { "stats" };
-    match ask(&socket(name), question) {
+    match ask(&socket(name)?, question) {
         Ok(answer) => output::print(&answer)?,
         Err(LinkError::NotServed { .. }) => {
             Catalogue::of_user()?.find(name)?;
@@ -140,7 +140,7 @@ fn stats(name: &str, json: bool) -> Result<u8, Failure> {
 fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
     let catalogue = Catalogue::of_user()?;
     let entry = catalogue.find(name)?;
-    if is_served(&socket(name)) {
+    if is_served(&socket(name)?) {
         return Err(Failure::refused(format!(
             "iolab: device {name} is being served: end `iolab device serve {name}` first"
         )));

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use iolab_clock::Clock;
 use iolab_device_server::{ServeError, ServeOptions};
-use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive};
+use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive, make_socket_folder};
 
 use crate::arguments::ServeArguments;
-use crate::device_catalogue::{Catalogue, make_socket_folder, socket};
+use crate::device_catalogue::{Catalogue, socket};
 use crate::exit::Failure;
 use crate::output;
 
@@ -19,11 +19,11 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
     pairs.extend(arguments.fault.iter().map(|fault| ("fault".to_owned(), fault.clone())));
     let config = super::config(&pairs)?;
     let described = super::summary(&config);
-    let socket = socket(&arguments.name);
+    let socket = socket(&arguments.name)?;
     if super::is_served(&socket) {
         return Err(Failure::refused(format!("iolab: device {} is being served already", arguments.name)));
     }
-    make_socket_folder(&socket)?;
+    make_socket_folder(&socket).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
     allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
     let drive = make_drive(config).map_err(|error| match error {
         DriveError::Media(MediaError::Refused { .. }) => {
