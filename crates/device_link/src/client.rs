@@ -83,7 +83,8 @@ fn exchange(
     // A server that has closed may have said why before.
     let sent = socket::send_patiently(socket, request, with, goes_on);
     let closed = || LinkError::Broken(io::ErrorKind::ConnectionReset.into());
-    let (reply, descriptor) = socket::receive_within(socket, if sent.is_ok() { ANSWER } else { 1 })?.ok_or_else(closed)?;
+    let (reply, descriptor) =
+        socket::receive_within(socket, if sent.is_ok() { ANSWER } else { 1 })?.ok_or_else(closed)?;
     if reply.status != 0 {
         return Err(LinkError::Refused(reply.text));
     }

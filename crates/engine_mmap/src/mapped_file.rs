@@ -19,8 +19,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::ptr::NonNull;
 
 use iolab_engine::TargetFile;
-use iolab_memory::{FaultWatch, Lost};
 use iolab_file_calls::{FileTarget, fdatasync, fsync, reopen_for_writing, retry};
+use iolab_memory::{FaultWatch, Lost};
 
 /// Files up to this size are mapped whole, larger ones this much at a time, bytes; a power of two.
 pub(crate) const WINDOW_BYTES: u64 = 1 << 30;

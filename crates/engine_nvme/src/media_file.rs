@@ -63,9 +63,7 @@ pub fn make_drive(config: Config) -> Result<Arc<Subsystem>, DriveError> {
     let MediaFile { file, is_made } = open(&path)?;
     let made = (is_made, file.metadata().map(|metadata| metadata.ino()).ok());
     let drive = Subsystem::with_file(config, file);
-    if drive.is_err()
-        && made == (true, std::fs::symlink_metadata(&path).map(|metadata| metadata.ino()).ok())
-    {
+    if drive.is_err() && made == (true, std::fs::symlink_metadata(&path).map(|metadata| metadata.ino()).ok()) {
         // It was made for a drive that there is not; the reason why not is the one to tell.
         let _ = std::fs::remove_file(&path);
     }

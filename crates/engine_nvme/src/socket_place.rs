@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// A folder of sockets that is not to be trusted, or cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the folder of sockets {folder} {why}; remove it if it is yours, or set XDG_RUNTIME_DIR to a folder of your own (mode 0700)")]
+#[error(
+    "the folder of sockets {folder} {why}; remove it if it is yours, or set XDG_RUNTIME_DIR to a folder of your own (mode 0700)"
+)]
 pub struct FolderError {
     folder: String,
     why: String,

@@ -186,9 +186,8 @@ impl Drop for FaultWatch {
 }
 
 fn take_place() -> &'static Place {
-    let free = places().find(|place| {
-        place.is_taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-    });
+    let free = places()
+        .find(|place| place.is_taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok());
     if let Some(place) = free {
         return place;
     }
@@ -234,9 +233,8 @@ fn install() {
 extern "C" fn on_fault(signal: c_int, information: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel hands over a structure that is valid during the call (sigaction(2)).
     let address = unsafe { (*information).si_addr() } as usize;
-    let within = |place: &&Place| {
-        (place.start.load(Ordering::Acquire)..place.end.load(Ordering::Acquire)).contains(&address)
-    };
+    let within =
+        |place: &&Place| (place.start.load(Ordering::Acquire)..place.end.load(Ordering::Acquire)).contains(&address);
     if let Some(place) = places().find(within) {
         place.begun.fetch_add(1, Ordering::AcqRel);
         if replace(address & !(PAGE - 1)) {

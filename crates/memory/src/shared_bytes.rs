@@ -120,7 +120,13 @@ impl SharedBytes {
             // SAFETY: the mapping was just made of this descriptor; both live as long as the watch, which is dropped
             // before them, and nobody makes references into it.
             let watch = unsafe {
-                FaultWatch::new(mapping.base, mapping.bytes, mapping.access.protection(), file.as_raw_fd(), *offset as i64)
+                FaultWatch::new(
+                    mapping.base,
+                    mapping.bytes,
+                    mapping.access.protection(),
+                    file.as_raw_fd(),
+                    *offset as i64,
+                )
             };
             mapping.watch = Some(watch);
         }

@@ -125,7 +125,8 @@ impl Media {
                 let file = file.ok_or(ConfigError::Unopened)?;
                 lengthen(&file, bytes).map_err(refused)?;
                 let shared = file.try_clone().map_err(refused)?;
-                let mapped = SharedBytes::of_watched_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
+                let mapped =
+                    SharedBytes::of_watched_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
                 let room = Room::new(file.try_clone().map_err(refused)?, bytes);
                 let reads_take_room =
                     rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;

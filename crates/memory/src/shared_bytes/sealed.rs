@@ -23,7 +23,7 @@ pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
         seals >= 0
             && seals & libc::F_SEAL_SHRINK != 0
             && libc::fstatfs(file.as_raw_fd(), system.as_mut_ptr()) == 0
-            && system.assume_init().f_type as i64 == TMPFS
+            && system.assume_init().f_type == TMPFS
     }
 }
 
@@ -31,7 +31,9 @@ pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
 pub(super) fn check(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<()> {
     let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     if !is_sealed(file) {
-        return refused("it is no memfd of ordinary pages that is sealed against shrinking (memfd_create(2))".to_owned());
+        return refused(
+            "it is no memfd of ordinary pages that is sealed against shrinking (memfd_create(2))".to_owned(),
+        );
     }
     // What a file is made of does not change; that it is not shorter tomorrow is what the seal is for.
     let there = std::fs::File::from(file.try_clone_to_owned()?).metadata()?.len();
