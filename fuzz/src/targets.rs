@@ -105,7 +105,9 @@ pub const TARGETS: &[Target] = &[
             &[3; 64],
         ],
         words: &["\u{2}\u{0}\u{1}\u{1}\u{2}", "\u{9}\u{2}", "\u{a}\u{3}", "\u{b}\u{3}", "\u{d}\u{0}\u{d}\u{1}", "\u{e}\u{7f}"],
-        run: iolab_virtual_ssd::hostile::run,
+        run: |script| {
+            iolab_virtual_ssd::hostile::run(script);
+        },
     },
     Target {
         name: "nvme_device",

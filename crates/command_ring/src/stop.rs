@@ -12,6 +12,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
 
+/// Signals that end a program which does nothing about them, and which somebody may send to end it (signal(7)): an
+/// interrupt, a plain `kill`, a terminal that is closed, an alarm. Not SIGQUIT, which asks for a core file.
+const ENDING: [libc::c_int; 6] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+
 /// A request to end that may arrive at any time.
 #[derive(Debug)]
 pub struct Stop {
@@ -25,16 +30,17 @@ impl Stop {
         Ok(Stop { fd: eventfd(0, flags)? })
     }
 
-    /// One that is raised by SIGINT and SIGTERM, which are blocked for the calling thread and the threads it starts
-    /// from now on: call it before there are others.
+    /// One that is raised by the signals that ask a program to end (`ENDING`), which are blocked for the calling thread
+    /// and the threads it starts from now on: call it before there are others.
     pub fn by_signals() -> io::Result<Stop> {
         let mut signals = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: sigemptyset initialises the set before anything reads it; the calls only use the set, and the
         // descriptor that signalfd returns belongs to nobody else.
         let fd = unsafe {
             libc::sigemptyset(signals.as_mut_ptr());
-            libc::sigaddset(signals.as_mut_ptr(), libc::SIGINT);
-            libc::sigaddset(signals.as_mut_ptr(), libc::SIGTERM);
+            for signal in ENDING {
+                libc::sigaddset(signals.as_mut_ptr(), signal);
+            }
             if libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), std::ptr::null_mut()) != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -92,10 +98,12 @@ mod tests {
             let stop = Stop::by_signals().unwrap();
             stop.raise();
             assert!(!stop.take(), "writing does not raise it");
-            // SAFETY: sends a signal to this very thread, which has it blocked.
-            unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGTERM) };
-            assert!(stop.take());
-            assert!(!stop.take());
+            for signal in ENDING {
+                // SAFETY: sends a signal to this very thread, which has it blocked.
+                unsafe { libc::pthread_kill(libc::pthread_self(), signal) };
+                assert!(stop.take(), "{signal}");
+                assert!(!stop.take(), "{signal}");
+            }
         })
         .join()
         .unwrap();

@@ -10,7 +10,10 @@ use iolab_memory::{Access, SharedBytes};
 use iolab_pci_device::{DmaBuffer, DmaMapper, DmaTable, Interrupt, MapError, PciError, PciFunction};
 
 use crate::message::{Kind, Message, VERSION};
-use crate::socket;
+use crate::{peer, socket};
+
+/// Looks until a server must have answered, which takes longest for a reset: about ten seconds.
+const ANSWER: u32 = 200;
 
 /// A function of a device that another process serves.
 #[derive(Debug)]
@@ -54,12 +57,16 @@ pub fn ask(path: &Path, question: &str) -> Result<String, LinkError> {
     Ok(reply.text)
 }
 
+/// Connects to a server of one's own, or of root.
 fn connect(path: &Path) -> Result<OwnedFd, LinkError> {
     let tried = socket::open().and_then(|socket| {
-        rustix::net::connect(&socket, &socket::address(path)?)?;
+        socket::connect(&socket, &socket::address(path)?, ANSWER)?;
         Ok(socket)
     });
-    tried.map_err(|source| LinkError::NotServed { path: path.display().to_string(), source })
+    let socket = tried.map_err(|source| LinkError::NotServed { path: path.display().to_string(), source })?;
+    let server = format!("the server at {}", path.display());
+    peer::check(&socket, &server).map_err(LinkError::Refused)?;
+    Ok(socket)
 }
 
 /// Sends a request and waits for its reply.
@@ -68,14 +75,22 @@ fn exchange(
     request: &Message,
     with: Option<BorrowedFd<'_>>,
 ) -> Result<(Message, Option<OwnedFd>), LinkError> {
-    socket::send(socket, request, with)?;
+    let mut looks = 0;
+    let goes_on = || {
+        looks += 1;
+        looks <= ANSWER
+    };
+    // A server that has closed may have said why before.
+    let sent = socket::send_patiently(socket, request, with, goes_on);
     let closed = || LinkError::Broken(io::ErrorKind::ConnectionReset.into());
-    let (reply, descriptor) = socket::receive(socket)?.ok_or_else(closed)?;
-    if reply.kind != request.kind {
-        return Err(LinkError::Broken(io::Error::new(io::ErrorKind::InvalidData, "a reply to another request")));
-    }
+    let (reply, descriptor) =
+        socket::receive_within(socket, if sent.is_ok() { ANSWER } else { 1 })?.ok_or_else(closed)?;
     if reply.status != 0 {
         return Err(LinkError::Refused(reply.text));
+    }
+    sent?;
+    if reply.kind != request.kind {
+        return Err(LinkError::Broken(io::Error::new(io::ErrorKind::InvalidData, "a reply to another request")));
     }
     Ok((reply, descriptor))
 }
@@ -91,7 +106,8 @@ impl Link {
         }
         let bar = bar.ok_or_else(|| LinkError::Refused("the server sent no registers".into()))?;
         let bytes = usize::try_from(welcome.bytes).unwrap_or(usize::MAX);
-        let registers = SharedBytes::of_file(bar, 0, bytes, Access::ReadWrite)?;
+        let registers = SharedBytes::of_peer(bar.as_fd(), 0, bytes, Access::ReadWrite)
+            .map_err(|error| LinkError::Refused(format!("the server's registers cannot be mapped: {error}")))?;
         let vectors = u16::try_from(welcome.offset).unwrap_or(u16::MAX);
         Ok(Link { socket, registers, vectors, addresses: DmaTable::shareable() })
     }
@@ -120,7 +136,11 @@ impl Link {
 }
 
 impl PciFunction for Link {
+    /// All ones when the server has closed or was killed, which the socket tells at once: the memory would not.
     fn read_u32(&self, offset: u32) -> u32 {
+        if socket::is_closed(&self.socket) {
+            return u32::MAX;
+        }
         self.in_bar(offset).map_or(u32::MAX, |offset| self.registers.load_u32(offset, Ordering::Acquire))
     }
 
@@ -140,9 +160,9 @@ impl PciFunction for Link {
             return Err(PciError::NoVector { vector, available: self.vectors });
         }
         let what = || format!("connecting interrupt vector {vector}");
-        let interrupt = Interrupt::new().map_err(|source| PciError::System { what: what(), source })?;
+        let (interrupt, far) = Interrupt::pair().map_err(|source| PciError::System { what: what(), source })?;
         let request = Message { address: u64::from(vector), ..Message::new(Kind::Interrupt) };
-        exchange(&self.socket, &request, Some(interrupt.as_fd()))
+        exchange(&self.socket, &request, Some(far.as_fd()))
             .map_err(|error| PciError::System { what: what(), source: io::Error::other(error) })?;
         Ok(interrupt)
     }

@@ -8,10 +8,11 @@
 //! ```
 //!
 //! Numbers are little-endian. A reply repeats the kind and carries an errno in `status`, 0 for success. One message is
-//! one packet of a `SOCK_SEQPACKET` socket; a descriptor that belongs to it travels with it.
+//! one packet of a `SOCK_SEQPACKET` socket; a descriptor that belongs to it travels with it. A server that takes nobody in
+//! says so in a failed reply to [`Kind::Hello`] before it is asked, and closes.
 
 /// Version of the protocol, in the `address` field of [`Kind::Hello`] and of its reply.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Bytes of the head.
 pub const HEAD_BYTES: usize = 32;
@@ -30,7 +31,7 @@ pub enum Kind {
     Map = 2,
     /// Forget the mapping that starts at `address`.
     Unmap = 3,
-    /// Signal vector `address` by the eventfd sent along.
+    /// Signal vector `address` by a datagram on the socket sent along.
     Interrupt = 4,
     /// Reset the function.
     Reset = 5,

@@ -1,11 +1,15 @@
-//! One packet at a time, with at most one descriptor, over a Unix socket.
+//! One packet at a time, with at most one descriptor, over a Unix socket. No call waits for longer than it is told.
+//!
+//! Time is counted in looks ([`LOOK_MS`]), so that a thread which waits can also be told to end.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
-use rustix::io::retry_on_intr;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketAddrUnix, SocketFlags, SocketType, recvmsg, sendmsg, socket_with,
@@ -13,9 +17,14 @@ use rustix::net::{
 
 use crate::message::{MOST_BYTES, Message};
 
+/// How long one look takes when nothing happens.
+pub(crate) const LOOK_MS: u64 = 50;
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: LOOK_MS as i64 * 1_000_000 };
+
 /// A new socket of the right kind.
 pub(crate) fn open() -> io::Result<OwnedFd> {
-    Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
 /// The address of a path; paths longer than a socket's name may be are refused with a message that says so.
@@ -24,7 +33,32 @@ pub(crate) fn address(path: &Path) -> io::Result<SocketAddrUnix> {
         .map_err(|errno| io::Error::new(io::Error::from(errno).kind(), format!("{}: {errno}", path.display())))
 }
 
-/// Sends one message, with a descriptor if there is one.
+/// Connects; a server whose queue of newcomers stays full for `looks` is as good as none.
+pub(crate) fn connect(socket: impl AsFd, address: &SocketAddrUnix, looks: u32) -> io::Result<()> {
+    for _ in 0..looks {
+        match rustix::net::connect(&socket, address) {
+            Err(Errno::AGAIN | Errno::INTR) => std::thread::sleep(Duration::from_millis(LOOK_MS)),
+            done => return Ok(done?),
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// Whether one of the events has come within a look.
+pub(crate) fn is_ready(socket: impl AsFd, events: PollFlags) -> bool {
+    poll(&mut [PollFd::new(&socket, events)], Some(&LOOK)).is_ok_and(|count| count > 0)
+}
+
+/// Whether the other end has closed, or was killed. Waits for nothing.
+pub(crate) fn is_closed(socket: impl AsFd) -> bool {
+    let mut watched = [PollFd::new(&socket, PollFlags::RDHUP)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let found = poll(&mut watched, Some(&now)).is_ok_and(|count| count > 0);
+    found && watched[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
+}
+
+/// Sends one message, with a descriptor if there is one; `WouldBlock` where the other end has not taken what it was sent
+/// before.
 pub(crate) fn send(socket: impl AsFd, message: &Message, with: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let packet = message.encode();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -34,22 +68,41 @@ pub(crate) fn send(socket: impl AsFd, message: &Message, with: Option<BorrowedFd
         control.push(SendAncillaryMessage::ScmRights(descriptors));
     }
     let parts = [io::IoSlice::new(&packet)];
-    retry_on_intr(|| sendmsg(&socket, &parts, &mut control, SendFlags::NOSIGNAL))?;
+    retry_on_intr(|| sendmsg(&socket, &parts, &mut control, SendFlags::NOSIGNAL | SendFlags::DONTWAIT))?;
     Ok(())
 }
 
-/// Waits for one message; `None` when the other end has closed.
+/// The same, tried again as long as `goes_on` says so, which is asked after every look.
+pub(crate) fn send_patiently(
+    socket: impl AsFd,
+    message: &Message,
+    with: Option<BorrowedFd<'_>>,
+    mut goes_on: impl FnMut() -> bool,
+) -> io::Result<()> {
+    loop {
+        match send(&socket, message, with) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && goes_on() => {
+                is_ready(&socket, PollFlags::OUT);
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Takes one message; `None` when the other end has closed, `WouldBlock` when there is none yet.
 pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
     let mut packet = vec![0; MOST_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = {
         let mut parts = [io::IoSliceMut::new(&mut packet)];
-        retry_on_intr(|| recvmsg(&socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC))?
+        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+        retry_on_intr(|| recvmsg(&socket, &mut parts, &mut control, flags))?
     };
     let mut descriptor = None;
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(mut sent) = message {
+            // More than fit into the space are closed by the kernel, and others by being dropped here.
             descriptor = sent.next();
         }
     }
@@ -59,4 +112,20 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<Option<(Message, Option<O
     let message = Message::decode(&packet[..received.bytes]);
     let message = message.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a packet of another protocol"))?;
     Ok(Some((message, descriptor)))
+}
+
+/// Takes one message, waiting for up to `looks`.
+pub(crate) fn receive_within(socket: impl AsFd, looks: u32) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
+    for _ in 0..looks {
+        if !is_ready(&socket, PollFlags::IN) {
+            continue;
+        }
+        match receive(&socket) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // The other end closed without having read everything; what it said before is still there (unix(7)).
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return receive(&socket),
+            done => return done,
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
 }

@@ -156,5 +156,5 @@ fn memory_that_could_vanish_or_be_no_memory_is_refused() {
     assert!(link.map(&memory).unwrap_err().to_string().contains("sealed"));
     let buffer = link.allocate(4096).unwrap();
     let fd = buffer.memory.file().unwrap().0.as_fd().try_clone_to_owned().unwrap();
-    assert!(std::fs::File::from(fd).set_len(0).is_err(), "the server has sealed it");
+    assert!(std::fs::File::from(fd).set_len(0).is_err(), "it is sealed");
 }

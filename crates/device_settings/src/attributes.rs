@@ -40,6 +40,11 @@ pub(crate) fn rank(name: &str) -> usize {
     ATTRIBUTES.iter().position(|attribute| attribute.name == name).unwrap_or(ATTRIBUTES.len())
 }
 
+/// Whether there is an attribute of this name, or it says the limit of one.
+pub(crate) fn is_attribute(name: &str) -> bool {
+    ATTRIBUTES.iter().any(|attribute| attribute.name == name || attribute.limit == Some(name))
+}
+
 pub(crate) fn find(name: &str) -> Attribute {
     ATTRIBUTES.get(rank(name)).copied().unwrap_or(PLAIN)
 }

@@ -34,7 +34,7 @@ pub struct Left {
 pub fn left_over(notes: &dyn Notes) -> std::io::Result<Vec<Left>> {
     let mut left = Vec::new();
     for (device, text) in notes.kept()? {
-        let journal = serde_json::from_str::<Journal>(&text).ok();
+        let journal = Journal::parse(&device, &text).ok();
         if journal.as_ref().is_some_and(|journal| journal.boot != notes.boot()) {
             continue;
         }
@@ -56,7 +56,13 @@ pub fn restore_left(queues: &dyn Queues, notes: &dyn Notes) -> Result<Vec<Restor
     let kept = notes.kept().map_err(|error| trouble("?", "the state folder", error))?;
     let (mut restored, mut failed) = (Vec::new(), None);
     for (device, _) in kept {
-        let lock = notes.lock(&device).map_err(|error| trouble(&device, "its lock in the state folder", error))?;
+        let lock = match notes.lock(&device) {
+            Ok(lock) => lock,
+            Err(error) => {
+                failed = failed.or(Some(trouble(&device, "its lock in the state folder", error)));
+                continue;
+            }
+        };
         let Some(_lock) = lock else {
             restored.push(said(&device, "", "is left alone: the run that changed it is still going on"));
             continue;
@@ -77,11 +83,13 @@ pub(crate) fn restore_device(
 ) -> Result<Vec<Restored>, SettingsError> {
     let kept = notes.kept().map_err(|error| trouble(device, "the state folder", error))?;
     let Some((_, text)) = kept.into_iter().find(|(name, _)| name == device) else { return Ok(Vec::new()) };
-    let Ok(journal) = serde_json::from_str::<Journal>(&text) else {
-        let text = "its journal cannot be read; look at the device and remove the file in the state folder";
-        return Err(trouble(device, text, std::io::ErrorKind::InvalidData.into()));
-    };
-    restore(queues, notes, &journal)
+    match Journal::parse(device, &text) {
+        Ok(journal) => restore(queues, notes, &journal),
+        Err(why) => {
+            let text = "its journal cannot be used; look at the device and remove the file in the state folder";
+            Err(trouble(device, text, std::io::Error::new(std::io::ErrorKind::InvalidData, why)))
+        }
+    }
 }
 
 /// Puts back what a journal says, then forgets it.

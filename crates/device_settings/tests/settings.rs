@@ -200,3 +200,61 @@ fn a_setting_that_may_not_be_written_stops_before_anything_is_changed() {
     assert_eq!(settings(root.path()), before);
     assert!(!root.path().join("state").exists());
 }
+
+#[test]
+fn a_forged_journal_writes_nowhere_and_holds_nobody_up() {
+    let root = tree();
+    let state = root.path().join("state");
+    let before = settings(root.path());
+    let process = Process::new(root.path(), FOREVER);
+    let victim = root.path().join("victim");
+    fs::create_dir_all(root.path().join("other/queue")).expect("folders");
+    fs::write(&victim, "a user's own").expect("a file");
+    let journal = |device: &str, name: &str, before: &str| {
+        format!(
+            r#"{{"device":"{device}","boot":"boot-1","identity":"7","pid":1,"changes":[{{"name":"{name}","before":"{before}","asked":"x","became":null}}]}}"#
+        )
+    };
+    drop(apply(&process, &process, &several()).expect("applied"));
+    let forged = [
+        ("sda.json", journal("sda", "../../../../victim", "gone")),
+        ("sda.json", journal("../../other", "nomerges", "1")),
+        ("sda.json", journal("zram0", "nomerges", "1")),
+        ("sda.json", journal("sda", "max_hw_sectors_kb/", "1")),
+        ("sda.json", journal("sda", "nomerges", r"1\n2")),
+        ("sda.json", "x".repeat(1 << 20)),
+        ("..json", journal(".", "nomerges", "1")),
+        ("...json", journal("..", "nomerges", "1")),
+    ];
+    for (name, text) in forged {
+        fs::write(state.join(name), &text).expect("a journal");
+        let answer = restore_left(&process, &process);
+        assert!(answer.is_err(), "{name} {:.80}: {answer:?}", text);
+        fs::remove_file(state.join(name)).expect("it stays for the user to look at");
+    }
+    // A device that is gone by now has nothing to restore, and its journal goes.
+    fs::write(state.join("nosuch.json"), journal("nosuch", "nomerges", "1")).expect("a journal");
+    assert!(restore_left(&process, &process).expect("nothing is wrong")[0].deed.contains("another device by now"));
+    // A pipe that nobody writes, and a link to a journal somewhere else.
+    rustix::fs::mkfifoat(rustix::fs::CWD, state.join("sda.json"), rustix::fs::Mode::RWXU).expect("a pipe");
+    assert!(restore_left(&process, &process).unwrap_err().to_string().contains("regular file"));
+    assert_eq!(left_over(&process).expect("it does not wait").len(), 1);
+    fs::remove_file(state.join("sda.json")).expect("gone");
+    fs::write(root.path().join("elsewhere"), journal("sda", "nomerges", "1")).expect("a journal");
+    std::os::unix::fs::symlink(root.path().join("elsewhere"), state.join("sda.json")).expect("a link");
+    assert!(restore_left(&process, &process).is_err());
+    assert_eq!(fs::read_to_string(&victim).expect("it is there"), "a user's own");
+    assert_eq!(normal(settings(root.path())), normal(before));
+}
+
+#[test]
+fn a_folder_of_journals_that_others_may_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tree();
+    let process = Process::new(root.path(), FOREVER);
+    drop(apply(&process, &process, &several()).expect("applied"));
+    fs::set_permissions(root.path().join("state"), fs::Permissions::from_mode(0o777)).expect("a mode");
+    let Err(error) = apply(&process, &process, &several()) else { panic!("it was accepted") };
+    assert!(error.to_string().contains("does not belong to user"), "{error}");
+    assert!(restore_left(&process, &process).is_err());
+}

@@ -116,7 +116,7 @@ pub trait Lane {
     }
 
     /// What the user should know of how the lane was opened, e.g. which faster way the kernel refused and
-    /// why; whole sentences for the warnings of the recording. Cold.
+    /// why, and of how it ended; whole sentences for the warnings of the recording. Cold.
     fn notes(&self) -> &[String] {
         &[]
     }

@@ -5,9 +5,9 @@
 //! mapped at a time, and moving it (`munmap(2)`, `mmap(2)`) is part of the operation that needed it.
 //!
 //! What it does not do: a mapping cannot make a file longer, so an operation that reaches past the end moves only
-//! the bytes before it, and one wholly past the end reads nothing or fails to write with `ENOSPC`. A file that
-//! somebody truncates while it is mapped, and a device that fails a read, end the process with `SIGBUS`, as
-//! `mmap(2)` says; this engine installs no handler and turns neither into an error.
+//! the bytes before it, and one wholly past the end reads nothing or fails to write with `ENOSPC`. An operation on
+//! what somebody has cut off a file while it is mapped, or on what its device does not give, fails with `EIO` (the kernel
+//! raises `SIGBUS`, `mmap(2)`; see `iolab_memory::FaultWatch`).
 #![allow(unsafe_code)] // island: mmap, msync, madvise and copies between mappings and slot buffers
 
 mod lane;
@@ -47,8 +47,8 @@ impl Engine for Mmap {
                   fsync and fdatasync become msync(2), sync_file_range(2) stays itself; trim is BLKDISCARD on a \
                   block device and a punched hole (fallocate) in a file. direct=1 is imitated: after every \
                   operation its pages are written out (msync) and dropped (madvise, posix_fadvise). Files over \
-                  1 GiB are mapped 1 GiB at a time. A file truncated by others while it is mapped ends the \
-                  process with SIGBUS.",
+                  1 GiB are mapped 1 GiB at a time. What others cut off a file while it is mapped is an error (EIO) \
+                  of the operations that need it.",
         options: MMAP_OPTIONS,
         capabilities: Capabilities {
             synchronous: true,

@@ -8,6 +8,9 @@
 //! Bytes of a shared mapping may change under a reader when another process writes the file: a copy is then a mix
 //! of old and new, as it is for `read(2)` across pages.
 //!
+//! The mapping is watched ([`FaultWatch`]): a copy from or to a part that somebody has cut off the file, or that its device
+//! does not give, is an error of the operation.
+//!
 //! Unsafe: it maps, unmaps and copies from and to mappings; bounds are checked against the window before each copy.
 
 use std::fs::File;
@@ -17,6 +20,7 @@ use std::ptr::NonNull;
 
 use iolab_engine::TargetFile;
 use iolab_file_calls::{FileTarget, fdatasync, fsync, reopen_for_writing, retry};
+use iolab_memory::{FaultWatch, Lost};
 
 /// Files up to this size are mapped whole, larger ones this much at a time, bytes; a power of two.
 pub(crate) const WINDOW_BYTES: u64 = 1 << 30;
@@ -57,6 +61,7 @@ pub(crate) struct MappedFile {
 
 #[derive(Debug)]
 struct Window {
+    watch: Option<FaultWatch>,
     base: NonNull<u8>,
     start: u64,
     length: usize,
@@ -67,6 +72,8 @@ unsafe impl Send for Window {}
 
 impl Drop for Window {
     fn drop(&mut self) {
+        // Before the mapping goes: its addresses may be somebody else's then.
+        self.watch = None;
         // SAFETY: address and length of the mapping made in `map`, unmapped once.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
@@ -124,17 +131,28 @@ impl MappedFile {
             };
             let piece = room.min(wanted - done);
             let in_slot = slot.wrapping_add(done);
-            // SAFETY: `piece` bytes from `mapped` are within the window and before the end of the file; as many from
-            // `in_slot` are the caller's promise. A slot is never part of a mapping of the job's files.
-            unsafe {
+            // SAFETY: `piece` bytes from `mapped` are within the window and before the end that the file had; as many
+            // from `in_slot` are the caller's promise. A slot is never part of a mapping of the job's files.
+            let copy = || unsafe {
                 match way {
                     Way::FileToSlot => std::ptr::copy_nonoverlapping(mapped, in_slot, piece),
                     Way::SlotToFile => std::ptr::copy_nonoverlapping(in_slot, mapped, piece),
                 }
+            };
+            match self.watched(mapped, piece, copy) {
+                Ok(()) => done += piece,
+                Err(Lost) if done == 0 => return -libc::EIO,
+                Err(Lost) => break,
             }
-            done += piece;
         }
         i32::try_from(done).unwrap_or(i32::MAX)
+    }
+
+    /// Does a copy from or to `bytes` at an address in the window.
+    #[inline]
+    fn watched(&self, at: *const u8, bytes: usize, copy: impl FnMut()) -> Result<(), Lost> {
+        let Some(Window { watch: Some(watch), base, .. }) = &self.window else { return Err(Lost) };
+        watch.run(at as usize - base.as_ptr() as usize, bytes, copy)
     }
 
     /// Makes what was written durable. 0 or a negative errno.
@@ -206,7 +224,10 @@ impl MappedFile {
         let Some(base) = base else {
             return Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::ENOMEM));
         };
-        self.window = Some(Window { base, start, length });
+        // SAFETY: the mapping lives as long as the window, whose drop ends the watch first; the descriptor is the runner's
+        // or `_reopened`, and outlives both. There are no references into the mapping.
+        let watch = unsafe { FaultWatch::new(base, length, protection, self.target.fd, start as i64) };
+        self.window = Some(Window { watch: Some(watch), base, start, length });
         if self.size > self.plan.window_bytes {
             // The first window has shown whether the advice is understood.
             let _ = self.advise_huge_pages();

@@ -161,3 +161,23 @@ fn huge_page_advice_is_given_where_the_kernel_knows_it() {
         }
     }
 }
+
+#[test]
+fn what_somebody_cuts_off_the_file_is_an_error_and_the_rest_is_there() {
+    for window in [WINDOW_BYTES, SMALL_WINDOW] {
+        let file = numbered_file();
+        let mut rig = Rig::new(&file, window);
+        assert_eq!(rig.result(op(OpKind::Read, 8 * BLOCK, BLOCK)), BLOCK as i32);
+        file.set_len(4 * BLOCK as u64).unwrap();
+        for kind in [OpKind::Read, OpKind::Write] {
+            assert_eq!(rig.result(op(kind, 8 * BLOCK, BLOCK)), -libc::EIO, "{kind:?} by windows of {window}");
+        }
+        assert_eq!(rig.result(op(OpKind::Read, BLOCK, BLOCK)), BLOCK as i32);
+        assert!(rig.pool.slot_mut(0)[..BLOCK].iter().all(|byte| *byte == 2));
+        assert_eq!(rig.result(op(OpKind::Write, 2 * BLOCK, BLOCK)), BLOCK as i32);
+        let mut written = vec![0; BLOCK];
+        file.read_exact_at(&mut written, 2 * BLOCK as u64).unwrap();
+        assert!(written.iter().all(|byte| *byte == 2));
+        assert_eq!(file.metadata().unwrap().len(), 4 * BLOCK as u64, "nothing was made longer");
+    }
+}

@@ -103,13 +103,12 @@ mod tests {
     #[test]
     fn what_is_on_a_device_is_read_through_the_driver() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("disk");
         let mut disk: Vec<u8> = (0..1u32 << 20).map(|at| (at / 512) as u8).collect();
         disk[65600..65608].copy_from_slice(b"_BHRfS_M");
         for lba in [512, 4096] {
+            let path = folder.path().join(lba.to_string());
             std::fs::write(&path, &disk).unwrap();
-            // What is known about a disk of other blocks is not about this one.
-            let _ = std::fs::remove_file(folder.path().join("disk.state"));
+            crate::allow_media([path.as_path()]);
             let name = format!("trtype=VIRT size=1M lba={lba} seed={lba} media=file:{}", path.display());
             let name = DeviceName::parse(&name).unwrap();
             assert_eq!(first_bytes(&name, 72 << 10).unwrap(), disk[..72 << 10]);

@@ -7,10 +7,10 @@
 
 use iolab_clock::Clock;
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, Wait};
-use iolab_nvme_driver::{DmaSlice, DriverError, Namespace, Outcome, QueuePair, Submit, WaitPolicy};
+use iolab_nvme_driver::{DmaSlice, DriverError, Loss, Namespace, Outcome, QueuePair, Submit, WaitPolicy};
 
 use crate::errno;
-use crate::name::DeviceName;
+use crate::name::{DeviceName, Place};
 use crate::opened::{self, DeviceError, Opened};
 use crate::options::Wishes;
 
@@ -55,6 +55,8 @@ struct File {
 #[derive(Debug)]
 struct Device {
     opened: Opened,
+    /// What to say when it is gone.
+    farewell: String,
     /// Bus address of the pool.
     address: u64,
 }
@@ -108,7 +110,7 @@ impl NvmeLane {
                 queues.push(Queue { pair: Some(pair), device: devices.len() });
             }
             files.push(File { namespace, block_shift: namespace.block_bytes().trailing_zeros(), first_queue });
-            devices.push(Device { opened, address });
+            devices.push(Device { opened, farewell: farewell(&name), address });
         }
         (lane.queues, lane.files, lane.devices) = (queues.into(), files.into(), devices.into());
         Ok(lane)
@@ -157,15 +159,19 @@ impl NvmeLane {
     /// Looks at every queue once.
     #[inline(always)]
     fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        let NvmeLane { queues, devices, moves, .. } = self;
+        let NvmeLane { queues, devices, moves, notes, .. } = self;
         let mut found = 0;
         for queue in queues.iter_mut() {
-            devices[queue.device].opened.poll();
+            let device = &devices[queue.device];
+            device.opened.poll();
             let Some(pair) = queue.pair.as_mut() else { continue };
             let reaped = pair.reap(out.room_left(), |ended| {
                 let result = match ended.outcome {
                     Outcome::Done => moves[usize::from(ended.slot)] as i32,
-                    failed => -errno::of_outcome(failed),
+                    failed => {
+                        note_end(failed, &device.farewell, notes);
+                        -errno::of_outcome(failed)
+                    }
                 };
                 out.push(Completion { slot: u32::from(ended.slot), result });
             });
@@ -187,6 +193,22 @@ impl NvmeLane {
             }
         }
         Ok(())
+    }
+}
+
+fn farewell(name: &DeviceName) -> String {
+    let why = match name.place {
+        Place::Served(_) => "its server has ended or was killed",
+        _ => "its registers do not answer, or it could not be reset",
+    };
+    format!("{name}: the device is gone: {why}")
+}
+
+/// Says once that a device is gone.
+#[cold]
+fn note_end(outcome: Outcome, farewell: &str, notes: &mut Vec<String>) {
+    if outcome == Outcome::Lost(Loss::Dead) && !notes.iter().any(|note| note == farewell) {
+        notes.push(farewell.to_owned());
     }
 }
 

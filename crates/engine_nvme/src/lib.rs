@@ -12,9 +12,12 @@ mod errno;
 mod first_bytes;
 mod inline_device;
 mod lane;
+mod media_file;
+mod media_guard;
 mod name;
 mod opened;
 mod options;
+mod socket_place;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +25,10 @@ use iolab_engine::{Capabilities, DeviceFacts, Engine, EngineDescription, FileEff
 
 pub use first_bytes::{FirstBytesError, first_bytes};
 pub use lane::NvmeLane;
+pub use media_file::{DriveError, MediaError, allow_media, check_media, make_drive, remove_media};
 pub use name::{DeviceName, NameError, Place};
-pub use opened::{DeviceError, Opened, open, open_inline, socket_of};
+pub use opened::{DeviceError, Opened, open, open_inline};
+pub use socket_place::{FolderError, make_socket_folder, socket_of};
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]

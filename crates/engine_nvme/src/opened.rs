@@ -5,7 +5,7 @@
 //! other find the same data.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iolab_clock::Clock;
@@ -17,7 +17,9 @@ use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem}
 
 use crate::errno;
 use crate::inline_device::InlineDevice;
+use crate::media_file::{DriveError, MediaError, make_drive};
 use crate::name::{DeviceName, NameError, Place};
+use crate::socket_place::{FolderError, socket_of};
 
 /// An enabled controller.
 #[derive(Debug, Clone)]
@@ -64,6 +66,12 @@ pub enum DeviceError {
     /// The parameters of an embedded device.
     #[error("{0} (iolab device parameters lists them all)")]
     Config(#[from] ConfigError),
+    /// The folder of its socket.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The file for its data.
+    #[error(transparent)]
+    Media(#[from] MediaError),
     /// An embedded device.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
@@ -88,6 +96,15 @@ pub enum DeviceError {
     },
 }
 
+impl From<DriveError> for DeviceError {
+    fn from(error: DriveError) -> DeviceError {
+        match error {
+            DriveError::Media(error) => error.into(),
+            DriveError::Config(error) => error.into(),
+        }
+    }
+}
+
 impl DeviceError {
     /// The errno that comes closest, where there is one.
     pub fn errno(&self) -> Option<i32> {
@@ -97,6 +114,7 @@ impl DeviceError {
             }
             DeviceError::Driver(error) => Some(errno::of_error(error)),
             DeviceError::Link { .. } => Some(libc::ENODEV),
+            DeviceError::Media(_) | DeviceError::Folder(_) => Some(libc::EPERM),
             DeviceError::Vfio(_) | DeviceError::Embedded(_) => None,
         }
     }
@@ -130,7 +148,7 @@ pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
             Ok(opened)
         }),
         Place::Served(served) => {
-            let link = Link::connect(&socket_of(served))
+            let link = Link::connect(&socket_of(served)?)
                 .map_err(|error| DeviceError::Link { advice: advice(&error, served), error })?;
             let controller = Controller::open(Box::new(link), clock(), virtual_options())?;
             Ok(Opened { controller, inline: None })
@@ -167,12 +185,12 @@ fn clock() -> Clock {
 }
 
 /// The drive with these parameters inside this process.
-fn drive(place: &Place, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, ConfigError> {
+fn drive(place: &Place, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, DeviceError> {
     with_shelf(|shelf| {
         if let Some(drive) = shelf.drives.get(place) {
             return Ok(Arc::clone(drive));
         }
-        let drive = Subsystem::new(config(parameters)?)?;
+        let drive = make_drive(config(parameters)?)?;
         shelf.drives.insert(place.clone(), Arc::clone(&drive));
         Ok(drive)
     })
@@ -198,22 +216,4 @@ pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, DeviceError> {
     let namespace = open(name)?.namespace(name.namespace)?;
     let block_bytes = namespace.block_bytes();
     Ok(DeviceFacts { size_bytes: namespace.blocks().saturating_mul(u64::from(block_bytes)), block_bytes })
-}
-
-/// Where the server of a device listens: the path itself, or a socket of that name in a folder that is the user's own
-/// and gone after a reboot.
-pub fn socket_of(name: &str) -> PathBuf {
-    if name.contains('/') {
-        return PathBuf::from(name);
-    }
-    let user = rustix::process::geteuid();
-    let runtime = PathBuf::from(format!("/run/user/{}", user.as_raw()));
-    let folder = if runtime.is_dir() {
-        runtime.join("iolab")
-    } else if user.is_root() && Path::new("/run").is_dir() {
-        PathBuf::from("/run/iolab")
-    } else {
-        std::env::temp_dir().join(format!("iolab-{}", user.as_raw()))
-    };
-    folder.join(format!("{name}.sock"))
 }

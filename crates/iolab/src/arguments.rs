@@ -180,6 +180,9 @@ pub(crate) struct DeviceParameters {
     /// Something that goes wrong (`media-error:op=read,lba=100+8,times=3`); may be given several times
     #[arg(long)]
     pub(crate) fault: Vec<String>,
+    /// A file named by --media that somebody else has made and whose contents may be lost
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_destroy: Vec<PathBuf>,
     /// Any other parameter (`iolab device parameters` lists them)
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) more: Vec<String>,
@@ -202,6 +205,9 @@ pub(crate) struct ServeArguments {
     /// Something that goes wrong, besides the faults the device was created with
     #[arg(long)]
     pub(crate) fault: Vec<String>,
+    /// A file for its data that somebody else has made and whose contents may be lost
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_destroy: Vec<PathBuf>,
 }
 
 /// How a device is shown to the kernel.

@@ -3,11 +3,11 @@
 //! A device exists as such a file; it has data only while it is served, unless its parameters name a file for them.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use crate::exit::Mistake;
+use crate::exit::{Failure, Mistake};
 
 /// The folder of the files.
 #[derive(Debug)]
@@ -137,20 +137,9 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where the server of a device listens: a folder that is the user's own and is empty after a reboot.
-pub(crate) fn socket(name: &str) -> PathBuf {
-    iolab_engine_nvme::socket_of(name)
-}
-
-/// Makes the folder of sockets, which nobody else may look into.
-pub(crate) fn make_socket_folder(socket: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let folder = socket.parent().unwrap_or(Path::new("/"));
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .with_context(|| format!("making {}", folder.display()))
+/// Where the server of a device listens. A folder that somebody else may have put there is refused.
+pub(crate) fn socket(name: &str) -> Result<PathBuf, Failure> {
+    iolab_engine_nvme::socket_of(name).map_err(|error| Failure::refused(format!("iolab: {error}")))
 }
 
 #[cfg(test)]

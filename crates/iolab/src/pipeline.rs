@@ -28,6 +28,7 @@ pub(crate) struct Planned {
 /// Job files and command line to plan.
 pub(crate) fn plan(command_line: &CommandLine, mode: Mode) -> Result<Planned, Failure> {
     let here = Here::new();
+    iolab_engine_nvme::allow_media(command_line.run.allow_destroy.iter().map(std::path::Path::new));
     let jobs = parse(command_line, &here)?;
     let descriptions = engine_registry::descriptions();
     let request = iolab_resolve::Request {

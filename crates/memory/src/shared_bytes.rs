@@ -12,6 +12,7 @@
 //! Unsafe because it maps memory and copies through raw pointers.
 
 mod pages;
+mod sealed;
 mod word;
 
 use std::fmt;
@@ -21,7 +22,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::fault_watch::{FaultWatch, Lost};
 pub use pages::PageSize;
+pub use sealed::is_sealed;
 pub use word::SharedWord;
 
 /// What a mapping may be used for.
@@ -31,6 +34,15 @@ pub enum Access {
     Read,
     /// Read and written.
     ReadWrite,
+}
+
+impl Access {
+    fn protection(self) -> libc::c_int {
+        match self {
+            Access::Read => libc::PROT_READ,
+            Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        }
+    }
 }
 
 /// A window into shared memory.
@@ -52,6 +64,8 @@ struct Mapping {
     owned: bool,
     /// What is mapped, and from which offset, where another process could map it too.
     file: Option<(OwnedFd, u64)>,
+    /// Where the file may be shortened by others.
+    watch: Option<FaultWatch>,
 }
 
 // SAFETY: a mapping is addresses and a descriptor; who unmaps it does not matter.
@@ -71,8 +85,8 @@ impl SharedBytes {
         Mapping::make(bytes, flags, Access::ReadWrite, None)
     }
 
-    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor, and
-    /// seal so that nobody shortens it under them.
+    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor. Nobody
+    /// changes its size any more, which it is sealed against ([`is_sealed`]).
     pub fn memfd(name: &str, bytes: usize) -> io::Result<SharedBytes> {
         let name = std::ffi::CString::new(name)?;
         // SAFETY: the name is a C string; the call touches nothing else.
@@ -83,12 +97,68 @@ impl SharedBytes {
         // SAFETY: a descriptor just made, owned by nobody else.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         std::fs::File::from(file.try_clone()?).set_len(bytes as u64)?;
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: the call takes numbers and touches no memory.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
         SharedBytes::of_file(file, 0, bytes, Access::ReadWrite)
     }
 
     /// `bytes` of a file or device from `offset`, which is a multiple of the page size.
     pub fn of_file(file: OwnedFd, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
         Mapping::make(bytes, libc::MAP_SHARED | libc::MAP_NORESERVE, access, Some((file, offset)))
+    }
+
+    /// The same for a file that others may shorten, or whose device may fail: its bytes are accessed within
+    /// [`SharedBytes::watched`].
+    pub fn of_watched_file(file: OwnedFd, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+        let mut shared = SharedBytes::of_file(file, offset, bytes, access)?;
+        if let Some(mapping) = Arc::get_mut(&mut shared.mapping)
+            && let Some((file, offset)) = &mapping.file
+        {
+            // SAFETY: the mapping was just made of this descriptor; both live as long as the watch, which is dropped
+            // before them, and nobody makes references into it.
+            let watch = unsafe {
+                FaultWatch::new(
+                    mapping.base,
+                    mapping.bytes,
+                    mapping.access.protection(),
+                    file.as_raw_fd(),
+                    *offset as i64,
+                )
+            };
+            mapping.watch = Some(watch);
+        }
+        Ok(shared)
+    }
+
+    /// `bytes` from `offset` of a file that another process has sent, which keeps no descriptor of it here.
+    ///
+    /// # Errors
+    /// A file that its sender could shorten ([`is_sealed`]) or that is smaller, and what mmap(2) says.
+    pub fn of_peer(file: BorrowedFd<'_>, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+        sealed::check(file, offset, bytes)?;
+        let mut shared = SharedBytes::of_file(file.try_clone_to_owned()?, offset, bytes, access)?;
+        if let Some(mapping) = Arc::get_mut(&mut shared.mapping) {
+            mapping.file = None;
+        }
+        Ok(shared)
+    }
+
+    /// Does `access`, which touches nothing of this mapping but `bytes` from `offset`, and may be done several times.
+    ///
+    /// # Errors
+    /// Of [`SharedBytes::of_watched_file`] only: a part of these bytes is not there any more.
+    #[inline]
+    pub fn watched<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
+        match &self.mapping.watch {
+            None => Ok(access()),
+            Some(watch) => {
+                let within = self.start.as_ptr() as usize - self.mapping.base.as_ptr() as usize;
+                watch.run(within + offset, bytes, access)
+            }
+        }
     }
 
     /// A window on memory that somebody else maps and unmaps, backed by `file` where it is shareable.
@@ -98,7 +168,7 @@ impl SharedBytes {
     /// holds a Rust reference to bytes that are accessed through the window at that time.
     pub(crate) unsafe fn borrowed(base: NonNull<u8>, bytes: usize, file: Option<OwnedFd>) -> SharedBytes {
         let file = file.map(|file| (file, 0));
-        let mapping = Mapping { base, bytes, access: Access::ReadWrite, owned: false, file };
+        let mapping = Mapping { base, bytes, access: Access::ReadWrite, owned: false, file, watch: None };
         SharedBytes { mapping: Arc::new(mapping), start: base, bytes, writable_bytes: bytes }
     }
 
@@ -297,10 +367,7 @@ impl fmt::Debug for SharedBytes {
 
 impl Mapping {
     fn make(bytes: usize, flags: i32, access: Access, file: Option<(OwnedFd, u64)>) -> io::Result<SharedBytes> {
-        let protection = match access {
-            Access::Read => libc::PROT_READ,
-            Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
-        };
+        let protection = access.protection();
         let (fd, offset) = file.as_ref().map_or((-1, 0), |(fd, offset)| (fd.as_raw_fd(), *offset));
         let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
@@ -309,7 +376,7 @@ impl Mapping {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
-        let mapping = Arc::new(Mapping { base, bytes: bytes.max(1), access, owned: true, file });
+        let mapping = Arc::new(Mapping { base, bytes: bytes.max(1), access, owned: true, file, watch: None });
         let writable_bytes = if access == Access::ReadWrite { bytes } else { 0 };
         Ok(SharedBytes { mapping, start: base, bytes, writable_bytes })
     }
@@ -317,6 +384,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        // Before the mapping goes: its addresses may be somebody else's then.
+        self.watch = None;
         if self.owned {
             // SAFETY: base and length are those of the mapping made in `make`, unmapped once, with the last window.
             unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };

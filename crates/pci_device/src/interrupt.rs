@@ -1,4 +1,13 @@
 //! Interrupts as events: what MSI-X is between processes and threads.
+//!
+//! ```text
+//! Interrupt::new()     eventfd            the kernel, or a device of this process, signals
+//! Interrupt::pair()    socket ── socket   a device of another process signals the far end
+//! ```
+//!
+//! Signalling never waits, whatever the other end does. An eventfd could not promise that between processes: who shares
+//! one can fill its counter and make it blocking, and then a write waits (eventfd(2)). A socket is asked with every
+//! single message not to wait (send(2), `MSG_DONTWAIT`).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,38 +16,80 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair, sockopt};
+
+/// Room for datagrams that are under way, bytes: the least that the kernel makes (socket(7)), a few of them. One is a signal.
+const ROOM_BYTES: usize = 1;
+/// Signals that are taken from a socket at a time: more than have room. What the other end keeps sending meanwhile is a
+/// signal for the next time.
+const MOST_TAKEN: usize = 64;
 
 /// One vector: the device signals, the driver waits. Signals that nobody has waited for are one signal.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     event: Arc<OwnedFd>,
+    is_socket: bool,
 }
 
 impl Interrupt {
-    /// A vector that nobody signals yet.
+    /// A vector that nobody signals yet, for the kernel or a device in this process.
+    ///
+    /// # Errors
+    /// What eventfd(2) says.
     pub fn new() -> io::Result<Interrupt> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Interrupt { event: Arc::new(event) })
+        Ok(Interrupt { event: Arc::new(event), is_socket: false })
     }
 
-    /// The vector behind a non-blocking `eventfd(2)` made elsewhere.
-    pub fn from_eventfd(event: OwnedFd) -> Interrupt {
-        Interrupt { event: Arc::new(event) }
+    /// A vector that a device in another process signals, and the descriptor to give to it.
+    ///
+    /// # Errors
+    /// What socketpair(2) says.
+    pub fn pair() -> io::Result<(Interrupt, OwnedFd)> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        sockopt::set_socket_send_buffer_size(&far, ROOM_BYTES)?;
+        Ok((Interrupt { event: Arc::new(near), is_socket: true }, far))
     }
 
-    /// Signals it. A driver that has gone is no trouble of the device.
+    /// The device's end of a pair made by [`Interrupt::pair`] elsewhere.
+    ///
+    /// # Errors
+    /// A descriptor that is no Unix datagram socket: signalling by it could wait.
+    pub fn of_peer(event: OwnedFd) -> io::Result<Interrupt> {
+        let is_ours = sockopt::socket_domain(&event) == Ok(AddressFamily::UNIX)
+            && sockopt::socket_type(&event) == Ok(SocketType::DGRAM);
+        if !is_ours {
+            let what = "an interrupt is signalled by a Unix datagram socket, and this is none";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Ok(Interrupt { event: Arc::new(event), is_socket: true })
+    }
+
+    /// Signals it, without ever waiting. A driver that has gone, or takes no signals, is no trouble of the device.
     pub fn signal(&self) {
-        // A full counter (EAGAIN) is a signal that is pending already, and the descriptor has no other way to fail.
-        let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+        // A full counter or queue (EAGAIN) is a signal that is pending already.
+        if self.is_socket {
+            let _ = send(&self.event, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        } else {
+            let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+        }
     }
 
     /// Takes the signal if there is one.
     pub fn take(&self) -> bool {
         let mut count = [0; 8];
-        retry_on_intr(|| rustix::io::read(&self.event, &mut count)).is_ok()
+        if !self.is_socket {
+            return retry_on_intr(|| rustix::io::read(&self.event, &mut count)).is_ok();
+        }
+        let mut one = || retry_on_intr(|| recv(&self.event, &mut count, RecvFlags::DONTWAIT)).is_ok();
+        (0..MOST_TAKEN).take_while(|_| one()).count() > 0
     }
 
     /// Waits for a signal and takes it; `false` when none came in time.
+    ///
+    /// # Errors
+    /// What poll(2) says.
     pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
         let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
         let mut watched = [PollFd::new(&self.event, PollFlags::IN)];
@@ -115,6 +166,31 @@ mod tests {
         interrupt.signal();
         assert!(interrupt.wait(Duration::from_secs(60)).unwrap());
         assert!(!interrupt.take(), "two signals before the wait are one");
+    }
+
+    #[test]
+    fn a_far_end_signals_without_waiting_whatever_its_peer_does() {
+        let (near, far) = Interrupt::pair().unwrap();
+        // Blocking, and never read: what a driver does that wants to hold the device up.
+        rustix::io::ioctl_fionbio(&far, false).unwrap();
+        rustix::io::ioctl_fionbio(&near, false).unwrap();
+        let device = Interrupt::of_peer(far).unwrap();
+        (0..10_000).for_each(|_| device.signal());
+        assert!(near.wait(Duration::from_secs(60)).unwrap());
+        assert!(!near.take(), "all signals before the wait are one");
+        device.signal();
+        assert!(near.take());
+        drop(near);
+        device.signal();
+    }
+
+    #[test]
+    fn a_descriptor_that_could_make_the_device_wait_is_no_interrupt() {
+        let event = Interrupt::new().unwrap().as_fd().try_clone_to_owned().unwrap();
+        let (pipe, _writer) = rustix::pipe::pipe().unwrap();
+        for odd in [event, pipe] {
+            assert!(Interrupt::of_peer(odd).unwrap_err().to_string().contains("datagram"));
+        }
     }
 
     #[test]

@@ -238,6 +238,10 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
             (end_ns, used) = (clock.now_ns(), thread_usage());
         }
         let HotLoop { recorder, watch, trouble, lane, mut pacer, .. } = hot;
+        // What became of the lane while it was at work.
+        let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
+        let late: Vec<String> = late.collect();
+        recording.notes.extend(late);
         drop(lane);
         stage.files.adopt_made(plan, task.guard);
         let (fatal, errors, notes) = trouble.into_parts();

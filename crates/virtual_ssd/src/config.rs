@@ -206,6 +206,9 @@ pub enum ConfigError {
         /// Bytes asked for.
         bytes: u64,
     },
+    /// Media in a file, without a file: for the program, which forgot to open one.
+    #[error("media: nobody has opened the file for the data")]
+    Unopened,
     /// The file beside the data that keeps zones and formats.
     #[error(
         "media: {path}: {reason}; give the parameters that it was made with, or remove it: the data stay, zones are \

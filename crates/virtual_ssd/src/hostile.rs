@@ -53,18 +53,20 @@ struct Machine {
     memory: SharedBytes,
     mapped: [bool; PAGES],
     now_ns: u64,
+    commands: u64,
 }
 
-/// Runs a script. Panics where the device has broken a promise.
-pub fn run(script: &[u8]) {
+/// Runs a script, and returns how many commands it gave. Panics where the device has broken a promise.
+pub fn run(script: &[u8]) -> u64 {
     let mut script = Script(script);
     let config = CONFIGS[usize::from(script.byte()) % CONFIGS.len()];
-    let Some(mut machine) = Machine::new(config) else { return };
+    let Some(mut machine) = Machine::new(config) else { return 0 };
     machine.boot();
     while !script.0.is_empty() {
         machine.step(&mut script);
     }
     machine.check();
+    machine.commands
 }
 
 impl Machine {
@@ -80,7 +82,7 @@ impl Machine {
         };
         let controller = Controller::inline(&subsystem, wiring).ok()?;
         let registers = controller.registers().clone();
-        Some(Machine { controller, registers, table, memory, mapped: [false; PAGES], now_ns: 1 })
+        Some(Machine { controller, registers, table, memory, mapped: [false; PAGES], now_ns: 1, commands: 0 })
     }
 
     /// Maps most pages and enables the controller with queues in the first ones, so that scripts get somewhere.
@@ -157,6 +159,7 @@ impl Machine {
     }
 
     fn command(&mut self, script: &mut Script<'_>, what: u8, place: u8) {
+        self.commands += 1;
         let is_io = what.is_multiple_of(2);
         let ring = if is_io { 2 } else { 0 };
         let flags =
@@ -197,6 +200,27 @@ mod tests {
         fn hostile_hosts_are_survived(script in proptest::collection::vec(proptest::num::u8::ANY, 0..4000)) {
             run(&script);
         }
+    }
+
+    /// `IOLAB_HOSTILE_COMMANDS` sets how many commands there are.
+    #[test]
+    fn many_hostile_commands_are_survived_within_bounds() {
+        let wanted = std::env::var("IOLAB_HOSTILE_COMMANDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4_000);
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut commands = 0;
+        while commands < wanted {
+            let script = std::iter::repeat_with(|| {
+                state ^= state >> 12;
+                state ^= state << 25;
+                state ^= state >> 27;
+                (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 56) as u8
+            });
+            commands += run(&script.take(8_000).collect::<Vec<u8>>());
+        }
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let peak = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        let peak_kib: u64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
+        assert!(peak_kib < 1 << 20, "{peak_kib} KiB after {commands} commands");
     }
 
     /// Scripts must get past the door, or they would prove nothing.

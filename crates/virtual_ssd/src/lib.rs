@@ -54,7 +54,7 @@ pub use fault::{Fault, FaultError, FaultKind, Operation, Stripe};
 pub use health::Totals;
 pub use media::{HugePages, MediaKind, MemoryPages};
 pub use registers::{REGISTER_BYTES, Registers};
-pub use state_file::path_of as state_path;
+pub use state_file::{data_made_for, is_state, path_of as state_path};
 pub use statistics::DriveStatistics;
 pub use subsystem::Subsystem;
 pub use threaded::{Threaded, Threads};

@@ -7,16 +7,18 @@
 //!
 //! Memory is made of huge pages where they cannot cost more than there is (`media/pages.rs`).
 //!
-//! Deliberately not here: blocks, namespaces and time. A file is accessed through a mapping, so nobody else may shorten
-//! it while it is in use; room for what is written is taken by [`Room`].
+//! A file is accessed through a mapping, which is watched: what somebody cuts off it is an error of the commands that need
+//! it, and so is what its device does not give. Room for what is written is taken by [`Room`].
+//!
+//! Deliberately not here: blocks, namespaces and time, and which files may be used (whoever opens them knows).
 
 mod pages;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use iolab_memory::{Access, SharedBytes};
+use iolab_memory::{Access, Lost, SharedBytes};
 use iolab_nvme_spec::Status;
 use iolab_pci_device::HostMemory;
 use rustix::fs::{FallocateFlags, fallocate};
@@ -75,6 +77,16 @@ pub(crate) enum CopyError {
     Media,
     /// The media has no room for what was written.
     Full,
+    /// The media had such bytes, and they are not there any more.
+    Lost,
+    /// The same, found by a write.
+    NotWritten,
+}
+
+impl From<Lost> for CopyError {
+    fn from(_: Lost) -> CopyError {
+        CopyError::Lost
+    }
 }
 
 impl CopyError {
@@ -84,14 +96,21 @@ impl CopyError {
         match self {
             CopyError::Host => unreachable_data(),
             CopyError::Media => Refusal::lasting(Status::INTERNAL_ERROR).on_block(lba),
+            CopyError::Lost => Refusal::lasting(Status::UNRECOVERED_READ_ERROR).on_block(lba),
+            CopyError::NotWritten => Refusal::lasting(Status::WRITE_FAULT).on_block(lba),
             CopyError::Full => Refusal::passing(Status::CAPACITY_EXCEEDED).on_block(lba),
         }
     }
 }
 
 impl Media {
-    /// Opens or creates media of `bytes`.
-    pub(crate) fn open(kind: &MediaKind, bytes: u64, pages: MemoryPages) -> Result<Media, ConfigError> {
+    /// Media of `bytes`: new, or in `file`, which its kind asks for.
+    pub(crate) fn open(
+        kind: &MediaKind,
+        file: Option<File>,
+        bytes: u64,
+        pages: MemoryPages,
+    ) -> Result<Media, ConfigError> {
         let length = usize::try_from(bytes).map_err(|_| ConfigError::TooLarge { bytes })?;
         match kind {
             MediaKind::Null => Ok(Media::Null),
@@ -103,9 +122,11 @@ impl Media {
             }
             MediaKind::File(path) => {
                 let refused = |source| ConfigError::Media { what: path.display().to_string(), source };
-                let file = open_file(path, bytes).map_err(refused)?;
+                let file = file.ok_or(ConfigError::Unopened)?;
+                lengthen(&file, bytes).map_err(refused)?;
                 let shared = file.try_clone().map_err(refused)?;
-                let mapped = SharedBytes::of_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
+                let mapped =
+                    SharedBytes::of_watched_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
                 let room = Room::new(file.try_clone().map_err(refused)?, bytes);
                 let reads_take_room =
                     rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
@@ -146,13 +167,16 @@ impl Media {
                 (copy, None)
             }
         };
-        for piece in pieces {
-            if !piece.is_bucket() {
-                memory.copy_in(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
+        bytes.watched(at, total, || {
+            let mut at = at;
+            for piece in pieces {
+                if !piece.is_bucket() {
+                    memory.copy_in(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
+                }
+                at += piece.bytes;
             }
-            at += piece.bytes;
-        }
-        Ok(())
+            Ok(())
+        })?
     }
 
     /// Copies from the host.
@@ -165,13 +189,17 @@ impl Media {
     ) -> Result<(), CopyError> {
         let Media::Bytes { bytes, file } = self else { return Ok(()) };
         let total: usize = pieces.iter().map(|piece| piece.bytes).sum();
-        let mut at = window(bytes, offset, total)?;
+        let at = window(bytes, offset, total)?;
         let _room = claim(file, at, total)?;
-        for piece in pieces {
-            memory.copy_out(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
-            at += piece.bytes;
-        }
-        Ok(())
+        let copied = bytes.watched(at, total, || {
+            let mut at = at;
+            for piece in pieces {
+                memory.copy_out(piece.address, bytes, at, piece.bytes).map_err(|_| CopyError::Host)?;
+                at += piece.bytes;
+            }
+            Ok(())
+        });
+        copied.unwrap_or(Err(CopyError::NotWritten))
     }
 
     /// Copies into `to`; `null` media gives zeroes.
@@ -181,7 +209,7 @@ impl Media {
             Media::Bytes { bytes, file } => {
                 let at = window(bytes, offset, to.len())?;
                 match readable(file, at, to.len())? {
-                    Source::Mapping(_room) => bytes.read(at, to),
+                    Source::Mapping(_room) => bytes.watched(at, to.len(), || bytes.read(at, to))?,
                     Source::Copy(copy) => copy.read(0, to),
                 }
             }
@@ -197,8 +225,12 @@ impl Media {
         let source = readable(file, from, length)?;
         let _room = claim(file, to, length)?;
         match &source {
-            Source::Mapping(_) => bytes.copy_to(from, bytes, to, length),
-            Source::Copy(copy) => copy.copy_to(0, bytes, to, length),
+            Source::Mapping(_) => {
+                // One range that holds both: the mapping is watched by ranges.
+                let (first, last) = (from.min(to), from.max(to) + length);
+                bytes.watched(first, last - first, || bytes.copy_to(from, bytes, to, length))?;
+            }
+            Source::Copy(copy) => bytes.watched(to, length, || copy.copy_to(0, bytes, to, length))?,
         }
         Ok(())
     }
@@ -247,7 +279,7 @@ impl Backing {
         if first < last {
             for (from, to) in [(offset, first), (last, end)] {
                 let _room = self.room.claim(from as u64, (to - from) as u64).map_err(|_| CopyError::Full)?;
-                bytes.fill(from, to - from, 0);
+                bytes.watched(from, to - from, || bytes.fill(from, to - from, 0))?;
             }
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             let punch = || fallocate(&self.file, flags, first as u64, (last - first) as u64);
@@ -256,7 +288,7 @@ impl Backing {
             }
         }
         let _room = self.room.claim(offset as u64, length as u64).map_err(|_| CopyError::Full)?;
-        bytes.fill(offset, length, 0);
+        bytes.watched(offset, length, || bytes.fill(offset, length, 0))?;
         Ok(())
     }
 }
@@ -288,15 +320,15 @@ fn window(bytes: &SharedBytes, offset: u64, length: usize) -> Result<usize, Copy
     if end > bytes.len() { Err(CopyError::Media) } else { Ok(offset) }
 }
 
-fn open_file(path: &Path, bytes: u64) -> std::io::Result<File> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+/// Makes a file as long as the media, if there is room for all of it.
+fn lengthen(file: &File, bytes: u64) -> std::io::Result<()> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         let reason = "not a regular file: name a file that may be created or written";
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
     }
     // A drive that cannot be filled is most likely a mistake; what others take away later is met write by write.
-    let system = rustix::fs::fstatvfs(&file)?;
+    let system = rustix::fs::fstatvfs(file)?;
     let missing = bytes.saturating_sub(metadata.blocks() * 512);
     if system.f_bavail.saturating_mul(system.f_frsize) < missing {
         let reason = format!("the file system has no room for {bytes} bytes: choose a smaller size");
@@ -305,20 +337,30 @@ fn open_file(path: &Path, bytes: u64) -> std::io::Result<File> {
     if metadata.len() < bytes {
         file.set_len(bytes)?;
     }
-    Ok(file)
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+    use std::path::Path;
+
     use super::*;
     use iolab_pci_device::{DmaMapper, DmaTable};
+
+    /// Media in a file, which is made where there is none.
+    fn in_file(path: &Path, bytes: u64) -> Result<Media, ConfigError> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap();
+        Media::open(&MediaKind::File(path.to_owned()), Some(file), bytes, MemoryPages::default())
+    }
 
     #[test]
     fn what_is_written_is_read_and_discarded() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("media");
-        for kind in [MediaKind::Memory, MediaKind::File(path.clone())] {
-            let media = Media::open(&kind, 1 << 20, MemoryPages::default()).unwrap();
+        let memory = Media::open(&MediaKind::Memory, None, 1 << 20, MemoryPages::default());
+        for (kind, media) in [("memory", memory), ("file", in_file(&path, 1 << 20))] {
+            let media = media.unwrap();
             let mut table = DmaTable::new();
             let buffer = table.allocate(8192).unwrap();
             buffer.memory.fill(0, 8192, 7);
@@ -338,7 +380,7 @@ mod tests {
             assert_eq!(media.copy_to_host(0, &mut table, &[Piece::new(64, 512)]), Err(CopyError::Host));
             assert_eq!(media.discard(u64::MAX, 2), Err(CopyError::Media));
         }
-        let again = Media::open(&MediaKind::File(path), 1 << 20, MemoryPages::default()).unwrap();
+        let again = in_file(&path, 1 << 20).unwrap();
         let mut byte = [0];
         again.read(100_000, &mut byte).unwrap();
         assert_eq!(byte, [7], "a file survives");
@@ -347,12 +389,35 @@ mod tests {
     #[test]
     fn media_that_cannot_be_opened_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let refused = |path: &Path, bytes| {
-            let kind = MediaKind::File(path.to_owned());
-            Media::open(&kind, bytes, MemoryPages::default()).unwrap_err().to_string()
+        let refused = |file: File, bytes| {
+            let kind = MediaKind::File(folder.path().to_owned());
+            Media::open(&kind, Some(file), bytes, MemoryPages::default()).unwrap_err().to_string()
         };
-        assert!(refused(folder.path(), 4096).contains("media"), "{}", refused(folder.path(), 4096));
-        let huge = folder.path().join("huge");
-        assert!(refused(&huge, 1 << 60).contains("no room"), "{}", refused(&huge, 1 << 60));
+        let said = refused(File::open(folder.path()).unwrap(), 4096);
+        assert!(said.contains("regular file"), "{said}");
+        let said = in_file(&folder.path().join("huge"), 1 << 60).unwrap_err().to_string();
+        assert!(said.contains("no room"), "{said}");
+    }
+
+    #[test]
+    fn what_is_cut_off_the_file_is_lost_and_the_rest_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("media");
+        let media = in_file(&path, 1 << 20).unwrap();
+        let mut table = DmaTable::new();
+        let buffer = table.allocate(4096).unwrap();
+        let pieces = [Piece::new(buffer.address, 4096)];
+        media.copy_from_host(0, &mut table, &pieces).unwrap();
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(64 << 10).unwrap();
+        let mut bytes = vec![0; 4096];
+        let lost = Err(CopyError::Lost);
+        assert_eq!(media.copy_to_host(512 << 10, &mut table, &pieces), lost);
+        assert_eq!(media.copy_from_host(512 << 10, &mut table, &pieces), Err(CopyError::NotWritten));
+        assert_eq!(media.read(512 << 10, &mut bytes), lost);
+        assert_eq!(media.copy_within(0, 512 << 10, 4096), lost);
+        assert_eq!(media.copy_within(512 << 10, 0, 4096), lost);
+        assert_eq!(media.discard((512 << 10) + 512, 512), lost);
+        assert_eq!(media.read(0, &mut bytes), Ok(()));
+        assert_eq!(media.copy_from_host(60 << 10, &mut table, &pieces), Ok(()));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  0        header: "IOLABSSD", version, namespaces, their bytes, zones and their shape, checksum
+//!  64       which file this program made for the data: device and inode, checksum; zeroes where somebody else made it
 //!  4096     namespaces, four cells each: flags and format, size, attachment (two)
 //!  …        zones, one cell each, namespace after namespace: state, blocks up to the write pointer
 //!
@@ -10,20 +11,21 @@
 //!
 //! The file is mapped, and a change is the store of a word: cheap enough for every write into a zone, and whole even
 //! when the process is killed between two instructions. [`StateFile::flush`] makes the changes survive a loss of power.
-//! A new file appears under its name only when it is complete.
+//! A new file appears under its name only when it is complete. What somebody cuts off the file makes the next flush fail.
 //!
-//! Guarantees: a file of something else, of another shape or with a broken cell is refused, and left as it is; two
+//! Guarantees: a link, a file of something else, of another shape or with a broken cell is refused, and left as it is; two
 //! processes never use the same drive.
 //! Deliberately not here: what the payloads mean, which their owners know.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iolab_memory::{Access, SharedBytes};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use crate::ConfigError;
@@ -33,6 +35,10 @@ const MAGIC: [u8; 8] = *b"IOLABSSD";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 56;
 const CELLS_AT: usize = 4096;
+const ORIGIN_AT: usize = 64;
+const ORIGIN_BYTES: usize = 20;
+/// Unfinished files of other programs with the same number that are passed over.
+const NAMES_TRIED: u32 = 16;
 const PAYLOAD_BITS: u32 = 40;
 /// Cells of a namespace, before those of its zones.
 pub(crate) const NAMESPACE_CELLS: usize = 4;
@@ -102,6 +108,48 @@ impl Shape {
     }
 }
 
+/// The file that holds the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Its file system, `st_dev` of stat(2).
+    pub(crate) device: u64,
+    /// Its inode there.
+    pub(crate) inode: u64,
+    /// Whether it holds nothing yet, so that everything in it will be this program's.
+    pub(crate) is_new: bool,
+}
+
+impl Origin {
+    fn note(self) -> [u8; ORIGIN_BYTES] {
+        let mut note = [0; ORIGIN_BYTES];
+        note[..8].copy_from_slice(&self.device.to_le_bytes());
+        note[8..16].copy_from_slice(&self.inode.to_le_bytes());
+        let sum = crc32fast::hash(&note[..16]);
+        note[16..].copy_from_slice(&sum.to_le_bytes());
+        note
+    }
+}
+
+/// Whether a file is the state of a virtual SSD, of whatever shape.
+pub fn is_state(path: &Path) -> bool {
+    let mut header = [0; HEADER_BYTES];
+    let read = open(path).and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut header, 0));
+    read.is_ok() && Shape::parse(&header).is_ok()
+}
+
+/// The device and inode (stat(2)) of the file that was made for the data whose state `path` is. `None` where that is no
+/// state of a virtual SSD, or the file was there before.
+pub fn data_made_for(path: &Path) -> Option<(u64, u64)> {
+    let mut start = [0; ORIGIN_AT + ORIGIN_BYTES];
+    std::os::unix::fs::FileExt::read_exact_at(&open(path).ok()?, &mut start, 0).ok()?;
+    let header: &[u8; HEADER_BYTES] = start[..HEADER_BYTES].try_into().ok()?;
+    Shape::parse(header).ok()?;
+    let eight = |at: usize| start[at..at + 8].try_into().map(u64::from_le_bytes).ok();
+    let (device, inode) = (eight(ORIGIN_AT)?, eight(ORIGIN_AT + 8)?);
+    let found = Origin { device, inode, is_new: true };
+    (inode != 0 && found.note() == start[ORIGIN_AT..]).then_some((device, inode))
+}
+
 /// The file.
 #[derive(Debug)]
 pub(crate) struct StateFile {
@@ -111,6 +159,8 @@ pub(crate) struct StateFile {
     zones: usize,
     namespaces: usize,
     changed: AtomicBool,
+    /// A change has not reached the file.
+    lost: AtomicBool,
 }
 
 /// Some cells of a file, numbered from 0.
@@ -129,13 +179,14 @@ pub fn path_of(media: &Path) -> PathBuf {
 }
 
 impl StateFile {
-    /// Opens the state of a drive, and says whether there was one. Data that are `new` have none: what is left of
-    /// earlier data is replaced.
-    pub(crate) fn open(path: &Path, config: &Config, new: bool) -> Result<(Arc<StateFile>, bool), ConfigError> {
+    /// Opens the state of a drive, and says whether there was one. Data that are new have none: what is left of earlier
+    /// data is replaced.
+    pub(crate) fn open(path: &Path, config: &Config, data: Origin) -> Result<(Arc<StateFile>, bool), ConfigError> {
+        let new = data.is_new;
         let refuse = |reason: String| ConfigError::State { path: path.display().to_string(), reason };
         let failed = |source: io::Error| ConfigError::Media { what: path.display().to_string(), source };
         let shape = Shape::of(config);
-        let existing = match OpenOptions::new().read(true).write(true).open(path) {
+        let existing = match open(path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
@@ -147,7 +198,7 @@ impl StateFile {
         let (file, restored) = match existing {
             Some(file) if !new => (file, true),
             _ => {
-                let file = create(path, shape).map_err(failed)?;
+                let file = create(path, shape, data).map_err(failed)?;
                 lock(&file, path)?;
                 (file, false)
             }
@@ -157,10 +208,11 @@ impl StateFile {
             return Err(refuse("it is shorter or longer than its header says".to_owned()));
         }
         let mapped = file.try_clone().map_err(failed)?;
-        let bytes = SharedBytes::of_file(mapped.into(), 0, length, Access::ReadWrite).map_err(failed)?;
+        let bytes = SharedBytes::of_watched_file(mapped.into(), 0, length, Access::ReadWrite);
+        let (bytes, path) = (bytes.map_err(failed)?, path.to_owned());
         let (zones, namespaces) = (shape.zones(), shape.namespaces as usize);
-        let state =
-            StateFile { path: path.to_owned(), file, bytes, zones, namespaces, changed: AtomicBool::new(false) };
+        let (changed, lost) = (AtomicBool::new(false), AtomicBool::new(false));
+        let state = StateFile { path, file, bytes, zones, namespaces, changed, lost };
         Ok((Arc::new(state), restored))
     }
 
@@ -177,7 +229,16 @@ impl StateFile {
 
     /// Makes what was stored survive a loss of power.
     pub(crate) fn flush(&self) -> io::Result<()> {
+        if self.lost.load(Ordering::Acquire) {
+            return Err(io::Error::other("the state of the drive was cut off while it was in use"));
+        }
         if self.changed.swap(false, Ordering::AcqRel) { self.file.sync_data() } else { Ok(()) }
+    }
+
+    /// Takes a file away that was made for nothing.
+    pub(crate) fn remove(&self) {
+        // What cannot be removed is in nobody's way: new data replace it.
+        let _ = std::fs::remove_file(&self.path);
     }
 
     fn broken(&self, reason: String) -> ConfigError {
@@ -195,7 +256,10 @@ impl Cells {
             self.count
         );
         let number = self.first + place;
-        self.state.bytes.store_u64(CELLS_AT + number * 8, seal(number, payload), Ordering::Relaxed);
+        let (at, word, bytes) = (CELLS_AT + number * 8, seal(number, payload), &self.state.bytes);
+        if bytes.watched(at, 8, || bytes.store_u64(at, word, Ordering::Relaxed)).is_err() {
+            self.state.lost.store(true, Ordering::Release);
+        }
         if !self.state.changed.load(Ordering::Relaxed) {
             self.state.changed.store(true, Ordering::Release);
         }
@@ -205,7 +269,9 @@ impl Cells {
     pub(crate) fn load(&self, place: usize) -> Result<u64, ConfigError> {
         assert!(place < self.count, "cell {place} of {}", self.count);
         let number = self.first + place;
-        let word = self.state.bytes.load_u64(CELLS_AT + number * 8, Ordering::Relaxed);
+        let (at, bytes) = (CELLS_AT + number * 8, &self.state.bytes);
+        let word = bytes.watched(at, 8, || bytes.load_u64(at, Ordering::Relaxed));
+        let word = word.map_err(|_| self.senseless(place, "not there any more"))?;
         let payload = word >> (64 - PAYLOAD_BITS);
         if seal(number, payload) != word {
             return Err(self.senseless(place, "damaged (the checksum differs)"));
@@ -253,35 +319,61 @@ fn check_header(file: &File, shape: Shape, new: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// Opens a file of one's own making: no link, and nothing that would keep one waiting.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok(file)
+}
+
 /// Makes a file of zeroes with a header, complete before it has its name.
-fn create(path: &Path, shape: Shape) -> io::Result<File> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".new-{}", std::process::id()));
-    let unfinished = PathBuf::from(name);
-    let made = fill(&unfinished, shape).and_then(|file| std::fs::rename(&unfinished, path).map(|()| file));
+fn create(path: &Path, shape: Shape, data: Origin) -> io::Result<File> {
+    let (mut file, unfinished) = create_beside(path)?;
+    let made = fill(&mut file, shape, data).and_then(|()| std::fs::rename(&unfinished, path));
     if made.is_err() {
         // The first error is the one to tell.
         let _ = std::fs::remove_file(&unfinished);
     }
-    let file = made?;
+    made?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()?;
     Ok(file)
 }
 
-fn fill(path: &Path, shape: Shape) -> io::Result<File> {
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+/// A file that was not there before.
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    for number in 0..NAMES_TRIED {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".new-{}-{number}", std::process::id()));
+        let name = PathBuf::from(name);
+        match OpenOptions::new().read(true).write(true).create_new(true).open(&name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (file, name)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+fn fill(file: &mut File, shape: Shape, data: Origin) -> io::Result<()> {
     // Every byte is written, so that no later store can find the file system full.
     let mut bytes = vec![0; CELLS_AT + shape.cells() * 8];
     bytes[..HEADER_BYTES].copy_from_slice(&shape.header());
+    if data.is_new {
+        bytes[ORIGIN_AT..ORIGIN_AT + ORIGIN_BYTES].copy_from_slice(&data.note());
+    }
     file.write_all(&bytes)?;
-    file.sync_all()?;
-    Ok(file)
+    file.sync_all()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NEW: Origin = Origin { device: 1, inode: 2, is_new: true };
+    const KEPT: Origin = Origin { is_new: false, ..NEW };
 
     fn config(text: &str) -> Config {
         Config::parse(text).unwrap()
@@ -292,24 +384,64 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk.state");
         let config = config("size=16M namespaces=3 zone=1M");
-        let (state, restored) = StateFile::open(&path, &config, false).unwrap();
+        let (state, restored) = StateFile::open(&path, &config, KEPT).unwrap();
         assert!(!restored);
         state.namespace(2).store(3, 0xff_ffff_ffff);
         state.zones(0).store(15, 7);
         state.zones(2).store(0, 0);
         state.flush().unwrap();
         drop(state);
-        let (state, restored) = StateFile::open(&path, &config, false).unwrap();
+        let (state, restored) = StateFile::open(&path, &config, KEPT).unwrap();
         assert!(restored);
         assert_eq!(state.namespace(2).load(3).unwrap(), 0xff_ffff_ffff);
         assert_eq!(state.zones(0).load(15).unwrap(), 7);
         assert_eq!(state.zones(2).load(0).unwrap(), 0);
         assert!(state.zones(1).load(3).is_err(), "never stored");
         drop(state);
-        let (_, restored) = StateFile::open(&path, &config, true).unwrap();
+        let (_, restored) = StateFile::open(&path, &config, NEW).unwrap();
         assert!(!restored, "new data have no state");
         let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["disk.state"], "nothing unfinished is left");
+    }
+
+    #[test]
+    fn what_was_made_for_a_drive_is_known_by_device_and_inode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk.state");
+        let config = config("size=16M");
+        assert_eq!(data_made_for(&path), None, "there is no state");
+        drop(StateFile::open(&path, &config, KEPT).unwrap());
+        assert_eq!(data_made_for(&path), None, "the data were there before");
+        drop(StateFile::open(&path, &config, NEW).unwrap());
+        assert_eq!(data_made_for(&path), Some((1, 2)));
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[ORIGIN_AT + 8] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(data_made_for(&path), None, "damaged");
+    }
+
+    #[test]
+    fn links_and_pipes_are_not_followed_and_a_file_cut_off_is_told_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, precious) = (folder.path().join("disk.state"), folder.path().join("precious"));
+        let config = config("size=16M zone=1M");
+        std::fs::write(&precious, "years of work").unwrap();
+        for number in 0..2 {
+            let unfinished = folder.path().join(format!("disk.state.new-{}-{number}", std::process::id()));
+            std::os::unix::fs::symlink(&precious, unfinished).unwrap();
+        }
+        std::os::unix::fs::symlink(&precious, &path).unwrap();
+        assert!(StateFile::open(&path, &config, NEW).is_err());
+        std::fs::remove_file(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        assert!(StateFile::open(&path, &config, KEPT).is_err());
+        std::fs::remove_file(&path).unwrap();
+        let (state, _) = StateFile::open(&path, &config, NEW).unwrap();
+        assert_eq!(std::fs::read(&precious).unwrap(), b"years of work");
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        state.zones(0).store(3, 1);
+        assert!(state.flush().unwrap_err().to_string().contains("cut off"));
+        assert!(state.zones(0).load(3).is_err());
     }
 
     #[test]
@@ -317,11 +449,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk.state");
         let plain = config("size=16M zone=1M");
-        let refusal = |config: &Config, new| match StateFile::open(&path, config, new) {
+        let refusal = |config: &Config, is_new| match StateFile::open(&path, config, Origin { is_new, ..NEW }) {
             Ok(_) => panic!("it was accepted"),
             Err(error) => error.to_string(),
         };
-        let (state, _) = StateFile::open(&path, &plain, false).unwrap();
+        let (state, _) = StateFile::open(&path, &plain, KEPT).unwrap();
         for zone in 0..16 {
             state.zones(0).store(zone, 1);
         }
@@ -352,7 +484,7 @@ mod tests {
         moved.copy_within(at + 8..at + 16, at);
         for broken in [torn, moved] {
             std::fs::write(&path, &broken).unwrap();
-            let (state, _) = StateFile::open(&path, &plain, false).unwrap();
+            let (state, _) = StateFile::open(&path, &plain, KEPT).unwrap();
             assert!(state.zones(0).load(0).unwrap_err().to_string().contains("checksum"));
             assert_eq!(state.zones(0).load(1).unwrap(), 1);
         }

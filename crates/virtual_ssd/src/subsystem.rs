@@ -3,6 +3,8 @@
 //! Guarantees: nothing here is locked for a command on the way of an ideal drive; what happens to a namespace through
 //! one controller is told to the others. Deliberately not here: queues and registers, which a controller has.
 
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -16,7 +18,7 @@ use crate::fault::FaultState;
 use crate::health::{Health, Totals};
 use crate::media::{CopyError, Media, MediaKind};
 use crate::namespace::{MOST_CONTROLLERS, Namespace};
-use crate::state_file::{self, StateFile};
+use crate::state_file::{self, Origin, StateFile};
 use crate::timing::Timing;
 use crate::zones::ZoneTable;
 
@@ -35,10 +37,20 @@ pub struct Subsystem {
 }
 
 impl Subsystem {
-    /// Makes the drive that `config` describes.
+    /// Makes the drive that `config` describes, whose data are not in a file.
     pub fn new(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
+        Subsystem::make(config, None)
+    }
+
+    /// Makes the drive that `config` describes, with its data in `file`: the one that its media names, opened for reading
+    /// and writing by somebody who knows that it may be used.
+    pub fn with_file(config: Config, file: File) -> Result<Arc<Subsystem>, ConfigError> {
+        Subsystem::make(config, Some(file))
+    }
+
+    fn make(config: Config, file: Option<File>) -> Result<Arc<Subsystem>, ConfigError> {
         config.check()?;
-        let (media, state) = open_media(&config)?;
+        let (media, state) = open_media(&config, file)?;
         let shift = config.lba_shift();
         let namespace = |position: u32| {
             let zones = config.zones.map(|layout| {
@@ -189,12 +201,20 @@ impl Subsystem {
 
 /// The media, and for those in a file the state beside it, and whether that was there before.
 #[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
-fn open_media(config: &Config) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
+fn open_media(config: &Config, file: Option<File>) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
     let MediaKind::File(path) = &config.media else {
-        return Ok((Media::open(&config.media, config.media_bytes(), config.memory)?, None));
+        return Ok((Media::open(&config.media, None, config.media_bytes(), config.memory)?, None));
     };
-    let is_new = std::fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
+    let file = file.ok_or(ConfigError::Unopened)?;
+    let metadata = file.metadata();
+    let metadata = metadata.map_err(|source| ConfigError::Media { what: path.display().to_string(), source })?;
+    let origin = Origin { device: metadata.dev(), inode: metadata.ino(), is_new: metadata.len() == 0 };
     // The state first: where it does not fit, the data are not touched.
-    let state = StateFile::open(&state_file::path_of(path), config, is_new)?;
-    Ok((Media::open(&config.media, config.media_bytes(), config.memory)?, Some(state)))
+    let state = StateFile::open(&state_file::path_of(path), config, origin)?;
+    let media = Media::open(&config.media, Some(file), config.media_bytes(), config.memory);
+    if media.is_err() && !state.1 {
+        // What was made for a drive that there is not.
+        state.0.remove();
+    }
+    Ok((media?, Some(state)))
 }

@@ -83,8 +83,9 @@ pub(super) const NARROW: [(&str, &[&str], &str); 6] = [
             "iolab-vfio",
             "iolab-virtual-ssd",
             "iolab-device-link",
+            "iolab-observe",
         ],
-        "it brings a driver together with the transports it knows, and knows nothing of jobs",
+        "it brings a driver together with the transports it knows and looks at the files of virtual ones, and knows nothing of jobs",
     ),
     (
         "iolab-engine-logfs",

@@ -4,9 +4,10 @@ mod attach;
 mod serve;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iolab_device_link::{LinkError, ask};
+use iolab_engine_nvme::{check_media, remove_media};
 use iolab_virtual_ssd::Config;
 
 use crate::arguments::{DeviceAction, DeviceParameters};
@@ -58,6 +59,10 @@ pub(super) fn config(pairs: &[(String, String)]) -> Result<Config, Failure> {
 fn create(name: &str, parameters: &DeviceParameters) -> Result<u8, Failure> {
     let pairs = pairs(parameters)?;
     let config = config(&pairs)?;
+    iolab_engine_nvme::allow_media(parameters.allow_destroy.iter().map(PathBuf::as_path));
+    if let Some(file) = config.media_file() {
+        check_media(file).map_err(|error| Failure::refused(format!("iolab: {name}: {error}")))?;
+    }
     let entry = Entry { name: name.to_owned(), parameters: pairs };
     let path = Catalogue::of_user()?.create(&entry)?;
     let text = format!(
@@ -87,14 +92,14 @@ fn list() -> Result<u8, Failure> {
     for entry in entries {
         let described = config(&entry.parameters).map_or_else(|failure| failure.message, |config| summary(&config));
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:<16} {:<12} {described}", entry.name, state(&entry.name));
+        let _ = writeln!(text, "{:<16} {:<12} {described}", entry.name, state(&entry.name)?);
     }
     output::print(&text)?;
     Ok(0)
 }
 
-fn state(name: &str) -> &'static str {
-    if is_served(&socket(name)) { "served" } else { "not served" }
+fn state(name: &str) -> Result<&'static str, Failure> {
+    Ok(if is_served(&socket(name)?) { "served" } else { "not served" })
 }
 
 /// Whether somebody answers at the socket.
@@ -105,8 +110,8 @@ pub(super) fn is_served(socket: &Path) -> bool {
 fn info(name: &str) -> Result<u8, Failure> {
     let entry = Catalogue::of_user()?.find(name)?;
     let config = config(&entry.parameters)?;
-    let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name));
-    let _ = writeln!(text, "socket: {}\n\nEvery parameter:", socket(name).display());
+    let mut text = format!("{name}: {}\nstate: {}\n", summary(&config), state(name)?);
+    let _ = writeln!(text, "socket: {}\n\nEvery parameter:", socket(name)?.display());
     for (key, value, unit) in config.described() {
         let _ = writeln!(text, "{}", format!("  {key:<28} {value} {unit}").trim_end());
     }
@@ -119,7 +124,7 @@ fn info(name: &str) -> Result<u8, Failure> {
 
 fn stats(name: &str, json: bool) -> Result<u8, Failure> {
     let question = if json { "stats json" } else { "stats" };
-    match ask(&socket(name), question) {
+    match ask(&socket(name)?, question) {
         Ok(answer) => output::print(&answer)?,
         Err(LinkError::NotServed { .. }) => {
             Catalogue::of_user()?.find(name)?;
@@ -135,37 +140,29 @@ fn stats(name: &str, json: bool) -> Result<u8, Failure> {
 fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
     let catalogue = Catalogue::of_user()?;
     let entry = catalogue.find(name)?;
-    if is_served(&socket(name)) {
+    if is_served(&socket(name)?) {
         return Err(Failure::refused(format!(
             "iolab: device {name} is being served: end `iolab device serve {name}` first"
         )));
     }
     let file = config(&entry.parameters).ok().and_then(|config| config.media_file().map(Path::to_owned));
+    let removed = match &file {
+        Some(file) if data => Some(remove_media(file).map_err(|error| {
+            Failure::refused(format!("iolab: device {name} is still there, with all its data: {error}"))
+        })?),
+        _ => None,
+    };
     catalogue.destroy(name)?;
     let mut text = format!("device {name} is gone\n");
-    match file {
-        Some(file) if data => {
-            remove(&file)?;
-            remove(&iolab_virtual_ssd::state_path(&file))?;
-            let _ = writeln!(text, "and its data in {}", file.display());
-        }
-        Some(file) => {
-            let _ = writeln!(text, "its data is still in {} (--data removes it, too)", file.display());
-        }
-        None => {}
-    }
+    // Writing to a String cannot fail.
+    let _ = match (file, removed) {
+        (Some(file), Some(true)) => writeln!(text, "and its data in {}", file.display()),
+        (Some(file), Some(false)) => writeln!(text, "it had no data in {}", file.display()),
+        (Some(file), None) => writeln!(text, "its data is still in {} (--data removes it, too)", file.display()),
+        (None, _) => Ok(()),
+    };
     output::print(&text)?;
     Ok(0)
-}
-
-/// Removes a file; one that is not there was never served.
-fn remove(file: &Path) -> Result<(), Failure> {
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::failed(format!("iolab: removing {}: {error}", file.display())))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Every parameter that a device can be given.

@@ -68,7 +68,7 @@ fn list() -> Result<String, Failure> {
         let _ = writeln!(text, "{:<16} {driver:<12} {disks}", function.address.to_string());
     }
     for entry in Catalogue::of_user()?.list()? {
-        let socket = crate::device_catalogue::socket(&entry.name);
+        let socket = crate::device_catalogue::socket(&entry.name)?;
         let state = if super::device::is_served(&socket) { "served" } else { "not served" };
         let _ = writeln!(text, "{:<16} {:<12} virtual", entry.name, state);
     }

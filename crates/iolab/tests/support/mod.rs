@@ -130,6 +130,12 @@ impl Running {
         list.split_whitespace().filter_map(|word| word.parse().ok()).collect()
     }
 
+    /// Whether it, or a process that it has forked, has mapped a file of this name.
+    pub(crate) fn maps(&self, name: &str) -> bool {
+        let mut processes = self.children().into_iter().chain([self.child.id() as i32]);
+        processes.any(|pid| std::fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(name)))
+    }
+
     /// Processes and threads it has made, which are its workers while it runs jobs.
     pub(crate) fn workers(&self) -> usize {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).map_or(0, Iterator::count);

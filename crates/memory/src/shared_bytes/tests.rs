@@ -113,3 +113,74 @@ fn published_words_are_those_that_were_stored() {
 fn a_word_at_an_odd_place_is_a_bug() {
     SharedBytes::anonymous(64).unwrap().load_u64(4, Ordering::Relaxed);
 }
+
+fn file_of(bytes: u64) -> (std::fs::File, SharedBytes) {
+    let name = c"iolab-test";
+    // SAFETY: a C string; the call touches nothing else, and the descriptor is nobody else's.
+    let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC)) };
+    let file = std::fs::File::from(file);
+    file.set_len(bytes).unwrap();
+    let memory = SharedBytes::of_watched_file(file.try_clone().unwrap().into(), 0, bytes as usize, Access::ReadWrite);
+    (file, memory.unwrap())
+}
+
+#[test]
+fn what_is_cut_off_a_watched_file_is_an_error_and_the_rest_is_there() {
+    let (file, memory) = file_of(4 * 4096);
+    let write = |offset: usize| memory.watched(offset, 64, || memory.write(offset, &[7; 64]));
+    let read = |offset: usize| {
+        let mut bytes = [1; 64];
+        memory.watched(offset, 64, || memory.read(offset, &mut bytes)).map(|()| bytes)
+    };
+    assert_eq!((write(0), write(3 * 4096)), (Ok(()), Ok(())));
+    file.set_len(2 * 4096).unwrap();
+    for _ in 0..3 {
+        assert_eq!((read(3 * 4096), write(2 * 4096)), (Err(Lost), Err(Lost)));
+        assert_eq!(read(0), Ok([7; 64]));
+        assert_eq!(write(4096), Ok(()));
+    }
+    // Who makes it longer again finds the file, not the page that stood in for it.
+    file.set_len(4 * 4096).unwrap();
+    assert_eq!(read(3 * 4096), Ok([0; 64]));
+    assert_eq!(write(3 * 4096), Ok(()));
+    let mut there = [0; 64];
+    std::os::unix::fs::FileExt::read_exact_at(&file, &mut there, 3 * 4096).unwrap();
+    assert_eq!(there, [7; 64], "the write has reached the file");
+}
+
+#[test]
+fn threads_that_share_a_file_that_shrinks_never_take_an_empty_page_for_it() {
+    let (file, memory) = file_of(64 * 4096);
+    memory.fill(0, 64 * 4096, 9);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for round in 0..2_000 {
+                    let offset = round % 64 * 4096;
+                    let mut bytes = [1; 4096];
+                    let answer = memory.watched(offset, 4096, || memory.read(offset, &mut bytes));
+                    assert!(answer.is_err() || bytes == [9; 4096], "page {}", offset / 4096);
+                }
+            });
+        }
+        for pages in (8..64).rev() {
+            file.set_len(pages * 4096).unwrap();
+        }
+    });
+}
+
+#[test]
+fn only_what_its_sender_cannot_shorten_is_mapped() {
+    let (file, _memory) = file_of(4096);
+    let refused = SharedBytes::of_peer(file.as_fd(), 0, 4096, Access::Read).unwrap_err().to_string();
+    assert!(refused.contains("sealed"), "{refused}");
+    let sealed = SharedBytes::memfd("iolab-test", 4096).unwrap();
+    let (fd, _) = sealed.file().unwrap();
+    assert!(is_sealed(fd));
+    assert!(std::fs::File::from(fd.try_clone_to_owned().unwrap()).set_len(0).is_err());
+    let seen = SharedBytes::of_peer(fd, 0, 4096, Access::ReadWrite).unwrap();
+    seen.store_u32(0, 7, Ordering::Relaxed);
+    assert_eq!(sealed.load_u32(0, Ordering::Relaxed), 7);
+    assert!(SharedBytes::of_peer(fd, 4096, 4096, Access::Read).is_err(), "behind its end");
+    assert!(SharedBytes::of_peer(fd, u64::MAX - 4095, 4096, Access::Read).is_err());
+}

@@ -10,7 +10,7 @@ use iolab_clock::Clock;
 use iolab_nvme_spec::registers::Register;
 use iolab_nvme_spec::{AdminOpcode, CompletionEntry, IoOpcode, Status, SubmissionEntry};
 use iolab_pci_device::{DmaBuffer, DmaMapper, PciFunction};
-use iolab_virtual_ssd::{Config, Embedded, Subsystem};
+use iolab_virtual_ssd::{Config, ConfigError, Embedded, Subsystem};
 
 /// A ring of each kind.
 pub(crate) struct Pair {
@@ -69,7 +69,7 @@ pub(crate) const DATA_BYTES: usize = 1 << 20;
 
 /// A device in the state of power-on.
 pub(crate) fn plug_in(config: &str) -> (Embedded, Clock) {
-    plug_into(&Subsystem::new(Config::parse(config).unwrap()).unwrap())
+    plug_into(&drive(Config::parse(config).unwrap()).unwrap())
 }
 
 pub(crate) fn plug_into(subsystem: &Arc<Subsystem>) -> (Embedded, Clock) {
@@ -269,4 +269,16 @@ pub(crate) fn create_sq(pair: &Pair) -> SubmissionEntry {
         .with_prps(pair.submissions.address, 0)
         .with_cdw(10, u32::from(pair.id) | size)
         .with_cdw(11, 1 | u32::from(pair.id) << 16)
+}
+
+/// The drive, with its data in the file that it names where it names one.
+pub(crate) fn drive(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
+    match config.media_file() {
+        None => Subsystem::new(config),
+        Some(path) => {
+            let mut options = std::fs::OpenOptions::new();
+            let file = options.read(true).write(true).create(true).truncate(false).open(path).unwrap();
+            Subsystem::with_file(config, file)
+        }
+    }
 }

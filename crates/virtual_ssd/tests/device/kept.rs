@@ -2,9 +2,9 @@
 
 use iolab_nvme_spec::zone::{ZoneSendAction, ZoneState};
 use iolab_nvme_spec::{AdminOpcode, Status};
-use iolab_virtual_ssd::{Config, ConfigError, Subsystem};
+use iolab_virtual_ssd::{Config, ConfigError};
 
-use crate::host::{Host, admin, identify};
+use crate::host::{Host, admin, drive, identify};
 use crate::zoned::{ZONE, append, send, zone};
 
 /// A drive in a folder of its own.
@@ -30,7 +30,7 @@ impl Kept {
     }
 
     fn refusal(&self, more: &str) -> String {
-        match Subsystem::new(Config::parse(&self.config(more)).unwrap()) {
+        match drive(Config::parse(&self.config(more)).unwrap()) {
             Err(error @ ConfigError::State { .. }) => error.to_string(),
             other => panic!("{other:?}"),
         }
@@ -150,7 +150,7 @@ fn another_device_and_a_torn_file_are_refused() {
 fn a_drive_is_used_by_one_at_a_time() {
     let kept = Kept::new();
     let first = kept.host("");
-    let second = Subsystem::new(Config::parse(&kept.config("")).unwrap());
+    let second = drive(Config::parse(&kept.config("")).unwrap());
     assert!(matches!(second, Err(ConfigError::InUse { .. })), "{second:?}");
     drop(first);
     kept.host("");

@@ -41,7 +41,7 @@ fn device_name(given: &str) -> Result<String, Failure> {
         return Ok(given.to_owned());
     }
     let entry = Catalogue::of_user()?.find(given)?;
-    if super::is_served(&socket(given)) {
+    if super::is_served(&socket(given)?) {
         return Ok(format!("trtype=VIRT traddr={given}"));
     }
     let pairs: Vec<String> = entry.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
