@@ -10,12 +10,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use iolab_observe::{LayoutMark, mark_layout};
+use iolab_guard::{LayoutMark, layout_mark, mark_layout};
 use iolab_virtual_ssd::{Config, ConfigError, Subsystem, data_made_for, state_path};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use crate::media_guard::{Objection, judge, mark};
+use crate::media_guard::{Objection, judge};
 
 /// A file cannot hold the data of a device, or not be removed with it.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +105,7 @@ pub fn remove_media(path: &Path) -> Result<bool, MediaError> {
     let metadata = file.metadata().map_err(|source| failed(path, source))?;
     let state = state_path(path);
     let is_known = data_made_for(&state) == Some((metadata.dev(), metadata.ino()));
-    let is_marked = !matches!(mark(&file), Ok(LayoutMark::Absent) | Err(_));
+    let is_marked = !matches!(layout_mark(&file), Ok(LayoutMark::Absent) | Err(_));
     let is_named = std::fs::symlink_metadata(path).is_ok_and(|there| there.ino() == metadata.ino());
     if !(is_known && is_marked && is_named) {
         let why = "this device has not made it, so it is not removed; remove it yourself, if nobody needs it";

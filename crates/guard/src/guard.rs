@@ -163,6 +163,18 @@ impl Guard {
         Guard { in_use, allowed, rules, absent: BTreeSet::new(), passed: BTreeSet::new() }
     }
 
+    /// A guard of this machine, with its tables as they are now.
+    pub fn live(rules: Rules) -> Guard {
+        Guard::new(&System::live(), rules)
+    }
+
+    /// What speaks against `change` of a file that the caller has opened by the path of `target`, whatever the rules
+    /// accept. Locks are the caller's business.
+    pub fn hazards_of(&self, target: &Target<'_>, change: &Change, file: &File) -> Vec<Hazard> {
+        let judgements = self.judge_open(target, change, file, false);
+        judgements.into_iter().map(|judgement| judgement.hazard).collect()
+    }
+
     /// Everything that `change` would destroy at `target`, and whether the rules accept it. Changes nothing. What is
     /// judged now may be opened by the same guard later.
     pub fn judge(&mut self, target: &Target<'_>, change: &Change) -> Vec<Judgement> {
