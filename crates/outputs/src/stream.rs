@@ -1,0 +1,80 @@
+//! Outputs that are no files: what the caller's descriptors, terminals, `/dev/null` and pipes by name are.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use crate::OutputError;
+
+/// How long a pipe may have no reader: whoever set it up starts both ends at the same time.
+const READER_WAITS: u32 = 500;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// The descriptor that a name of one stands for: `/dev/stdout`, `/dev/stderr`, `/dev/fd/N`, `/proc/self/fd/N`. The shell opened it for this program, so what
+/// it is on was chosen there; files get what is written at their end.
+pub(crate) fn named_descriptor(path: &Path) -> Result<Option<File>, OutputError> {
+    let failed = |error: std::io::Error| OutputError::io("opening", path, error);
+    let number = match path.to_str() {
+        Some("/dev/stdout") => Some(1),
+        Some("/dev/stderr") => Some(2),
+        Some(text) => ["/dev/fd/", "/proc/self/fd/"]
+            .iter()
+            .find_map(|folder| text.strip_prefix(folder))
+            .and_then(|rest| rest.parse().ok()),
+        None => None,
+    };
+    let file = match number {
+        None => return Ok(None),
+        Some(1) => File::from(std::io::stdout().as_fd().try_clone_to_owned().map_err(failed)?),
+        Some(2) => File::from(std::io::stderr().as_fd().try_clone_to_owned().map_err(failed)?),
+        Some(number) => {
+            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+            let fd = rustix::fs::open(format!("/proc/self/fd/{number}"), flags, Mode::empty());
+            blocking(File::from(fd.map_err(|errno| failed(errno.into()))?), path)?
+        }
+    };
+    Ok(Some(file))
+}
+
+/// Opens a character device or a pipe that stands at a name of its own.
+pub(crate) fn open(folder: impl AsFd, name: &std::ffi::OsStr, path: &Path, stat: &Stat) -> Result<File, OutputError> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let is_pipe = FileType::from_raw_mode(stat.st_mode) == FileType::Fifo;
+    let is_harmless = is_memory_device(stat);
+    let mut waits_left = if is_pipe { READER_WAITS } else { 0 };
+    let file = loop {
+        match rustix::fs::openat(folder.as_fd(), name, flags, Mode::empty()) {
+            Ok(fd) => break File::from(fd),
+            Err(Errno::NXIO) if waits_left > 0 => {
+                waits_left -= 1;
+                std::thread::sleep(BETWEEN_LOOKS);
+            }
+            Err(Errno::NXIO) if is_pipe => return Err(OutputError::unusable(path, "a pipe that nobody reads")),
+            Err(errno) => return Err(OutputError::io("opening", path, errno)),
+        }
+    };
+    if !is_pipe && !is_harmless && !rustix::termios::isatty(&file) {
+        let what = "a character device that is neither a terminal nor null, zero, full or random".to_owned();
+        return Err(OutputError::Never { path: path.to_owned(), what });
+    }
+    blocking(file, path)
+}
+
+/// null, zero, full, random, urandom and kmsg: what is written there overwrites nothing.
+fn is_memory_device(stat: &Stat) -> bool {
+    const MEMORY: u32 = 1;
+    let (major, minor) = (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
+    major == MEMORY && [3, 5, 7, 8, 9, 11].contains(&minor)
+}
+
+/// Opening must not wait, writing may.
+fn blocking(file: File, path: &Path) -> Result<File, OutputError> {
+    let flags = rustix::fs::fcntl_getfl(&file).map_err(|errno| OutputError::io("opening", path, errno))?;
+    let set = rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK);
+    set.map_err(|errno| OutputError::io("opening", path, errno))?;
+    Ok(file)
+}
