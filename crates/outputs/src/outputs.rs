@@ -122,7 +122,7 @@ impl Outputs {
     fn claim(&mut self, name: &Name, what: &str) -> Result<(), OutputError> {
         let wanted = (what.to_owned(), name.path.clone());
         let claim = self.claims.entry((name.folder_id, name.name.clone())).or_insert_with(|| wanted.clone());
-        if *claim == wanted {
+        if claim.0 == wanted.0 && claim.1.as_os_str() == wanted.1.as_os_str() {
             return Ok(());
         }
         Err(OutputError::Clash { path: name.path.clone(), one: claim.0.clone(), other: what.to_owned() })

@@ -44,7 +44,11 @@ pub(crate) fn named_descriptor(path: &Path) -> Result<Option<File>, OutputError>
 pub(crate) fn open(folder: impl AsFd, name: &std::ffi::OsStr, path: &Path, stat: &Stat) -> Result<File, OutputError> {
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let is_pipe = FileType::from_raw_mode(stat.st_mode) == FileType::Fifo;
-    let is_harmless = is_memory_device(stat);
+    // Judged before it is opened: opening alone starts a watchdog, or rewinds a tape.
+    if !is_pipe && !is_harmless(stat) {
+        let what = "a character device that is neither a terminal nor null, zero, full or random".to_owned();
+        return Err(OutputError::Never { path: path.to_owned(), what });
+    }
     let mut waits_left = if is_pipe { READER_WAITS } else { 0 };
     let file = loop {
         match rustix::fs::openat(folder.as_fd(), name, flags, Mode::empty()) {
@@ -57,18 +61,19 @@ pub(crate) fn open(folder: impl AsFd, name: &std::ffi::OsStr, path: &Path, stat:
             Err(errno) => return Err(OutputError::io("opening", path, errno)),
         }
     };
-    if !is_pipe && !is_harmless && !rustix::termios::isatty(&file) {
-        let what = "a character device that is neither a terminal nor null, zero, full or random".to_owned();
-        return Err(OutputError::Never { path: path.to_owned(), what });
-    }
     blocking(file, path)
 }
 
-/// null, zero, full, random, urandom and kmsg: what is written there overwrites nothing.
-fn is_memory_device(stat: &Stat) -> bool {
+/// Terminals, and what overwrites nothing: null, zero, full, random, urandom, kmsg (Documentation/admin-guide/devices.txt of the kernel).
+fn is_harmless(stat: &Stat) -> bool {
     const MEMORY: u32 = 1;
-    let (major, minor) = (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev));
-    major == MEMORY && [3, 5, 7, 8, 9, 11].contains(&minor)
+    /// tty, console, ptmx, the slaves of pseudo terminals, USB and other serial lines, hypervisor consoles.
+    const TERMINALS: [std::ops::RangeInclusive<u32>; 6] =
+        [4..=5, 136..=143, 166..=166, 188..=188, 204..=204, 229..=229];
+    match (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) {
+        (MEMORY, minor) => [3, 5, 7, 8, 9, 11].contains(&minor),
+        (major, _) => TERMINALS.iter().any(|range| range.contains(&major)),
+    }
 }
 
 /// Opening must not wait, writing may.
