@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use iolab_outputs::OutputError;
+
 /// The user's mistake: bad option, bad job file, unreadable input.
 pub(crate) const MISTAKE: u8 = 2;
 /// Refused, because something would have been destroyed.
@@ -50,6 +52,17 @@ impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
         let code = if error.is::<Mistake>() { MISTAKE } else { FAILED };
         Failure { code, message: format!("iolab: {error:#}") }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Failure {
+        let message = format!("iolab: {error}");
+        match (error.is_refusal(), error.is_mistake()) {
+            (true, _) => Failure::refused(message),
+            (_, true) => Failure::mistake(message),
+            _ => Failure::failed(message),
+        }
     }
 }
 

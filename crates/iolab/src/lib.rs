@@ -14,6 +14,7 @@ mod exit;
 mod fio_mode;
 mod log_files;
 mod output;
+mod outputs;
 mod pipeline;
 mod recordings;
 mod run_files;

@@ -59,6 +59,9 @@ fn words(arguments: &PerfArguments) -> Result<Vec<String>, Failure> {
     if let Some(record) = &arguments.record {
         words.push(format!("--record={}", record.display()));
     }
+    if arguments.force {
+        words.push("--force".to_owned());
+    }
     Ok(words)
 }
 

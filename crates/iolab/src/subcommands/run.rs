@@ -9,6 +9,7 @@ use std::time::Duration;
 use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunOptions};
 use iolab_jobfile::help;
+use iolab_outputs::Outputs;
 use iolab_plan::Plan;
 use iolab_recording::{Outcome, Recording};
 use iolab_report::TerseVersion;
@@ -20,7 +21,7 @@ use crate::pipeline::{self, Planned};
 use crate::recordings::Keeping;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{database, device_state, log_files, output};
+use crate::{database, device_state, log_files, output, outputs};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let command_line = take_apart(words)?;
@@ -63,10 +64,11 @@ pub(crate) fn execute_as(
     device_state::check(plan)?;
     // Beyond this point the plan cannot change.
     let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
-    let output = Output::open(formats, run.output.as_deref(), run.status_interval_ns.is_some())?;
+    let mut outputs = outputs::of_run(plan, run)?;
+    let keeping = begin_keeping(plan, &mut outputs, run, mode)?;
+    let output = Output::open(formats, &mut outputs, run.output.as_deref(), run.status_interval_ns.is_some())?;
     let output = RefCell::new(if mode == Mode::Iolab { output.with_findings() } else { output });
     output.borrow_mut().begin(plan)?;
-    let keeping = begin_keeping(plan, run, mode)?;
     let display = display(run, mode, &output.borrow());
     let mut show_snapshot = |recording: &Recording| {
         // A report of the run so far that cannot be written does not end the run; the last one will say so.
@@ -78,28 +80,33 @@ pub(crate) fn execute_as(
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    let kept = keep(&recording, keeping, &spools, run, mode);
+    let kept = keep(&recording, (keeping, &spools), &mut outputs, run, mode);
     let printed = output.into_inner().finish(&recording);
     if kept.is_err() || printed.is_err() {
         // The run is over: what else there is to say of it must not be lost with what could not be written.
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
     }
-    kept?;
+    let saved = kept?;
     printed?;
+    if saved == log_files::Saved::CutShort {
+        show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
+        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while logs were written".to_owned() });
+    }
     Ok(recording)
 }
 
 /// The place of the recording, if it is to be kept.
-fn begin_keeping(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
+fn begin_keeping(plan: &Plan, outputs: &mut Outputs, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
     let named = run.record.as_deref().map(Path::new);
     if mode == Mode::Fio && named.is_none() {
         return Ok(None);
     }
-    match Keeping::begin(plan, named) {
+    match Keeping::begin(plan, outputs, named) {
         Ok(keeping) => Ok(Some(keeping)),
-        Err(error) if named.is_some() => Err(error.into()),
-        Err(error) => {
-            eprintln!("iolab: warning: {error:#}: this run will not be recorded");
+        Err(failure) if named.is_some() => Err(failure),
+        Err(failure) => {
+            let reason = failure.message.trim_start_matches("iolab: ");
+            eprintln!("iolab: warning: {reason}: this run will not be recorded");
             Ok(None)
         }
     }
@@ -108,14 +115,14 @@ fn begin_keeping(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Option<Kee
 /// Saves the recording and the log files; all of them are tried, the first failure is returned.
 fn keep(
     recording: &Recording,
-    keeping: Option<Keeping>,
-    spools: &[Option<File>],
+    (keeping, spools): (Option<Keeping>, &[Option<File>]),
+    outputs: &mut Outputs,
     run: &RunOptions,
     mode: Mode,
-) -> Result<(), Failure> {
-    let mut kept = Ok(());
+) -> Result<log_files::Saved, Failure> {
+    let mut kept = Ok(log_files::Saved::Whole);
     if let Some(keeping) = keeping {
-        match keeping.save(recording) {
+        match keeping.save(outputs, recording) {
             Ok(path) if mode == Mode::Iolab => {
                 eprintln!("iolab: recording saved as {}", path.display());
                 if !run.no_database {
@@ -128,9 +135,11 @@ fn keep(
             Err(error) => kept = Err(error),
         }
     }
-    kept = kept.and(log_files::write(recording, spools));
+    let logs = log_files::write(outputs, recording, spools);
+    kept = kept.and(logs);
     if run.bandwidth_log {
-        kept = kept.and(log_files::write_aggregate(recording));
+        let aggregate = log_files::write_aggregate(outputs, recording);
+        kept = kept.and_then(|saved| aggregate.map(|()| saved));
     }
     Ok(kept?)
 }
