@@ -2,6 +2,7 @@
 //!
 //! This may take longer than the run did. Who asks for the end twice gets what is written by then.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -64,16 +65,22 @@ fn names(worker: &WorkerPlan) -> impl Iterator<Item = String> {
 #[derive(Debug)]
 struct Patience {
     interrupts: u32,
+    is_asked: Cell<bool>,
 }
 
 impl Patience {
     /// The first interrupt, in the run or now, is the wish to end and save; those that ended the run are over.
     fn new() -> Patience {
-        Patience { interrupts: INTERRUPTS.load(Ordering::Relaxed).max(1) }
+        let interrupts = INTERRUPTS.load(Ordering::Relaxed);
+        Patience { interrupts: interrupts.max(1), is_asked: Cell::new(interrupts > 0) }
     }
 
     fn is_over(&self) -> bool {
-        INTERRUPTS.load(Ordering::Relaxed) > self.interrupts
+        let interrupts = INTERRUPTS.load(Ordering::Relaxed);
+        if interrupts > 0 && !self.is_asked.replace(true) {
+            eprintln!("iolab: the run is over, its logs are being written: interrupt again to leave the rest of them");
+        }
+        interrupts > self.interrupts
     }
 }
 
@@ -100,14 +107,14 @@ impl Logs<'_> {
             }
             logs.push(log);
         }
-        if let Some(spool) = spool {
-            self.copy(spool, worker, &mut logs)?;
-        }
+        let mut written = spool.map_or(Ok(()), |spool| self.copy(spool, worker, &mut logs));
+        // A full disk leaves what fitted.
         for mut log in logs {
-            log.flush()?;
-            self.put_away(log.name, log.output)?;
+            let flushed = log.flush();
+            let finished = self.put_away(log.name, log.output);
+            written = written.and(flushed).and(finished);
         }
-        Ok(())
+        written
     }
 
     fn copy(&self, mut spool: &File, worker: &WorkerPlan, logs: &mut [LogFile]) -> Result<()> {

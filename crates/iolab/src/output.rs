@@ -152,6 +152,11 @@ pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &
     }
 }
 
+/// A message to standard error. Where that is gone, there is nobody to tell.
+pub(crate) fn tell(message: std::fmt::Arguments<'_>) {
+    let _ = std::io::stderr().lock().write_fmt(message);
+}
+
 /// Data to standard output.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();

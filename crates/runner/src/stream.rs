@@ -72,11 +72,19 @@ impl Stream {
         match partial {
             Ok(mut partial) => {
                 recording.workers.iter_mut().for_each(|worker| fill_worker(worker, &mut partial));
-                let damage = partial.damage.map(|damage| format!("latencies of intervals are missing: {damage}"));
-                recording.warnings.extend(damage);
+                if let Some(damage) = partial.damage {
+                    lose(recording, &format!("latencies of intervals are missing: {damage}"));
+                }
             }
-            Err(error) => recording.warnings.push(format!("latencies of intervals are missing: {error}")),
+            Err(error) => lose(recording, &format!("latencies of intervals are missing: {error}")),
         }
+    }
+}
+
+/// Whose intervals they were cannot be told: all workers write to one file.
+fn lose(recording: &mut Recording, what: &str) {
+    if let Some(first) = recording.workers.first_mut() {
+        first.note_lost(what);
     }
 }
 

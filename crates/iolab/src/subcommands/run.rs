@@ -11,7 +11,7 @@ use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunO
 use iolab_jobfile::help;
 use iolab_outputs::Outputs;
 use iolab_plan::Plan;
-use iolab_recording::{Outcome, Recording};
+use iolab_recording::{Outcome, Recording, WorkerRecording};
 use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
 
@@ -212,7 +212,7 @@ pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
             }
             _ => {}
         }
-        if program == "iolab" || !matches!(worker.outcome, Outcome::Finished) {
+        if program == "iolab" || !matches!(worker.outcome, Outcome::Finished) || !worker.lost.is_empty() {
             worker.notes.iter().for_each(|note| eprintln!("{program}: {}: {note}", plan.job));
         }
     }
@@ -224,10 +224,9 @@ pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
 }
 
 pub(crate) fn exit_code(recording: &Recording) -> u8 {
-    let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. });
     if recording.interrupted {
         INTERRUPTED
-    } else if recording.workers.iter().any(|worker| failed(&worker.outcome)) {
+    } else if recording.workers.iter().any(WorkerRecording::has_failed) {
         FAILED
     } else {
         0

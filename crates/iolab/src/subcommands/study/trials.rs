@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use iolab_clock::Clock;
-use iolab_process::{INTERRUPTS, count_signals, kill};
+use iolab_process::{INTERRUPTS, kill};
 use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
 
 use super::cost::Cost;
@@ -38,7 +38,6 @@ impl Running<'_> {
     /// Runs what is missing. False when the user ended it.
     pub(super) fn run(&self) -> Result<bool, Failure> {
         self.folder.write_jobs(self.study, self.design, self.job)?;
-        count_signals();
         let mut results = self.folder.results(self.study, self.design);
         let mut progress = Progress::new(self.study, self.design, self.cost.times_ns(), &results);
         let clock = Clock::monotonic();
@@ -249,7 +248,7 @@ fn was_interrupted() -> bool {
     INTERRUPTS.load(Ordering::Relaxed) > 0
 }
 
-/// A command of the study, with the trial in its environment.
+/// A command of the study, with the trial in its environment, in a process group of its own: a terminal's SIGINT does not end what undoes.
 fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> anyhow::Result<()> {
     let Some(command) = command else { return Ok(()) };
     let job = folder.job_of_step(&Step::Trial(trial));
@@ -261,6 +260,7 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> 
         .env("PATH", hooks::path()?)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
+        .process_group(0)
         .status()
         .with_context(|| format!("starting {what}"))?;
     if !status.success() && !was_interrupted() {
