@@ -51,7 +51,7 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
     if let Some(code) = run::without_running(&command_line.run, &planned)? {
         return Ok(code);
     }
-    let recording = run::execute(&planned.plan, &command_line.run, Mode::Fio)?;
+    let recording = run::execute(&planned, &command_line.run, Mode::Fio)?;
     run::show_outcomes(&recording, "fio");
     Ok(exit_code(&recording))
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use iolab_clock::Clock;
 use iolab_plan::{ClockChoice, Plan, WorkerPlan};
 use iolab_process::ChildEnd;
-use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, WorkerRecording};
+use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, Redaction, WorkerRecording};
 
 use crate::control::{Control, State};
 use crate::deliver::LetterBox;
@@ -34,6 +34,8 @@ pub struct RunRequest<'a> {
     /// A new, empty file, open for reading and appending, for the partial recording (see
     /// [`iolab_recording::partial`]); `None` records no latencies of intervals, and a killed run leaves nothing.
     pub stream: Option<File>,
+    /// What the partial recording must not hold.
+    pub redaction: &'a Redaction,
     /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
     pub interrupts: &'a AtomicU32,
     /// Told of progress.
@@ -84,7 +86,7 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// Runs a plan. The process must have no other threads: workers may be forked.
 pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
-    let RunRequest { plan, engines, host, clock, spool_folder, stream, interrupts, observer } = request;
+    let RunRequest { plan, engines, host, clock, spool_folder, stream, redaction, interrupts, observer } = request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
     let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
@@ -110,7 +112,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         warnings: plan.warnings.clone(),
         interrupted: false,
     };
-    let stream = Stream::begin(stream, &empty);
+    let stream = Stream::begin(stream, redaction, &empty);
     crate::layout::lay_out(plan, engines, observer, &interrupted)
         .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
 

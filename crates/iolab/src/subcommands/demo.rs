@@ -134,7 +134,7 @@ fn measure(
     ];
     let command_line = subcommands::run::take_apart(&words)?;
     let planned = pipeline::plan(&command_line, Mode::Iolab)?;
-    let (recording, _) = pipeline::run(&planned.plan, None, &mut OneLine { label })?;
+    let (recording, _) = pipeline::run(&planned, None, &mut OneLine { label })?;
     match recording.workers.first().map(|worker| &worker.outcome) {
         Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
             Err(anyhow::anyhow!("{message}")).context(case.name).map_err(Failure::from)

@@ -1,5 +1,6 @@
 //! `iolab run`: the whole way from job to report.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::IsTerminal;
@@ -11,7 +12,7 @@ use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunO
 use iolab_jobfile::help;
 use iolab_outputs::Outputs;
 use iolab_plan::Plan;
-use iolab_recording::{Outcome, Recording, WorkerRecording};
+use iolab_recording::{Outcome, Recording, Redaction, WorkerRecording};
 use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
 
@@ -37,23 +38,24 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     if let Some(code) = without_running(&command_line.run, &planned)? {
         return Ok(code);
     }
-    let recording = execute(&planned.plan, &command_line.run, Mode::Iolab)?;
+    let recording = execute(&planned, &command_line.run, Mode::Iolab)?;
     show_outcomes(&recording, "iolab");
     Ok(exit_code(&recording))
 }
 
 /// Plan to report: the measured part and everything that must be kept of it.
-pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
-    execute_as(plan, run, mode, None)
+pub(crate) fn execute(planned: &Planned, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
+    execute_as(planned, run, mode, None)
 }
 
 /// The same, in another format than the options of the run say.
 pub(crate) fn execute_as(
-    plan: &Plan,
+    planned: &Planned,
     run: &RunOptions,
     mode: Mode,
     format: Option<Format>,
 ) -> Result<Recording, Failure> {
+    let plan = &planned.plan;
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
     let overwritten = pipeline::check_safety(plan, mode, &allowed)?;
     // Scripts take anything on fio's standard error for a failed run, and fio overwrites files without a word.
@@ -76,11 +78,12 @@ pub(crate) fn execute_as(
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
     let stream = keeping.as_ref().and_then(Keeping::stream);
-    let ran = pipeline::run(plan, stream, &mut terminal);
+    let ran = pipeline::run(planned, stream, &mut terminal);
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    let kept = keep(&recording, (keeping, &spools), &mut outputs, run, mode);
+    let kept = keep_recording(&recording, &planned.redaction, keeping, &mut outputs, (run, mode));
+    let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
     let printed = output.into_inner().finish(&recording);
     if kept.is_err() || printed.is_err() {
         // The run is over: what else there is to say of it must not be lost with what could not be written.
@@ -112,36 +115,48 @@ fn begin_keeping(plan: &Plan, outputs: &mut Outputs, run: &RunOptions, mode: Mod
     }
 }
 
-/// Saves the recording and the log files; all of them are tried, the first failure is returned.
-fn keep(
+/// Saves the recording, without what must not be kept, and lists it in the database.
+fn keep_recording(
     recording: &Recording,
-    (keeping, spools): (Option<Keeping>, &[Option<File>]),
+    redaction: &Redaction,
+    keeping: Option<Keeping>,
+    outputs: &mut Outputs,
+    (run, mode): (&RunOptions, Mode),
+) -> anyhow::Result<()> {
+    let Some(keeping) = keeping else { return Ok(()) };
+    let mut kept = Cow::Borrowed(recording);
+    if !redaction.is_empty() {
+        redaction.recording(kept.to_mut());
+    }
+    match keeping.save(outputs, &kept) {
+        Ok(path) if mode == Mode::Iolab => {
+            eprintln!("iolab: recording saved as {}", path.display());
+            if !run.no_database {
+                database::keep_run(&path, &kept);
+            }
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+        // The figures are about to be printed: not being able to keep them unasked is said, not died of.
+        Err(error) if run.record.is_none() => {
+            eprintln!("iolab: warning: {error:#}");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Saves the log files; all of them are tried, the first failure is returned.
+fn keep_logs(
+    kept: anyhow::Result<()>,
+    recording: &Recording,
+    spools: &[Option<File>],
     outputs: &mut Outputs,
     run: &RunOptions,
-    mode: Mode,
-) -> Result<log_files::Saved, Failure> {
-    let mut kept = Ok(log_files::Saved::Whole);
-    if let Some(keeping) = keeping {
-        match keeping.save(outputs, recording) {
-            Ok(path) if mode == Mode::Iolab => {
-                eprintln!("iolab: recording saved as {}", path.display());
-                if !run.no_database {
-                    database::keep_run(&path, recording);
-                }
-            }
-            Ok(_) => {}
-            // The figures are about to be printed: not being able to keep them unasked is said, not died of.
-            Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
-            Err(error) => kept = Err(error),
-        }
-    }
+) -> anyhow::Result<log_files::Saved> {
     let logs = log_files::write(outputs, recording, spools);
-    kept = kept.and(logs);
-    if run.bandwidth_log {
-        let aggregate = log_files::write_aggregate(outputs, recording);
-        kept = kept.and_then(|saved| aggregate.map(|()| saved));
-    }
-    Ok(kept?)
+    let aggregate = if run.bandwidth_log { log_files::write_aggregate(outputs, recording) } else { Ok(()) };
+    kept.and(logs).and_then(|saved| aggregate.map(|()| saved))
 }
 
 /// Takes fio-style arguments apart.
