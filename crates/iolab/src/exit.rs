@@ -50,19 +50,26 @@ impl std::error::Error for Mistake {}
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
-        let code = if error.is::<Mistake>() { MISTAKE } else { FAILED };
+        let code = match error.downcast_ref::<OutputError>() {
+            Some(output) => code_of(output),
+            None if error.is::<Mistake>() => MISTAKE,
+            None => FAILED,
+        };
         Failure { code, message: format!("iolab: {error:#}") }
     }
 }
 
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Failure {
-        let message = format!("iolab: {error}");
-        match (error.is_refusal(), error.is_mistake()) {
-            (true, _) => Failure::refused(message),
-            (_, true) => Failure::mistake(message),
-            _ => Failure::failed(message),
-        }
+        Failure { code: code_of(&error), message: format!("iolab: {error}") }
+    }
+}
+
+fn code_of(error: &OutputError) -> u8 {
+    match (error.is_refusal(), error.is_mistake()) {
+        (true, _) => REFUSED,
+        (_, true) => MISTAKE,
+        _ => FAILED,
     }
 }
 

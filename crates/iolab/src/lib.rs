@@ -29,6 +29,7 @@ mod pipeline;
 mod recordings;
 mod run_files;
 mod safety;
+mod snapshot_file;
 mod subcommands;
 mod surroundings;
 mod terminal;

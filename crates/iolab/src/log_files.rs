@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
@@ -31,7 +32,7 @@ pub(crate) enum Saved {
 /// Writes every worker's logs. Workers that share a file (`per_job_logs=0`) append to it in plan order.
 pub(crate) fn write(outputs: &mut Outputs, recording: &Recording, spools: &[Option<File>]) -> Result<Saved> {
     let workers = &recording.plan.workers;
-    let mut logs = Logs { outputs, uses: HashMap::new(), open: HashMap::new(), patience: Patience::new() };
+    let mut logs = Logs { outputs, uses: HashMap::new(), open: HashMap::new(), patience: Rc::new(Patience::new()) };
     for name in workers.iter().flat_map(names) {
         *logs.uses.entry(name).or_default() += 1;
     }
@@ -65,19 +66,19 @@ fn names(worker: &WorkerPlan) -> impl Iterator<Item = String> {
 #[derive(Debug)]
 struct Patience {
     interrupts: u32,
-    is_asked: Cell<bool>,
+    is_told: Cell<bool>,
 }
 
 impl Patience {
     /// The first interrupt, in the run or now, is the wish to end and save; those that ended the run are over.
     fn new() -> Patience {
         let interrupts = INTERRUPTS.load(Ordering::Relaxed);
-        Patience { interrupts: interrupts.max(1), is_asked: Cell::new(interrupts > 0) }
+        Patience { interrupts: interrupts.max(1), is_told: Cell::new(false) }
     }
 
     fn is_over(&self) -> bool {
         let interrupts = INTERRUPTS.load(Ordering::Relaxed);
-        if interrupts > 0 && !self.is_asked.replace(true) {
+        if interrupts > 0 && !self.is_told.replace(true) {
             eprintln!("iolab: the run is over, its logs are being written: interrupt again to leave the rest of them");
         }
         interrupts > self.interrupts
@@ -90,7 +91,7 @@ struct Logs<'o> {
     /// Workers that have not written to a file yet.
     uses: HashMap<String, usize>,
     open: HashMap<String, Output>,
-    patience: Patience,
+    patience: Rc<Patience>,
 }
 
 impl Logs<'_> {
@@ -101,7 +102,8 @@ impl Logs<'_> {
                 Some(output) => output,
                 None => self.outputs.place(Path::new(&name), Kind::Log, LOG)?.begin()?,
             };
-            let mut log = LogFile { kind, name, output, text: LogText::new(TEXT_BYTES) };
+            let mut log =
+                LogFile { kind, name, output, text: LogText::new(TEXT_BYTES), patience: self.patience.clone() };
             if kind.is_none() {
                 histogram_log(recording, worker, &mut log)?;
             }
@@ -153,11 +155,12 @@ struct LogFile {
     name: String,
     output: Output,
     text: LogText,
+    patience: Rc<Patience>,
 }
 
 impl LogFile {
     fn flush(&mut self) -> Result<()> {
-        self.output.write_all(self.text.as_bytes())?;
+        self.output.write_while(self.text.as_bytes(), || !self.patience.is_over())?;
         self.text.clear();
         Ok(())
     }

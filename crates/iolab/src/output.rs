@@ -154,7 +154,7 @@ pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &
 
 /// A message to standard error. Where that is gone, there is nobody to tell.
 pub(crate) fn tell(message: std::fmt::Arguments<'_>) {
-    let _ = std::io::stderr().lock().write_fmt(message);
+    let _ = std::io::stderr().lock().write_all(message.to_string().as_bytes());
 }
 
 /// Data to standard output.

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
+
 use crate::OutputError;
 use crate::new_file::NewFile;
 
@@ -42,6 +44,28 @@ impl Output {
         }
     }
 
+    /// Writes while `goes_on` says so, which is asked again and again while nobody reads a pipe. Returns whether all was written.
+    ///
+    /// # Errors
+    /// Those of write(2).
+    pub fn write_while(&mut self, mut bytes: &[u8], goes_on: impl Fn() -> bool) -> io::Result<bool> {
+        while !bytes.is_empty() {
+            if !goes_on() {
+                return Ok(false);
+            }
+            let written = match &mut self.to {
+                To::Stream(stream) => write_if_ready(stream, bytes),
+                To::File(new) => new.file.write(bytes),
+            };
+            match written {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
     /// Gives a file its name before it is finished: for what grows as people look at it.
     ///
     /// # Errors
@@ -70,6 +94,17 @@ impl Output {
             new.remove();
         }
     }
+}
+
+/// Writes as much as a pipe surely takes at once (pipe(7)); nothing if it takes nothing for a while.
+fn write_if_ready(stream: &mut File, bytes: &[u8]) -> io::Result<usize> {
+    const TAKEN_AT_ONCE: usize = 4096;
+    const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    let mut ready = [PollFd::new(&*stream, PollFlags::OUT)];
+    if rustix::event::poll(&mut ready, Some(&LOOK_EVERY))? == 0 {
+        return Ok(0);
+    }
+    stream.write(&bytes[..bytes.len().min(TAKEN_AT_ONCE)])
 }
 
 impl Write for Output {

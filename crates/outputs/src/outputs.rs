@@ -79,8 +79,9 @@ impl Outputs {
         if let Some(stat) = &old {
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::CharacterDevice | FileType::Fifo => {
-                    let file = stream::open(&name.folder, &name.name, path, stat)?;
-                    return Ok(Place::stream(path, kind, file));
+                    stream::judge(path, stat)?;
+                    self.claim(&name, what)?;
+                    return Ok(Place::named_stream(name, kind));
                 }
                 FileType::Directory => return Err(OutputError::unusable(path, "a folder, not a file")),
                 FileType::Socket => return Err(OutputError::unusable(path, "a socket, not a file")),

@@ -11,7 +11,7 @@ use crate::identity::Old;
 use crate::judge::Name;
 use crate::new_file::NewFile;
 use crate::output::Output;
-use crate::{Kind, OutputError};
+use crate::{Kind, OutputError, stream};
 
 /// Where an output is to be written.
 #[derive(Debug)]
@@ -24,12 +24,18 @@ pub struct Place {
 #[derive(Debug)]
 enum At {
     Stream(File),
+    /// A pipe or device, which is opened when it is written to: a pipe's reader must not see the end of it before.
+    NamedStream(Name),
     Name(Name, Option<Old>),
 }
 
 impl Place {
     pub(crate) fn stream(path: &Path, kind: Kind, file: File) -> Place {
         Place { path: path.to_owned(), kind, at: At::Stream(file) }
+    }
+
+    pub(crate) fn named_stream(name: Name, kind: Kind) -> Place {
+        Place { path: name.path.clone(), kind, at: At::NamedStream(name) }
     }
 
     pub(crate) fn name(name: Name, kind: Kind, old: Option<Old>) -> Place {
@@ -43,7 +49,7 @@ impl Place {
 
     /// Whether it is a terminal, a pipe or a device, beside which there is no place for anything.
     pub fn is_stream(&self) -> bool {
-        matches!(self.at, At::Stream(_))
+        matches!(self.at, At::Stream(_) | At::NamedStream(_))
     }
 
     /// The file that stands there, if one does and it can be read.
@@ -88,6 +94,7 @@ impl Place {
     pub fn begin(self) -> Result<Output, OutputError> {
         match self.at {
             At::Stream(file) => Ok(Output::stream(self.path, file)),
+            At::NamedStream(name) => Ok(Output::stream(self.path, stream::open(&name)?)),
             At::Name(name, old) => Ok(Output::file(self.path, NewFile::make(name, self.kind, old)?)),
         }
     }

@@ -9,6 +9,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::OutputError;
+use crate::judge::Name;
 
 /// How long a pipe may have no reader: whoever set it up starts both ends at the same time.
 const READER_WAITS: u32 = 500;
@@ -40,27 +41,35 @@ pub(crate) fn named_descriptor(path: &Path) -> Result<Option<File>, OutputError>
     Ok(Some(file))
 }
 
-/// Opens a character device or a pipe that stands at a name of its own.
-pub(crate) fn open(folder: impl AsFd, name: &std::ffi::OsStr, path: &Path, stat: &Stat) -> Result<File, OutputError> {
-    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let is_pipe = FileType::from_raw_mode(stat.st_mode) == FileType::Fifo;
-    // Judged before it is opened: opening alone starts a watchdog, or rewinds a tape.
-    if !is_pipe && !is_harmless(stat) {
-        let what = "a character device that is neither a terminal nor null, zero, full or random".to_owned();
-        return Err(OutputError::Never { path: path.to_owned(), what });
+/// Judges a character device or a pipe that stands at a name of its own, before it is opened: opening alone starts a watchdog, or rewinds a tape.
+pub(crate) fn judge(path: &Path, stat: &Stat) -> Result<(), OutputError> {
+    if FileType::from_raw_mode(stat.st_mode) == FileType::Fifo || is_harmless(stat) {
+        return Ok(());
     }
-    let mut waits_left = if is_pipe { READER_WAITS } else { 0 };
+    let what = "a character device that is neither a terminal nor null, zero, full or random".to_owned();
+    Err(OutputError::Never { path: path.to_owned(), what })
+}
+
+/// Opens what was judged.
+pub(crate) fn open(Name { folder, name, path, .. }: &Name) -> Result<File, OutputError> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let mut waits_left = READER_WAITS;
     let file = loop {
-        match rustix::fs::openat(folder.as_fd(), name, flags, Mode::empty()) {
+        match rustix::fs::openat(folder, name, flags, Mode::empty()) {
             Ok(fd) => break File::from(fd),
             Err(Errno::NXIO) if waits_left > 0 => {
                 waits_left -= 1;
                 std::thread::sleep(BETWEEN_LOOKS);
             }
-            Err(Errno::NXIO) if is_pipe => return Err(OutputError::unusable(path, "a pipe that nobody reads")),
+            Err(Errno::NXIO) => return Err(OutputError::unusable(path, "a pipe that nobody reads")),
             Err(errno) => return Err(OutputError::io("opening", path, errno)),
         }
     };
+    let stat = rustix::fs::fstat(&file).map_err(|errno| OutputError::io("opening", path, errno))?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Fifo | FileType::CharacterDevice => judge(path, &stat)?,
+        _ => return Err(OutputError::Changed { path: path.clone() }),
+    }
     blocking(file, path)
 }
 

@@ -113,7 +113,7 @@ impl Redaction {
     fn options(&self, options: &mut BTreeMap<String, String>) {
         for (name, text) in options {
             let written = self.options.get(&(name.clone(), text.clone()));
-            *text = written.cloned().unwrap_or_else(|| self.text(text));
+            *text = self.text(written.unwrap_or(text));
         }
     }
 

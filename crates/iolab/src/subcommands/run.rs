@@ -20,6 +20,7 @@ use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
 use crate::recordings::Keeping;
+use crate::snapshot_file::SnapshotFile;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
 use crate::{database, device_state, log_files, output, outputs};
@@ -74,7 +75,7 @@ pub(crate) fn execute_as(
     let display = display(run, mode, &output.borrow());
     let mut show_snapshot = |recording: &Recording| {
         // A report of the run so far that cannot be written does not end the run; the last one will say so.
-        let _ = output.borrow_mut().report(recording);
+        let _ = output.borrow_mut().report(&shown(recording, &planned.redaction, mode));
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
     let stream = keeping.as_ref().and_then(Keeping::stream);
@@ -82,9 +83,9 @@ pub(crate) fn execute_as(
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    let kept = keep_recording(&recording, &planned.redaction, keeping, &mut outputs, (run, mode));
+    let kept = keep_recording(&redacted(&recording, &planned.redaction), keeping, &mut outputs, (run, mode));
     let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
-    let printed = output.into_inner().finish(&recording);
+    let printed = output.into_inner().finish(&shown(&recording, &planned.redaction, mode));
     if kept.is_err() || printed.is_err() {
         // The run is over: what else there is to say of it must not be lost with what could not be written.
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
@@ -115,24 +116,33 @@ fn begin_keeping(plan: &Plan, outputs: &mut Outputs, run: &RunOptions, mode: Mod
     }
 }
 
-/// Saves the recording, without what must not be kept, and lists it in the database.
+/// The recording without what must not be kept.
+fn redacted<'r>(recording: &'r Recording, redaction: &Redaction) -> Cow<'r, Recording> {
+    let mut kept = Cow::Borrowed(recording);
+    if !redaction.is_empty() {
+        redaction.recording(kept.to_mut());
+    }
+    kept
+}
+
+/// What reports are made of: as they will be made again from what is kept; those of fio show values, as fio's do.
+fn shown<'r>(recording: &'r Recording, redaction: &Redaction, mode: Mode) -> Cow<'r, Recording> {
+    if mode == Mode::Fio { Cow::Borrowed(recording) } else { redacted(recording, redaction) }
+}
+
+/// Saves the recording and lists it in the database.
 fn keep_recording(
     recording: &Recording,
-    redaction: &Redaction,
     keeping: Option<Keeping>,
     outputs: &mut Outputs,
     (run, mode): (&RunOptions, Mode),
 ) -> anyhow::Result<()> {
     let Some(keeping) = keeping else { return Ok(()) };
-    let mut kept = Cow::Borrowed(recording);
-    if !redaction.is_empty() {
-        redaction.recording(kept.to_mut());
-    }
-    match keeping.save(outputs, &kept) {
+    match keeping.save(outputs, recording) {
         Ok(path) if mode == Mode::Iolab => {
             eprintln!("iolab: recording saved as {}", path.display());
             if !run.no_database {
-                database::keep_run(&path, &kept);
+                database::keep_run(&path, recording);
             }
             Ok(())
         }
@@ -305,6 +315,6 @@ fn display(run: &RunOptions, mode: Mode, output: &Output) -> Display {
         every: Duration::from_nanos(run.eta_interval_ns.unwrap_or(1_000_000_000)),
         new_line_every: run.eta_newline_ns.map(Duration::from_nanos),
         snapshot_every: run.status_interval_ns.map(Duration::from_nanos),
-        snapshot_file: Some(std::env::temp_dir().join("fio-dump-status")),
+        snapshot_file: Some(SnapshotFile::new(std::env::temp_dir().join("fio-dump-status"))),
     }
 }

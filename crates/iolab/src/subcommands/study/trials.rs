@@ -16,7 +16,7 @@ use iolab_process::{INTERRUPTS, kill};
 use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
 
 use super::cost::Cost;
-use super::folder::Folder;
+use super::folder::{self, Folder};
 use super::hooks;
 use super::preconditioning::{self, Target};
 use super::progress::Progress;
@@ -134,7 +134,7 @@ impl Running<'_> {
 
     fn write_job(&self, step: &Step, text: &str) -> anyhow::Result<()> {
         let path = self.folder.job_of_step(step);
-        std::fs::write(&path, text).with_context(|| path.display().to_string())
+        folder::write(&path, text)
     }
 
     fn nothing_came_of(&self, step: &Step) -> Failure {
@@ -160,8 +160,8 @@ fn run_job(folder: &Folder, step: &Step, allow_destroy: &[String]) -> Result<boo
     let job = folder.job_of_step(step);
     let recording = folder.recording_of(step);
     let log_path = recording.with_extension("log");
-    let make_log = || File::create(&log_path).with_context(|| log_path.display().to_string());
-    let log = make_log()?;
+    let log = folder::begin_part(&log_path)?;
+    let log = log.as_file().try_clone().context("the log of a trial")?;
     let errors = log.try_clone().context("the log of a trial")?;
     let child = Command::new(std::env::current_exe().context("finding this program")?)
         .arg("run")
@@ -199,7 +199,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
     let printed = folder.printed_of(trial);
     let unfinished = printed.with_extension("unfinished");
     let log_path = printed.with_extension("log");
-    let make = |path: &Path| File::create(path).with_context(|| path.display().to_string());
+    let make = |path: &Path| -> anyhow::Result<File> { Ok(folder::begin_part(path)?.as_file().try_clone()?) };
     let child = Command::new("sh")
         .arg("-e")
         .arg(folder.command_of(trial.configuration))
