@@ -10,7 +10,7 @@ use iolab_jobfile::{Input, Surroundings};
 use iolab_observe::System;
 use iolab_options::OptionEntry;
 use iolab_plan::Plan;
-use iolab_recording::{CpuUse, HostFacts, Recording};
+use iolab_recording::{CpuUse, HostFacts, Recording, Redaction};
 use iolab_resolve::{Machine, Mode, Overrides, PathKind};
 use iolab_runner::{EngineEntry, Observer, Progress, RunError, RunRequest, RunResult};
 
@@ -130,6 +130,7 @@ pub fn try_run(
         clock: clock.clone(),
         spool_folder: std::env::temp_dir(),
         stream: None,
+        redaction: &Redaction::default(),
         interrupts,
         observer,
     })

@@ -116,6 +116,9 @@ pub(crate) struct ReportArguments {
     /// Folder for every figure of the HTML report, as SVG and CSV
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
+    /// Let output and figures replace files that iolab did not write
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// What to do with virtual SSDs.
@@ -338,6 +341,9 @@ pub(crate) struct PerfArguments {
     /// File for the recording
     #[arg(long)]
     pub(crate) record: Option<PathBuf>,
+    /// Let the recording replace a file that iolab did not write
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Device that may be overwritten whatever is on it; may be given several times
     #[arg(long, value_name = "TARGET")]
     pub(crate) allow_destroy: Vec<String>,

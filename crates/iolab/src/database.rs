@@ -24,20 +24,38 @@ pub(crate) fn path() -> anyhow::Result<Option<PathBuf>> {
 
 /// The database, for who asks for it.
 pub(crate) fn open() -> Result<Store, Failure> {
-    let path = path()?.ok_or_else(|| {
-        Failure::mistake("iolab: IOLAB_DB says that there is no database: unset it, or name a file with it")
-    })?;
+    let path = path()?.ok_or_else(no_database)?;
     make_folder(&path)?;
     Store::open(&path).map_err(failure)
 }
 
-fn make_folder(path: &Path) -> anyhow::Result<()> {
-    use anyhow::Context;
+/// The database, for who only reads it: it may lie where nothing can be written.
+pub(crate) fn open_to_read() -> Result<Store, Failure> {
+    let path = path()?.ok_or_else(no_database)?;
+    match Store::open_to_read(&path).map_err(failure)? {
+        Some(store) => Ok(store),
+        None => open(),
+    }
+}
+
+fn no_database() -> Failure {
+    Failure::mistake("iolab: IOLAB_DB says that there is no database: unset it, or name a file with it")
+}
+
+/// The files that a database is made of.
+pub(crate) fn parts(path: &Path) -> Vec<PathBuf> {
+    let with = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    ["", "-wal", "-shm", "-journal"].map(with).into()
+}
+
+fn make_folder(path: &Path) -> Result<(), Failure> {
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => {
-            std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))
-        }
-        _ => Ok(()),
+        Some(folder) => Ok(iolab_outputs::make_private_folder(folder)?),
+        None => Ok(()),
     }
 }
 

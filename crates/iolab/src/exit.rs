@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use iolab_outputs::OutputError;
+
 /// The user's mistake: bad option, bad job file, unreadable input.
 pub(crate) const MISTAKE: u8 = 2;
 /// Refused, because something would have been destroyed.
@@ -48,8 +50,26 @@ impl std::error::Error for Mistake {}
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
-        let code = if error.is::<Mistake>() { MISTAKE } else { FAILED };
+        let code = match error.downcast_ref::<OutputError>() {
+            Some(output) => code_of(output),
+            None if error.is::<Mistake>() => MISTAKE,
+            None => FAILED,
+        };
         Failure { code, message: format!("iolab: {error:#}") }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Failure {
+        Failure { code: code_of(&error), message: format!("iolab: {error}") }
+    }
+}
+
+fn code_of(error: &OutputError) -> u8 {
+    match (error.is_refusal(), error.is_mistake()) {
+        (true, _) => REFUSED,
+        (_, true) => MISTAKE,
+        _ => FAILED,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use iolab_jobfile::{Diagnostic, Severity};
-use iolab_recording::{Outcome, Recording};
+use iolab_recording::Recording;
 use iolab_resolve::Mode;
 
 use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
@@ -51,7 +51,7 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
     if let Some(code) = run::without_running(&command_line.run, &planned)? {
         return Ok(code);
     }
-    let recording = run::execute(&planned.plan, &command_line.run, Mode::Fio)?;
+    let recording = run::execute(&planned, &command_line.run, Mode::Fio)?;
     run::show_outcomes(&recording, "fio");
     Ok(exit_code(&recording))
 }
@@ -73,6 +73,5 @@ fn exit_code(recording: &Recording) -> u8 {
     if recording.interrupted {
         return INTERRUPTED;
     }
-    let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. });
-    recording.workers.iter().filter(|worker| failed(&worker.outcome)).count().min(255) as u8
+    recording.workers.iter().filter(|worker| worker.has_failed()).count().min(255) as u8
 }

@@ -4,6 +4,16 @@
 //! line; the subcommands enter and leave it at different points. No other crate prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
 
+/// As in the standard library, but nobody dies of a terminal that is gone: what a run measured is still to be saved.
+macro_rules! eprintln {
+    () => { $crate::output::tell(format_args!("\n")) };
+    ($($part:tt)*) => { $crate::output::tell(format_args!("{}\n", format_args!($($part)*))) };
+}
+/// The same without a line break.
+macro_rules! eprint {
+    ($($part:tt)*) => { $crate::output::tell(format_args!($($part)*)) };
+}
+
 mod arguments;
 mod database;
 mod device_catalogue;
@@ -14,10 +24,12 @@ mod exit;
 mod fio_mode;
 mod log_files;
 mod output;
+mod outputs;
 mod pipeline;
 mod recordings;
 mod run_files;
 mod safety;
+mod snapshot_file;
 mod subcommands;
 mod surroundings;
 mod terminal;

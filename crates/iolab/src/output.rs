@@ -1,13 +1,21 @@
 //! Reports in the formats asked for, to the place asked for.
 
-use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use iolab_outputs::{Kind, Outputs};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
+
+use crate::exit::Failure;
+
+/// What messages call the report of a run.
+pub(crate) const REPORT: &str = "the report (--output)";
+
+/// What messages call the output of a command that has one.
+pub(crate) const OUTPUT: &str = "the output (-o)";
 
 /// One report format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +45,7 @@ impl Format {
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) formats: Vec<Format>,
-    destination: Option<(PathBuf, File)>,
+    destination: Option<iolab_outputs::Output>,
     /// Reports of a run in progress come first, so JSON becomes one array.
     snapshots: bool,
     documents: u32,
@@ -46,13 +54,19 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Opens the destination at once: a run whose report cannot be written should not begin.
-    pub(crate) fn open(formats: Vec<Format>, path: Option<&str>, snapshots: bool) -> Result<Output> {
+    /// Opens the destination at once, and gives it its name: a run whose report cannot be written should not begin, and people look at reports as they grow.
+    pub(crate) fn open(
+        formats: Vec<Format>,
+        outputs: &mut Outputs,
+        path: Option<&str>,
+        snapshots: bool,
+    ) -> Result<Output, Failure> {
         let destination = match path {
             None => None,
             Some(path) => {
-                let file = OpenOptions::new().create(true).write(true).truncate(true).open(path);
-                Some((PathBuf::from(path), file.with_context(|| format!("opening {path} for the report"))?))
+                let mut output = outputs.place(Path::new(path), Kind::Report, REPORT)?.begin()?;
+                output.publish()?;
+                Some(output)
             }
         };
         Ok(Output { formats, destination, snapshots, documents: 0, findings: false })
@@ -108,22 +122,39 @@ impl Output {
     }
 
     /// The last report.
-    pub(crate) fn finish(&mut self, recording: &Recording) -> Result<()> {
+    pub(crate) fn finish(mut self, recording: &Recording) -> Result<()> {
         if self.findings && self.formats.contains(&Format::Normal) && !self.has_json() {
             self.write(&iolab_findings::findings_text(&recording.findings))?;
         }
         self.add(recording)?;
-        if self.snapshots && self.has_json() { self.write("]\n") } else { Ok(()) }
+        if self.snapshots && self.has_json() {
+            self.write("]\n")?;
+        }
+        self.destination.map_or(Ok(()), |output| Ok(output.finish()?))
     }
 
     pub(crate) fn write(&mut self, text: &str) -> Result<()> {
         match &mut self.destination {
-            Some((path, file)) => {
-                file.write_all(text.as_bytes()).with_context(|| format!("writing the report to {}", path.display()))
+            Some(output) => {
+                let written = output.write_all(text.as_bytes());
+                written.with_context(|| format!("writing the report to {}", output.path().display()))
             }
             None => print(text),
         }
     }
+}
+
+/// Data to the file that the user names, or to standard output.
+pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match path {
+        None => Ok(print(text)?),
+        Some(path) => Ok(outputs.place(path, Kind::Report, OUTPUT)?.write(text.as_bytes())?),
+    }
+}
+
+/// A message to standard error. Where that is gone, there is nobody to tell.
+pub(crate) fn tell(message: std::fmt::Arguments<'_>) {
+    let _ = std::io::stderr().lock().write_all(message.to_string().as_bytes());
 }
 
 /// Data to standard output.

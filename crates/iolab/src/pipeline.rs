@@ -1,5 +1,6 @@
 //! The data's way: job → plan → run → recording.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use iolab_guard::Guard;
 use iolab_jobfile::command_line::{CommandLine, RunOptions};
 use iolab_jobfile::{Diagnostic, Input, JobSet, Severity};
 use iolab_plan::Plan;
-use iolab_recording::Recording;
+use iolab_recording::{Recording, Redaction};
 use iolab_resolve::{Mode, Overrides};
 use iolab_runner::{Observer, RunError, RunRequest};
 
@@ -23,6 +24,8 @@ pub(crate) struct Planned {
     pub(crate) plan: Plan,
     pub(crate) jobs: JobSet,
     pub(crate) warnings: Vec<Diagnostic>,
+    /// What is taken out of all that is kept.
+    pub(crate) redaction: Redaction,
 }
 
 /// Job files and command line to plan.
@@ -42,7 +45,8 @@ pub(crate) fn plan(command_line: &CommandLine, mode: Mode) -> Result<Planned, Fa
     match iolab_resolve::resolve(&request) {
         Ok(resolved) => {
             let warnings = jobs.warnings.iter().cloned().chain(resolved.warnings).collect();
-            Ok(Planned { plan: resolved.plan, jobs, warnings })
+            let redaction = if command_line.run.keep_secrets { Redaction::default() } else { redaction(&jobs) };
+            Ok(Planned { plan: resolved.plan, jobs, warnings, redaction })
         }
         Err(findings) => {
             let errors: Vec<Diagnostic> =
@@ -50,6 +54,13 @@ pub(crate) fn plan(command_line: &CommandLine, mode: Mode) -> Result<Planned, Fa
             Err(Failure::mistake(iolab_jobfile::render(&errors, &jobs.sources, use_color())))
         }
     }
+}
+
+/// What the environment told the jobs: it may be a password.
+fn redaction(jobs: &JobSet) -> Redaction {
+    let expansions = || jobs.expansions.iter();
+    let options = expansions().map(|one| (one.option.clone(), one.text.clone(), one.written.clone()));
+    Redaction::new(options, expansions().flat_map(|one| one.variables.clone()).collect::<BTreeMap<_, _>>())
 }
 
 /// Job files and command line to job set.
@@ -118,7 +129,7 @@ pub(crate) fn check_safety(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Resu
 
 /// Plan to recording; `guard` has judged the plan, `stream` takes the partial recording of the run as it goes on.
 pub(crate) fn run(
-    plan: &Plan,
+    Planned { plan, redaction, .. }: &Planned,
     guard: Guard,
     stream: Option<File>,
     observer: &mut dyn Observer,
@@ -136,6 +147,7 @@ pub(crate) fn run(
         clock,
         spool_folder: std::env::temp_dir(),
         stream,
+        redaction,
         interrupts: &iolab_process::INTERRUPTS,
         observer,
     };

@@ -1,72 +1,92 @@
 //! Where recordings are kept: the file a user names, or a folder of their own.
 //!
 //! While a run goes on, its partial recording grows beside that place, as `NAME.partial`, locked by the run. It is
-//! removed when the recording has been saved; a run that was killed leaves it.
+//! removed when the recording has been saved; a run that was killed leaves it, and the next run with the same name sets it
+//! aside as `NAME.partial.1`.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use iolab_clock::Clock;
+use iolab_outputs::{Kind, Output, OutputError, Outputs, Place, make_private_folder};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_recording::partial::{self, Partial};
 
+use crate::exit::Failure;
+
 /// Names tried in a folder where runs begin in the same millisecond.
 const NAMES_TRIED: u64 = 1000;
+/// What messages call the outputs.
+const RECORDING: &str = "the recording (--record)";
+const PARTIAL: &str = "the partial recording (--record)";
 
 /// The place of a recording, from before the run until it is saved.
 #[derive(Debug)]
 pub(crate) struct Keeping {
     path: PathBuf,
     /// None when the recording goes to a device or a pipe, beside which there is no place.
-    partial: Option<PathBuf>,
+    partial: Option<Output>,
     stream: File,
     /// Whether the partial recording is all there is of a run that has measured something.
     precious: bool,
 }
 
+/// Whether a recording and its partial one may be written to the file that `--record` names.
+pub(crate) fn judge(outputs: &mut Outputs, path: &Path) -> Result<(), OutputError> {
+    if !outputs.place(path, Kind::Recording, RECORDING)?.is_stream() {
+        outputs.place(&beside(path, ".partial"), Kind::Partial, PARTIAL)?;
+    }
+    Ok(())
+}
+
 impl Keeping {
     /// Makes the partial recording: beside the file that `--record` names, or in the recordings folder.
-    pub(crate) fn begin(plan: &Plan, named: Option<&Path>) -> Result<Keeping> {
+    pub(crate) fn begin(plan: &Plan, outputs: &mut Outputs, named: Option<&Path>) -> Result<Keeping, Failure> {
         if let Some(path) = named {
-            return Keeping::begin_named(path);
+            return Keeping::begin_named(outputs, path);
         }
         let folder = folder()?;
-        std::fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+        make_private_folder(&folder)?;
         let now_ms = Clock::monotonic().unix_ns() / 1_000_000;
         for unix_ms in now_ms..now_ms + NAMES_TRIED {
             let path = folder.join(file_name(plan, unix_ms));
-            match Keeping::make(path.clone(), beside(&path, ".partial")) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                made => return made.with_context(|| format!("making a file in {}", folder.display())),
+            let whole = outputs.place(&path, Kind::Recording, RECORDING);
+            let partial = outputs.place(&beside(&path, ".partial"), Kind::Partial, PARTIAL);
+            let is_free = |place: &Result<Place, OutputError>| !matches!(place, Ok(place) if place.is_taken());
+            if !is_free(&whole) || !is_free(&partial) {
+                continue;
+            }
+            whole?;
+            match Keeping::make(path, partial?) {
+                Err(OutputError::Changed { .. }) => {}
+                made => return Ok(made?),
             }
         }
-        bail!("{} is full of recordings of this very moment", folder.display())
+        Err(Failure::failed(format!("iolab: {} is full of recordings of this very moment", folder.display())))
     }
 
-    /// Where nothing can be made beside the file, a killed run leaves nothing; whether the recording itself can be
-    /// written is seen when it is.
-    fn begin_named(path: &Path) -> Result<Keeping> {
-        let special = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
-        let partial = beside(path, ".partial");
-        if !special {
-            clear_away(&partial)?;
-            match Keeping::make(path.to_owned(), partial.clone()) {
-                Ok(keeping) => return Ok(keeping),
-                Err(error) => eprintln!("iolab: warning: no partial recording {}: {error}", partial.display()),
-            }
+    /// Beside a pipe or a device nothing can be made: of such a run, nothing is left when it is killed.
+    fn begin_named(outputs: &mut Outputs, path: &Path) -> Result<Keeping, Failure> {
+        if outputs.place(path, Kind::Recording, RECORDING)?.is_stream() {
+            let stream = tempfile::tempfile().context("making a temporary file")?;
+            return Ok(Keeping { path: path.to_owned(), partial: None, stream, precious: false });
         }
-        let stream = tempfile::tempfile().context("making a temporary file")?;
-        Ok(Keeping { path: path.to_owned(), partial: None, stream, precious: false })
+        let mut place = outputs.place(&beside(path, ".partial"), Kind::Partial, PARTIAL)?;
+        set_aside(&mut place)?;
+        Ok(Keeping::make(path.to_owned(), place)?)
     }
 
-    fn make(path: PathBuf, partial: PathBuf) -> io::Result<Keeping> {
-        let stream = OpenOptions::new().read(true).append(true).create_new(true).open(&partial)?;
+    fn make(path: PathBuf, partial: Place) -> Result<Keeping, OutputError> {
+        let mut partial = partial.begin()?;
+        let clone = partial.as_file().try_clone();
+        let failed = |source| OutputError::Io { what: "opening", path: path.clone(), source };
+        let stream = clone.map_err(failed)?;
         // Only tells readers that the run goes on; a file system without locks does without.
         let _ = stream.try_lock();
+        partial.publish()?;
         Ok(Keeping { path, partial: Some(partial), stream, precious: false })
     }
 
@@ -76,51 +96,41 @@ impl Keeping {
     }
 
     /// Saves the recording and removes the partial one. Returns the file.
-    pub(crate) fn save(mut self, recording: &Recording) -> Result<PathBuf> {
-        let written = write_whole(&self.path, &recording.to_json());
+    pub(crate) fn save(mut self, outputs: &mut Outputs, recording: &Recording) -> Result<PathBuf> {
+        let place = outputs.place(&self.path, Kind::Recording, RECORDING);
+        let written = place.and_then(|place| place.write(recording.to_json().as_bytes()));
         self.precious = written.is_err();
         written.with_context(|| match &self.partial {
-            Some(left) => format!("saving the recording as {} ({} is left)", self.path.display(), left.display()),
+            Some(left) => {
+                format!("saving the recording as {} ({} is left)", self.path.display(), left.path().display())
+            }
             None => format!("saving the recording as {}", self.path.display()),
         })?;
         Ok(self.path.clone())
     }
 }
 
-/// Writes beside the final name first, so that a crash or a full disk never leaves half a recording there. What is
-/// not a regular file (a device, a pipe, a link) is written to, never replaced.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    if std::fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return std::fs::write(path, text);
-    }
-    let unfinished = beside(path, ".new");
-    let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&unfinished);
-    }
-    written
-}
-
 impl Drop for Keeping {
     fn drop(&mut self) {
-        if let Some(partial) = self.partial.as_ref().filter(|_| !self.precious) {
-            // One that cannot be removed does no harm.
-            let _ = std::fs::remove_file(partial);
+        if let Some(partial) = self.partial.take().filter(|_| !self.precious) {
+            partial.remove();
         }
     }
 }
 
-/// Removes what a killed run has left, unless the run is still alive.
-fn clear_away(partial: &Path) -> Result<()> {
-    let old = match File::open(partial) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        old => old.with_context(|| format!("opening {}", partial.display()))?,
-    };
+/// Gives what a killed run has left another name, unless that run is still alive.
+fn set_aside(partial: &mut Place) -> Result<()> {
+    let Some(old) = partial.existing() else { return Ok(()) };
     if is_locked(&old) {
-        bail!("another run is recording to {}", partial.display());
+        bail!("another run is recording to {}", partial.path().display());
     }
-    eprintln!("iolab: warning: replacing {}, left by a run that was killed", partial.display());
-    std::fs::remove_file(partial).with_context(|| format!("removing {}", partial.display()))
+    // Of a run that was killed before it began there is nothing to keep.
+    if old.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+        let left = partial.path().display().to_string();
+        let aside = partial.set_aside()?;
+        eprintln!("iolab: warning: {left}, left by a run that was killed, is now {}", aside.display());
+    }
+    Ok(())
 }
 
 /// Whether a run is recording to `path` right now.

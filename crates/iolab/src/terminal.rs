@@ -12,6 +12,7 @@ use iolab_report::Snapshot;
 use iolab_runner::{Observer, Progress, State};
 
 use crate::eta;
+use crate::snapshot_file::SnapshotFile;
 
 /// Where the status line goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(crate) struct Display {
     /// A report of the run so far after each of these.
     pub(crate) snapshot_every: Option<Duration>,
     /// A file whose appearance asks for a report of the run so far (fio's `fio-dump-status`).
-    pub(crate) snapshot_file: Option<std::path::PathBuf>,
+    pub(crate) snapshot_file: Option<SnapshotFile>,
 }
 
 /// The observer of the command line.
@@ -116,12 +117,8 @@ impl<'a> Terminal<'a> {
             self.reports_given = asked;
             self.wants_snapshot = true;
         }
-        if let Some(file) = &self.display.snapshot_file
-            && file.exists()
-        {
-            // Removed, so that it asks once.
-            let _ = std::fs::remove_file(file);
-            self.wants_snapshot = true;
+        if let Some(file) = &mut self.display.snapshot_file {
+            self.wants_snapshot |= file.asks();
         }
     }
 }

@@ -112,7 +112,6 @@ fn killed_runs_keep_their_intervals() {
 fn a_run_that_ends_leaves_a_recording_and_no_partial() {
     let folder = tempfile::tempdir().expect("a folder");
     let (record, partial) = (folder.path().join("x.iolab"), folder.path().join("x.iolab.partial"));
-    std::fs::write(&partial, "left by a killed run").expect("a file");
     let mut running = start(&record, &["--runtime=200ms", "--group_reporting"]);
     assert!(running.0.wait().expect("it ends").success());
     assert!(record.exists() && !partial.exists());
@@ -153,5 +152,43 @@ fn damaged_and_foreign_files_are_told() {
         let answer = report(&[], &partial);
         let said = String::from_utf8_lossy(&answer.stderr).into_owned();
         assert!(said.contains(message) && answer.status.success() == readable, "{message}: {said}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_is_set_aside_by_the_next() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (record, partial) = (folder.path().join("x.iolab"), folder.path().join("x.iolab.partial"));
+    for number in 1..=2 {
+        let mut running = start(&record, &[]);
+        wait_for_intervals(&partial, 3);
+        running.kill_all();
+        wait_for_the_end(&partial);
+        let left = std::fs::read(&partial).expect("it is left");
+        let mut next = start(&record, &["--runtime=200ms"]);
+        assert!(next.0.wait().expect("it ends").success());
+        assert!(record.exists() && !partial.exists());
+        let aside = folder.path().join(format!("x.iolab.partial.{number}"));
+        assert!(std::fs::read(&aside).expect("it is kept") == left, "{}", aside.display());
+        assert!(report(&[], &aside).status.success(), "and can be read");
+    }
+}
+
+#[test]
+fn a_file_of_the_users_in_place_of_the_partial_recording_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (record, partial) = (folder.path().join("x.iolab"), folder.path().join("x.iolab.partial"));
+    let precious = folder.path().join("precious.txt");
+    for text in ["left by nobody", "a link"] {
+        std::fs::write(&precious, "the only copy").expect("a file");
+        match text {
+            "a link" => std::os::unix::fs::symlink(&precious, &partial).expect("a link"),
+            text => std::fs::write(&partial, text).expect("a file"),
+        }
+        let mut running = start(&record, &["--runtime=100ms"]);
+        assert_eq!(running.0.wait().expect("it ends").code(), Some(3), "{text}");
+        assert!(std::fs::symlink_metadata(&partial).is_ok(), "{text}");
+        assert_eq!(std::fs::read_to_string(&precious).expect("it is there"), "the only copy");
+        std::fs::remove_file(&partial).expect("it is there");
     }
 }

@@ -47,7 +47,6 @@ fn what_cannot_be_kept_is_said_and_the_figures_are_printed() {
         (format!("--record={}", place("r.iolab")), 1, "saving the recording as"),
         (format!("--write_lat_log={}", place("log")), 1, "writing the logs of job a"),
         (format!("--output={}", place("report")), 1, "writing the report to"),
-        ("--record=no/such/folder/r.iolab".to_owned(), 1, "saving the recording as no/such/folder/r.iolab"),
         ("--record=/dev/full".to_owned(), 1, "saving the recording as /dev/full"),
         ("--record=/dev/null".to_owned(), 0, "saved as /dev/null"),
     ] {
@@ -55,7 +54,9 @@ fn what_cannot_be_kept_is_said_and_the_figures_are_printed() {
         let ios = done.json()["jobs"][0]["read"]["total_ios"].as_u64();
         assert!(ios.is_some_and(|ios| ios > 0), "{option}: {done:?}");
     }
-    assert!(!disk.path("r.iolab").exists() && !disk.path("r.iolab.new").exists(), "no half recording is left");
+    let left: Vec<_> = std::fs::read_dir(disk.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!disk.path("r.iolab").exists(), "no half recording is left");
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".iolab-")), "nothing unfinished: {left:?}");
     for device in ["/dev/full", "/dev/null"] {
         use std::os::unix::fs::FileTypeExt;
         assert!(std::fs::metadata(device).unwrap().file_type().is_char_device(), "{device} is no longer a device");
@@ -65,9 +66,20 @@ fn what_cannot_be_kept_is_said_and_the_figures_are_printed() {
 #[test]
 fn a_report_that_could_not_be_opened_stops_the_run_before_it_begins() {
     let lab = Lab::new();
-    lab.run(QUICK.iter().copied().chain(["--output=no/such/report"])).ended(1, "opening no/such/report for the report");
+    for (option, said) in [
+        ("--output=no/such/report", "no/such/report: there is no folder no/such"),
+        ("--record=no/such/folder/r.iolab", "there is no folder no/such/folder"),
+        ("--record=folder", "folder: a folder, not a file"),
+        ("--output=folder", "folder: a folder, not a file"),
+        ("--write_lat_log=no/such/log", "there is no folder no/such"),
+    ] {
+        std::fs::create_dir_all(lab.path("folder")).unwrap();
+        let done = lab.run(QUICK.iter().copied().chain([option])).ended(2, said);
+        assert_eq!(done.printed(), "", "{option}: nothing was run");
+    }
     lab.run(["run", "--name=a", "--ioengine=null", "--size=4m", "--output=/dev/full"]).ended(1, "/dev/full");
-    assert!(!lab.path("recordings").exists(), "nothing was run");
+    let kept = std::fs::read_dir(lab.path("recordings")).map_or(0, Iterator::count);
+    assert_eq!(kept, 0, "nothing was run");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! The order of options within a section does not matter, except that the last of equal ones wins: `kb_base` and
 //! `ioengine` are looked for first, since they decide how the others are read.
 
+use std::cell::RefCell;
+
 use iolab_options::{Kind, OptionEntry, Setting, Settings, Value};
 use iolab_units::KbBase;
 
@@ -12,7 +14,7 @@ use crate::parse::Failure;
 use crate::raw::{Assignment, Document, Scope, Section};
 use crate::suggest::closest;
 use crate::values::{NumberRules, ValueError, parse_value};
-use crate::{Diagnostic, JobSection, JobSet, Severity, Surroundings};
+use crate::{Diagnostic, Expansion, JobSection, JobSet, Severity, Surroundings};
 
 /// The engine of a job that names none, as in fio.
 const DEFAULT_ENGINE: &str = "psync";
@@ -45,13 +47,14 @@ pub(crate) struct Collector<'a> {
     globals: Globals,
     /// Per global engine option: the assignment and whether an engine has taken it.
     unclaimed: Vec<(Assignment, bool)>,
+    expansions: RefCell<Vec<Expansion>>,
 }
 
 impl<'a> Collector<'a> {
     pub(crate) fn new(surroundings: &'a dyn Surroundings, diagnostics: Vec<Diagnostic>) -> Self {
         let (set, globals, unclaimed) = Default::default();
         let errors = diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
-        Collector { surroundings, set, diagnostics, errors, globals, unclaimed }
+        Collector { surroundings, set, diagnostics, errors, globals, unclaimed, expansions: RefCell::default() }
     }
 
     /// What fio does between job files: every file begins with nothing set.
@@ -87,6 +90,7 @@ impl<'a> Collector<'a> {
         }
         self.set.sources = sources;
         self.set.warnings = self.diagnostics;
+        self.set.expansions = self.expansions.into_inner();
         Ok(self.set)
     }
 
@@ -179,6 +183,7 @@ impl<'a> Collector<'a> {
 
     fn read(&self, entry: &OptionEntry, assignment: &Assignment, kb_base: KbBase) -> Result<Setting, Diagnostic> {
         let expanded = assignment.value.as_deref().map(|raw| expand(raw, self.surroundings));
+        self.note_expansion(entry, assignment, expanded.as_ref());
         let bare_arithmetic = expanded.as_ref().is_some_and(|expanded| expanded.keywords);
         let text = expanded.as_ref().map(|expanded| expanded.text.as_str());
         match parse_value(&entry.kind, text, NumberRules { kb_base, bare_arithmetic }) {
@@ -190,6 +195,17 @@ impl<'a> Collector<'a> {
             }),
             Err(error) => Err(refusal(entry, assignment, expanded.as_ref(), error)),
         }
+    }
+
+    /// Remembers which settings hold what the environment says.
+    fn note_expansion(&self, entry: &OptionEntry, assignment: &Assignment, expanded: Option<&Expanded>) {
+        let Some(expanded) = expanded.filter(|expanded| !expanded.used.is_empty()) else { return };
+        self.expansions.borrow_mut().push(Expansion {
+            option: entry.name.to_owned(),
+            written: assignment.value.clone().unwrap_or_default(),
+            text: expanded.text.clone(),
+            variables: expanded.used.clone(),
+        });
     }
 
     /// `kb_base` in force in a section, wherever in it the option stands.

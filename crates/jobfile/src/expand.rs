@@ -12,12 +12,14 @@ pub(crate) struct Expanded {
     pub(crate) keywords: bool,
     /// Variables that were not set and became nothing.
     pub(crate) unset: Vec<String>,
+    /// Variables that were set, with their values.
+    pub(crate) used: Vec<(String, String)>,
 }
 
 /// Replaces variables and keywords in `raw`.
 pub(crate) fn expand(raw: &str, surroundings: &dyn Surroundings) -> Expanded {
-    let mut unset = Vec::new();
-    let mut text = variables(raw, surroundings, &mut unset);
+    let (mut unset, mut used) = (Vec::new(), Vec::new());
+    let mut text = variables(raw, surroundings, (&mut unset, &mut used));
     let mut keywords = false;
     if text.contains('$') {
         let facts = [
@@ -30,11 +32,15 @@ pub(crate) fn expand(raw: &str, surroundings: &dyn Surroundings) -> Expanded {
             text = text.replace(keyword, &fact.to_string());
         }
     }
-    Expanded { text, keywords, unset }
+    Expanded { text, keywords, unset, used }
 }
 
 /// One pass over `${NAME}`; an unclosed brace stays. What a variable holds is not expanded again.
-fn variables(raw: &str, surroundings: &dyn Surroundings, unset: &mut Vec<String>) -> String {
+fn variables(
+    raw: &str,
+    surroundings: &dyn Surroundings,
+    (unset, used): (&mut Vec<String>, &mut Vec<(String, String)>),
+) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
     while let Some(begin) = rest.find("${") {
@@ -42,7 +48,10 @@ fn variables(raw: &str, surroundings: &dyn Surroundings, unset: &mut Vec<String>
         let name = &rest[begin + 2..begin + 2 + length];
         text.push_str(&rest[..begin]);
         match surroundings.variable(name) {
-            Some(value) => text.push_str(&value),
+            Some(value) => {
+                text.push_str(&value);
+                used.push((name.to_owned(), value));
+            }
             None => unset.push(name.to_owned()),
         }
         rest = &rest[begin + 3 + length..];
@@ -72,5 +81,6 @@ mod tests {
             assert_eq!((expanded.text.as_str(), expanded.keywords), (text, keywords), "{raw}");
         }
         assert_eq!(expand("${NOTHING}", &Fixed).unset, ["NOTHING"]);
+        assert_eq!(expand("a${SIZE}", &Fixed).used, [("SIZE".to_owned(), "10g".to_owned())]);
     }
 }

@@ -13,6 +13,21 @@ pub struct JobSet {
     pub jobs: Vec<JobSection>,
     /// Warnings: accepted, but the user should know.
     pub warnings: Vec<Diagnostic>,
+    /// Settings that hold values of environment variables.
+    pub expansions: Vec<Expansion>,
+}
+
+/// A setting whose text has `${NAME}` in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expansion {
+    /// Canonical name of the option.
+    pub option: String,
+    /// As it was written.
+    pub written: String,
+    /// With the values.
+    pub text: String,
+    /// The variables, with their values.
+    pub variables: Vec<(String, String)>,
 }
 
 /// One job section.

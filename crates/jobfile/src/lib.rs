@@ -24,7 +24,7 @@ mod test_surroundings;
 mod tests;
 
 pub use fuzz::fuzz_entry;
-pub use job_set::{Diagnostic, JobSection, JobSet, Severity, Surroundings};
+pub use job_set::{Diagnostic, Expansion, JobSection, JobSet, Severity, Surroundings};
 pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
 pub use parse::{Failure, Input, Request, parse};
 pub use render::render;

@@ -213,7 +213,9 @@ impl Recorder for DetailedRecorder {
             direction.backlog_wait = self.delays[index].wait.to_sparse();
             direction.generator_late = self.delays[index].late.to_sparse();
         }
-        recording.notes.extend(self.trouble.clone());
+        if let Some(trouble) = &self.trouble {
+            recording.note_lost(trouble);
+        }
         if let Some(log) = &self.histogram_log {
             recording.histogram_log = log.entries().to_vec();
         }

@@ -156,7 +156,9 @@ impl Tally {
         }
         let lat = self.sync.to_sparse();
         recording.sync = SyncRecording { ios: lat.count, lat };
-        recording.notes.extend(self.stream.as_ref().and_then(IntervalStream::trouble).map(str::to_owned));
+        if let Some(trouble) = self.stream.as_ref().and_then(IntervalStream::trouble) {
+            recording.note_lost(trouble);
+        }
         recording.intervals = self.intervals.finished().to_vec();
         recording.depth = DepthUse {
             at_submit: non_zero(&self.depth),

@@ -44,6 +44,9 @@ pub struct WorkerRecording {
     pub histogram_log: Vec<HistogramLogEntry>,
     /// What the user should know about this worker.
     pub notes: Vec<String>,
+    /// What it measured and could not keep, because there was no room for it: sentences that are notes, too. A run that lost something has failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
 }
 
 /// How a worker ended.
@@ -71,6 +74,19 @@ pub enum Outcome {
         /// What is known.
         message: String,
     },
+}
+
+impl WorkerRecording {
+    /// Notes that something it measured could not be kept.
+    pub fn note_lost(&mut self, sentence: &str) {
+        self.notes.push(sentence.to_owned());
+        self.lost.push(sentence.to_owned());
+    }
+
+    /// Whether it failed, died, or lost something it measured.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed { .. } | Outcome::Crashed { .. }) || !self.lost.is_empty()
+    }
 }
 
 impl Outcome {

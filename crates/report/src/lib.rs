@@ -27,7 +27,9 @@ pub use calendar::iso_text;
 pub use intervals::{intervals_json_lines, intervals_table};
 pub use json::{JsonStyle, json};
 pub use log_lines::{LogText, OperationLines};
-pub use logs::{aggregate_bandwidth_log, histogram_log_line, log_file_names, log_line, write_log_line};
+pub use logs::{
+    aggregate_bandwidth_log, aggregate_bandwidth_log_name, histogram_log_line, log_file_names, log_line, write_log_line,
+};
 pub use normal::{Style, normal, normal_body, normal_header};
 pub use observed::{observed_json_lines, observed_table};
 pub use perf::{PerfDetail, perf};

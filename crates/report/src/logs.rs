@@ -112,5 +112,10 @@ pub fn aggregate_bandwidth_log(recording: &Recording, direction: Direction) -> (
         let rate = sample.kib_per_second().round() as u64;
         let _ = writeln!(text, "{}, {rate}, {}, 0, 0", sample.end_ns / 1_000_000, direction.index());
     }
-    (format!("agg-{}_bw.log", direction.name()), text)
+    (aggregate_bandwidth_log_name(direction), text)
+}
+
+/// The name alone, before there is a recording.
+pub fn aggregate_bandwidth_log_name(direction: Direction) -> String {
+    format!("agg-{}_bw.log", direction.name())
 }

@@ -10,7 +10,7 @@ use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_plan::{ClockChoice, Plan, WorkerPlan};
 use iolab_process::ChildEnd;
-use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, WorkerRecording};
+use iolab_recording::{FORMAT, HostFacts, Outcome, Recording, Redaction, WorkerRecording};
 
 use crate::control::{Control, State};
 use crate::deliver::LetterBox;
@@ -37,6 +37,8 @@ pub struct RunRequest<'a> {
     /// A new, empty file, open for reading and appending, for the partial recording (see
     /// [`iolab_recording::partial`]); `None` records no latencies of intervals, and a killed run leaves nothing.
     pub stream: Option<File>,
+    /// What the partial recording must not hold.
+    pub redaction: &'a Redaction,
     /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
     pub interrupts: &'a AtomicU32,
     /// Told of progress.
@@ -87,7 +89,8 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// Runs a plan. The process must have no other threads: workers may be forked.
 pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
-    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, interrupts, observer } = request;
+    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, redaction, interrupts, observer } =
+        request;
     iolab_process::raise_open_files_limit();
     let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
     let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
@@ -113,7 +116,7 @@ pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
         warnings: plan.warnings.clone(),
         interrupted: false,
     };
-    let stream = Stream::begin(stream, &empty);
+    let stream = Stream::begin(stream, redaction, &empty);
     crate::layout::lay_out(plan, engines, &guard, observer, &interrupted)
         .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
 

@@ -9,20 +9,24 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 
 use iolab_recording::partial::{self, Partial};
-use iolab_recording::{Observations, Outcome, Recording, WorkerRecording};
+use iolab_recording::{Observations, Outcome, Recording, Redaction, WorkerRecording};
 
 /// The partial recording of a run, if one is kept.
 #[derive(Debug)]
 pub(crate) struct Stream {
     file: Option<Arc<File>>,
+    redaction: Redaction,
     trouble: Mutex<Option<String>>,
 }
 
 impl Stream {
     /// Writes the beginning. A file that takes not even that is not used.
-    pub(crate) fn begin(file: Option<File>, empty: &Recording) -> Stream {
-        let mut stream = Stream { file: file.map(Arc::new), trouble: Default::default() };
-        if !stream.append(&partial::start(empty)) {
+    pub(crate) fn begin(file: Option<File>, redaction: &Redaction, empty: &Recording) -> Stream {
+        let redaction = redaction.clone();
+        let mut stream = Stream { file: file.map(Arc::new), redaction, trouble: Default::default() };
+        let mut kept = empty.clone();
+        stream.redaction.recording(&mut kept);
+        if !stream.append(&partial::start(&kept)) {
             stream.file = None;
         }
         stream
@@ -41,7 +45,9 @@ impl Stream {
     /// A worker has ended with this result.
     pub(crate) fn worker_ended(&self, recording: &WorkerRecording) {
         if self.file.is_some() {
-            self.append(&partial::worker(recording));
+            let mut kept = recording.clone();
+            self.redaction.worker(&mut kept);
+            self.append(&partial::worker(&kept));
         }
     }
 
@@ -72,11 +78,19 @@ impl Stream {
         match partial {
             Ok(mut partial) => {
                 recording.workers.iter_mut().for_each(|worker| fill_worker(worker, &mut partial));
-                let damage = partial.damage.map(|damage| format!("latencies of intervals are missing: {damage}"));
-                recording.warnings.extend(damage);
+                if let Some(damage) = partial.damage {
+                    lose(recording, &format!("latencies of intervals are missing: {damage}"));
+                }
             }
-            Err(error) => recording.warnings.push(format!("latencies of intervals are missing: {error}")),
+            Err(error) => lose(recording, &format!("latencies of intervals are missing: {error}")),
         }
+    }
+}
+
+/// Whose intervals they were cannot be told: all workers write to one file.
+fn lose(recording: &mut Recording, what: &str) {
+    if let Some(first) = recording.workers.first_mut() {
+        first.note_lost(what);
     }
 }
 

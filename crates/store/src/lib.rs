@@ -12,6 +12,7 @@ mod entry;
 mod error;
 mod export;
 mod listing;
+mod reading;
 mod schema;
 mod store;
 

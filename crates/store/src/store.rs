@@ -1,10 +1,12 @@
 //! The database: opening, adding, reading, changing.
 
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use crate::reading;
 use crate::schema::{self, State, VERSION};
 use crate::{Entry, EntryFigure, Filter, Kind, NewEntry, StoreError};
 
@@ -14,8 +16,18 @@ pub const BUSY_MS: u64 = 10_000;
 /// An open database.
 #[derive(Debug)]
 pub struct Store {
-    path: PathBuf,
-    connection: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) connection: Connection,
+}
+
+/// Makes an empty file for a database, for its owner alone whatever the umask: it holds command lines and job files.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => file.set_permissions(std::fs::Permissions::from_mode(0o600)),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        // SQLite says in its own words what is wrong with the path.
+        Err(_) => Ok(()),
+    }
 }
 
 impl Store {
@@ -24,7 +36,8 @@ impl Store {
     /// # Errors
     /// It is damaged, of something else, or of a later version; then it is left as it is. It cannot be made or written.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
+        make_private(path).map_err(|error| StoreError::Sqlite { path: path.to_owned(), reason: error.to_string() })?;
+        Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
     /// The same, where a database that is not there is nothing to make: `None`.
@@ -35,6 +48,18 @@ impl Store {
         match path.exists() {
             true => Store::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map(Some),
             false => Ok(None),
+        }
+    }
+
+    /// Opens a database for reading, also where it cannot be written, as on a read-only file system; `None` when there is none. It is brought up to date
+    /// where it can be.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; it is of an older version and cannot be brought up to date.
+    pub fn open_to_read(path: &Path) -> Result<Option<Store>, StoreError> {
+        match Store::open_existing(path) {
+            Err(StoreError::Sqlite { reason, .. }) => reading::open(path, &reason).map(Some),
+            opened => opened,
         }
     }
 

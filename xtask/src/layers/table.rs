@@ -28,6 +28,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("iolab-virtual-ssd", 3),
     ("iolab-nvme-driver", 3),
     ("iolab-workload", 4),
+    ("iolab-outputs", 4),
     ("iolab-study", 4),
     ("iolab-device-server", 4),
     ("iolab-measure", 4),

@@ -1,16 +1,19 @@
 //! `iolab compare`: two sets of runs held against each other.
 
+use std::path::Path;
+
 use anyhow::Context;
 use clap::Args;
 use iolab_comparison::{
     Condition, IntervalsFrom, Judgement, Outcome, PairingChoice, Request, Side, describe, hold_against,
 };
+use iolab_outputs::Kind;
 use iolab_page::{ComparisonReport, comparison_page};
 use iolab_statistics::Rules;
 use iolab_study::Figure;
 
 use crate::exit::{Failure, WORSE};
-use crate::{output, run_files};
+use crate::{output, outputs, run_files};
 
 /// What to compare, how, and what must not have become worse.
 #[derive(Debug, Args)]
@@ -54,6 +57,9 @@ pub(crate) struct CompareArguments {
     /// Write to this file; what ends in .html becomes a page with forest plots
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
+    /// Let the output replace a file that iolab did not write
+    #[arg(long)]
+    force: bool,
 }
 
 /// `2%`, `2 %` or `2`, as a share.
@@ -66,13 +72,14 @@ fn percent(text: &str) -> Result<f64, String> {
 pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     let request = request(arguments)?;
     let [baseline, candidate] = named_sides(arguments)?;
+    let inputs = baseline.iter().chain(&candidate).map(|name| (Path::new(name), "a run to be compared"));
+    let mut outputs = outputs::beside(arguments.force, inputs);
+    let path = arguments.output.as_deref().map(Path::new);
+    path.map(|path| outputs.place(path, Kind::Report, output::OUTPUT)).transpose()?;
     let (baseline, candidate) = run_files::load(&baseline, &candidate)?;
     let outcome = hold_against(&baseline, &candidate, &request);
     let text = told(arguments, &outcome, [&baseline, &candidate])?;
-    match &arguments.output {
-        None => output::print(&text)?,
-        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {path}"))?,
-    }
+    output::write_or_print(&mut outputs, path, &text)?;
     let fails = |judgement: Judgement| match judgement {
         Judgement::Holds => true,
         Judgement::Open => arguments.fail_if_unsure,

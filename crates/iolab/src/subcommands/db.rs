@@ -3,7 +3,6 @@
 mod shown;
 mod since;
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -11,7 +10,7 @@ use clap::{Args, Subcommand};
 use iolab_store::{Filter, Store, csv, json_lines};
 
 use crate::exit::{FAILED, Failure};
-use crate::{database, output};
+use crate::{database, output, outputs};
 
 /// What to do with the database.
 #[derive(Debug, Subcommand)]
@@ -69,6 +68,9 @@ pub(crate) enum DbAction {
         /// File instead of standard output
         #[arg(short, long)]
         output: Option<PathBuf>,
+        /// Let the output replace a file that iolab did not write
+        #[arg(long)]
+        force: bool,
     },
     /// Where the database lies
     Path,
@@ -140,7 +142,9 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
         output::print(&format!("{path}\n"))?;
         return Ok(0);
     }
-    let mut store = database::open()?;
+    let reads =
+        matches!(action, DbAction::List { .. } | DbAction::Show { .. } | DbAction::Export { .. } | DbAction::Check);
+    let mut store = if reads { database::open_to_read()? } else { database::open()? };
     match action {
         DbAction::List { filter, json } => list(&store, filter, *json)?,
         DbAction::Show { id, json } => show(&store, *id, *json)?,
@@ -157,7 +161,12 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
                 eprintln!("iolab: {}: {added} {}", path.display(), if added == 1 { "entry" } else { "entries" });
             }
         }
-        DbAction::Export { format, filter, output } => export(&store, format, filter, output.as_ref())?,
+        DbAction::Export { format, filter, output, force } => {
+            let text = export(&store, format, filter)?;
+            let parts = database::parts(store.path());
+            let mut outputs = outputs::beside(*force, parts.iter().map(|path| (path.as_path(), "the database")));
+            output::write_or_print(&mut outputs, output.as_deref(), &text)?;
+        }
         DbAction::Path => {}
         DbAction::Check => return check(&store),
     }
@@ -199,17 +208,10 @@ fn tag(store: &mut Store, id: i64, changes: &[String]) -> Result<(), Failure> {
     store.tag(id, &add, &remove).map_err(database::failure)
 }
 
-fn export(store: &Store, format: &str, filter: &FilterArguments, output: Option<&PathBuf>) -> Result<(), Failure> {
+fn export(store: &Store, format: &str, filter: &FilterArguments) -> Result<String, Failure> {
     let mut entries = store.list(&filter.filter()?).map_err(database::failure)?;
     entries.reverse();
-    let text = if format == "csv" { csv(&entries) } else { json_lines(&entries) };
-    match output {
-        None => output::print(&text)?,
-        Some(path) => std::fs::File::create(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .with_context(|| format!("writing {}", path.display()))?,
-    }
-    Ok(())
+    Ok(if format == "csv" { csv(&entries) } else { json_lines(&entries) })
 }
 
 fn check(store: &Store) -> Result<u8, Failure> {

@@ -135,7 +135,7 @@ fn measure(
     let command_line = subcommands::run::take_apart(&words)?;
     let planned = pipeline::plan(&command_line, Mode::Iolab)?;
     let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &[])?;
-    let (recording, _) = pipeline::run(&planned.plan, guard, None, &mut OneLine { label })?;
+    let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
     match recording.workers.first().map(|worker| &worker.outcome) {
         Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
             Err(anyhow::anyhow!("{message}")).context(case.name).map_err(Failure::from)

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use iolab_outputs::{Kind, make_folder};
 
-use crate::engine_registry;
 use crate::exit::Failure;
+use crate::{engine_registry, outputs};
 
 pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
-    std::fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    make_folder(folder)?;
+    let mut outputs = outputs::beside(false, []);
     let pages = [
         ("options.md", iolab_jobfile::help::reference_page()),
         ("columns.md", iolab_report::columns::reference_page()),
@@ -18,7 +19,7 @@ pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
         ("ssd-presets.md", iolab_ssd_timing::help::reference_page()),
     ];
     for (name, text) in pages {
-        std::fs::write(folder.join(name), text).with_context(|| format!("writing {name}"))?;
+        outputs.place(&folder.join(name), Kind::Report, "a page")?.write(text.as_bytes())?;
     }
     Ok(0)
 }

@@ -18,7 +18,7 @@ pub(crate) fn main(arguments: &PerfArguments) -> Result<u8, Failure> {
     let planned = pipeline::plan(&command_line, Mode::Iolab)?;
     run::show_warnings(&planned);
     let format = if arguments.json { Format::Json } else { Format::Perf(detail(arguments)) };
-    let recording = run::execute_as(&planned.plan, &command_line.run, Mode::Iolab, Some(format))?;
+    let recording = run::execute_as(&planned, &command_line.run, Mode::Iolab, Some(format))?;
     run::show_outcomes(&recording, "iolab");
     Ok(run::exit_code(&recording))
 }
@@ -58,6 +58,9 @@ fn words(arguments: &PerfArguments) -> Result<Vec<String>, Failure> {
     words.extend(arguments.allow_destroy.iter().map(|target| format!("--allow-destroy={target}")));
     if let Some(record) = &arguments.record {
         words.push(format!("--record={}", record.display()));
+    }
+    if arguments.force {
+        words.push("--force".to_owned());
     }
     Ok(words)
 }

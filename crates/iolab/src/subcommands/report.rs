@@ -1,9 +1,8 @@
 //! `iolab report`: a saved recording in any format, or a study; both also as a page of HTML.
 
-use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use iolab_outputs::{Kind, Outputs, make_folder};
 use iolab_page::{Page, recording_page};
 use iolab_recording::Recording;
 use iolab_report::TerseVersion;
@@ -12,29 +11,33 @@ use super::study::telling;
 use crate::arguments::ReportArguments;
 use crate::exit::Failure;
 use crate::output::{self, Format};
+use crate::outputs;
 use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     let wants_page = arguments.output_format.iter().any(|word| word == "html")
         || arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"))
         || arguments.figures.is_some();
+    let mut outputs = outputs::beside(arguments.force, [(arguments.recording.as_path(), "the recording")]);
+    let place = match arguments.output.as_deref().map(Path::new) {
+        Some(path) => Some(outputs.place(path, Kind::Report, "the report (-o)")?),
+        None => None,
+    };
     let text = match (telling::is_study(&arguments.recording), wants_page) {
-        (_, true) => page(arguments)?,
+        (_, true) => page(arguments, &mut outputs)?,
         (true, false) => telling::text(&arguments.recording)?,
         (false, false) => in_formats(arguments)?,
     };
-    match &arguments.output {
+    match place {
         // Who asks for figures as files only does not want a page on the terminal.
         None if arguments.figures.is_some() && !arguments.output_format.iter().any(|word| word == "html") => {}
         None => output::print(&text)?,
-        Some(path) => std::fs::File::create(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .with_context(|| format!("writing {path}"))?,
+        Some(place) => place.write(text.as_bytes())?,
     }
     Ok(0)
 }
 
-fn page(arguments: &ReportArguments) -> Result<String, Failure> {
+fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Failure> {
     if arguments.intervals.is_some()
         || arguments.output_format.iter().any(|word| !["html", "normal"].contains(&word.as_str()))
     {
@@ -48,18 +51,18 @@ fn page(arguments: &ReportArguments) -> Result<String, Failure> {
         recording_page(&recording, &arguments.recording.display().to_string(), &notes, env!("CARGO_PKG_VERSION"))
     };
     if let Some(folder) = &arguments.figures {
-        write_figures(folder, &page)?;
+        write_figures(outputs, folder, &page)?;
     }
     Ok(page.html)
 }
 
 /// Each figure as a picture of its own and as a table.
-fn write_figures(folder: &Path, page: &Page) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<(), Failure> {
+    make_folder(folder)?;
     for figure in &page.figures {
         for (ending, text) in [("svg", figure.standalone()), ("csv", iolab_page::csv(&figure.table))] {
             let path = folder.join(format!("{}.{ending}", figure.id));
-            std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+            outputs.place(&path, Kind::Report, "a figure (--figures)")?.write(text.as_bytes())?;
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `iolab run`: the whole way from job to report.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::IsTerminal;
@@ -9,8 +10,9 @@ use std::time::Duration;
 use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine, EtaWhen, OutputFormat, RunOptions};
 use iolab_jobfile::help;
+use iolab_outputs::Outputs;
 use iolab_plan::Plan;
-use iolab_recording::{Outcome, Recording};
+use iolab_recording::{Outcome, Recording, Redaction, WorkerRecording};
 use iolab_report::TerseVersion;
 use iolab_resolve::Mode;
 
@@ -18,9 +20,10 @@ use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
 use crate::recordings::Keeping;
+use crate::snapshot_file::SnapshotFile;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{database, device_state, log_files, output};
+use crate::{database, device_state, log_files, output, outputs};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let command_line = take_apart(words)?;
@@ -36,23 +39,24 @@ pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     if let Some(code) = without_running(&command_line.run, &planned)? {
         return Ok(code);
     }
-    let recording = execute(&planned.plan, &command_line.run, Mode::Iolab)?;
+    let recording = execute(&planned, &command_line.run, Mode::Iolab)?;
     show_outcomes(&recording, "iolab");
     Ok(exit_code(&recording))
 }
 
 /// Plan to report: the measured part and everything that must be kept of it.
-pub(crate) fn execute(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
-    execute_as(plan, run, mode, None)
+pub(crate) fn execute(planned: &Planned, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
+    execute_as(planned, run, mode, None)
 }
 
 /// The same, in another format than the options of the run say.
 pub(crate) fn execute_as(
-    plan: &Plan,
+    planned: &Planned,
     run: &RunOptions,
     mode: Mode,
     format: Option<Format>,
 ) -> Result<Recording, Failure> {
+    let plan = &planned.plan;
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
     let (accepted, guard) = pipeline::check_safety(plan, mode, &allowed)?;
     // What may be lost is said in both modes, although scripts take a word on fio's standard error for a failure.
@@ -64,76 +68,106 @@ pub(crate) fn execute_as(
     device_state::check(plan)?;
     // Beyond this point the plan cannot change.
     let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
-    let output = Output::open(formats, run.output.as_deref(), run.status_interval_ns.is_some())?;
+    let mut outputs = outputs::of_run(plan, run)?;
+    let keeping = begin_keeping(plan, &mut outputs, run, mode)?;
+    let output = Output::open(formats, &mut outputs, run.output.as_deref(), run.status_interval_ns.is_some())?;
     let output = RefCell::new(if mode == Mode::Iolab { output.with_findings() } else { output });
     output.borrow_mut().begin(plan)?;
-    let keeping = begin_keeping(plan, run, mode)?;
     let display = display(run, mode, &output.borrow());
     let mut show_snapshot = |recording: &Recording| {
         // A report of the run so far that cannot be written does not end the run; the last one will say so.
-        let _ = output.borrow_mut().report(recording);
+        let _ = output.borrow_mut().report(&shown(recording, &planned.redaction, mode));
     };
     let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
     let stream = keeping.as_ref().and_then(Keeping::stream);
-    let ran = pipeline::run(plan, guard, stream, &mut terminal);
+    let ran = pipeline::run(planned, guard, stream, &mut terminal);
     terminal.finish();
     let (recording, spools) = ran?;
     // Beyond this point nothing is measured.
-    let kept = keep(&recording, keeping, &spools, run, mode);
-    let printed = output.into_inner().finish(&recording);
+    let kept = keep_recording(&redacted(&recording, &planned.redaction), keeping, &mut outputs, (run, mode));
+    let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
+    let printed = output.into_inner().finish(&shown(&recording, &planned.redaction, mode));
     if kept.is_err() || printed.is_err() {
         // The run is over: what else there is to say of it must not be lost with what could not be written.
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
     }
-    kept?;
+    let saved = kept?;
     printed?;
+    if saved == log_files::Saved::CutShort {
+        show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
+        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while logs were written".to_owned() });
+    }
     Ok(recording)
 }
 
 /// The place of the recording, if it is to be kept.
-fn begin_keeping(plan: &Plan, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
+fn begin_keeping(plan: &Plan, outputs: &mut Outputs, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
     let named = run.record.as_deref().map(Path::new);
     if mode == Mode::Fio && named.is_none() {
         return Ok(None);
     }
-    match Keeping::begin(plan, named) {
+    match Keeping::begin(plan, outputs, named) {
         Ok(keeping) => Ok(Some(keeping)),
-        Err(error) if named.is_some() => Err(error.into()),
-        Err(error) => {
-            eprintln!("iolab: warning: {error:#}: this run will not be recorded");
+        Err(failure) if named.is_some() => Err(failure),
+        Err(failure) => {
+            let reason = failure.message.trim_start_matches("iolab: ");
+            eprintln!("iolab: warning: {reason}: this run will not be recorded");
             Ok(None)
         }
     }
 }
 
-/// Saves the recording and the log files; all of them are tried, the first failure is returned.
-fn keep(
+/// The recording without what must not be kept.
+fn redacted<'r>(recording: &'r Recording, redaction: &Redaction) -> Cow<'r, Recording> {
+    let mut kept = Cow::Borrowed(recording);
+    if !redaction.is_empty() {
+        redaction.recording(kept.to_mut());
+    }
+    kept
+}
+
+/// What reports are made of: as they will be made again from what is kept; those of fio show values, as fio's do.
+fn shown<'r>(recording: &'r Recording, redaction: &Redaction, mode: Mode) -> Cow<'r, Recording> {
+    if mode == Mode::Fio { Cow::Borrowed(recording) } else { redacted(recording, redaction) }
+}
+
+/// Saves the recording and lists it in the database.
+fn keep_recording(
     recording: &Recording,
     keeping: Option<Keeping>,
-    spools: &[Option<File>],
-    run: &RunOptions,
-    mode: Mode,
-) -> Result<(), Failure> {
-    let mut kept = Ok(());
-    if let Some(keeping) = keeping {
-        match keeping.save(recording) {
-            Ok(path) if mode == Mode::Iolab => {
-                eprintln!("iolab: recording saved as {}", path.display());
-                if !run.no_database {
-                    database::keep_run(&path, recording);
-                }
+    outputs: &mut Outputs,
+    (run, mode): (&RunOptions, Mode),
+) -> anyhow::Result<()> {
+    let Some(keeping) = keeping else { return Ok(()) };
+    match keeping.save(outputs, recording) {
+        Ok(path) if mode == Mode::Iolab => {
+            eprintln!("iolab: recording saved as {}", path.display());
+            if !run.no_database {
+                database::keep_run(&path, recording);
             }
-            Ok(_) => {}
-            // The figures are about to be printed: not being able to keep them unasked is said, not died of.
-            Err(error) if run.record.is_none() => eprintln!("iolab: warning: {error:#}"),
-            Err(error) => kept = Err(error),
+            Ok(())
         }
+        Ok(_) => Ok(()),
+        // The figures are about to be printed: not being able to keep them unasked is said, not died of.
+        Err(error) if run.record.is_none() => {
+            eprintln!("iolab: warning: {error:#}");
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
-    kept = kept.and(log_files::write(recording, spools));
-    if run.bandwidth_log {
-        kept = kept.and(log_files::write_aggregate(recording));
-    }
-    Ok(kept?)
+}
+
+/// Saves the log files; all of them are tried, the first failure is returned.
+fn keep_logs(
+    kept: anyhow::Result<()>,
+    recording: &Recording,
+    spools: &[Option<File>],
+    outputs: &mut Outputs,
+    run: &RunOptions,
+) -> anyhow::Result<log_files::Saved> {
+    let logs = log_files::write(outputs, recording, spools);
+    let aggregate = if run.bandwidth_log { log_files::write_aggregate(outputs, recording) } else { Ok(()) };
+    kept.and(logs).and_then(|saved| aggregate.map(|()| saved))
 }
 
 /// Takes fio-style arguments apart.
@@ -204,7 +238,7 @@ pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
             }
             _ => {}
         }
-        if program == "iolab" || !matches!(worker.outcome, Outcome::Finished) {
+        if program == "iolab" || !matches!(worker.outcome, Outcome::Finished) || !worker.lost.is_empty() {
             worker.notes.iter().for_each(|note| eprintln!("{program}: {}: {note}", plan.job));
         }
     }
@@ -216,10 +250,9 @@ pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
 }
 
 pub(crate) fn exit_code(recording: &Recording) -> u8 {
-    let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. } | Outcome::Crashed { .. });
     if recording.interrupted {
         INTERRUPTED
-    } else if recording.workers.iter().any(|worker| failed(&worker.outcome)) {
+    } else if recording.workers.iter().any(WorkerRecording::has_failed) {
         FAILED
     } else {
         0
@@ -283,6 +316,6 @@ fn display(run: &RunOptions, mode: Mode, output: &Output) -> Display {
         every: Duration::from_nanos(run.eta_interval_ns.unwrap_or(1_000_000_000)),
         new_line_every: run.eta_newline_ns.map(Duration::from_nanos),
         snapshot_every: run.status_interval_ns.map(Duration::from_nanos),
-        snapshot_file: Some(std::env::temp_dir().join("fio-dump-status")),
+        snapshot_file: Some(SnapshotFile::new(std::env::temp_dir().join("fio-dump-status"))),
     }
 }

@@ -166,6 +166,8 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
     eprint!("{}{}", describe_design(study, &design), cost.describe());
     // Beyond this point nothing decides any more which trials there may be, or in which order.
     let running = Running { folder, study, design: &design, job: &job, cost: &cost, allow_destroy };
+    // From here on a signal ends what is going on, and what was set up is taken down.
+    iolab_process::count_signals();
     let is_left = next(study, &design, &folder.results(study, &design)).is_some();
     let is_whole = if is_left { hooks::around(study, || running.run())? } else { true };
     let analysis = analysis(folder, study, &design);

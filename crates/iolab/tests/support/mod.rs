@@ -78,6 +78,20 @@ impl Lab {
         self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, &[])
     }
 
+    /// Starts a line for the shell.
+    pub(crate) fn start_shell(&self, line: &str) -> Running {
+        self.start_program("/bin/sh", ["-c", line], &[])
+    }
+
+    /// Starts the program with more in its environment.
+    pub(crate) fn start_with<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
+        &self,
+        arguments: I,
+        environment: &[(&str, PathBuf)],
+    ) -> Running {
+        self.start_program(env!("CARGO_BIN_EXE_iolab"), arguments, environment)
+    }
+
     fn start_program<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(
         &self,
         program: &str,

@@ -85,6 +85,10 @@ pub struct RunOptions {
     pub record: Option<String>,
     /// `--no-db`: the run is not listed in the database.
     pub no_database: bool,
+    /// `--force`: outputs replace files of the user's.
+    pub force: bool,
+    /// `--keep-secrets`: what is kept holds the values of environment variables.
+    pub keep_secrets: bool,
     /// Options that make a study of the run.
     pub study: StudyWords,
 }

@@ -195,6 +195,10 @@ pub static RUN_OPTIONS: &[RunOption] = &[
     }),
     valued("record", "FILE", "Write the recording to a file", |run, text| put(&mut run.record, text)),
     switch("no-db", "Do not list the run in the database", |run, _| on(&mut run.no_database)),
+    switch("force", "Let outputs replace files that iolab did not write", |run, _| on(&mut run.force)),
+    switch("keep-secrets", "Keep the values of ${VARIABLES} in recording and database", |run, _| {
+        on(&mut run.keep_secrets)
+    }),
     valued("vary", "OPTION=VALUES", "Try each of these values, in blocks (iodepth=1,4,16; bs=4k..1M:x2)", vary),
     valued(
         "repeat",

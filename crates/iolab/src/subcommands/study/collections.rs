@@ -8,7 +8,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use iolab_study::{Collection, part_name, read_collection};
 
 use super::folder::to_json;
@@ -40,8 +39,8 @@ pub(super) fn begin(folder: &Path, collection: &Collection) -> Result<Vec<PathBu
             folder.display()
         )));
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    std::fs::write(&kept, text).with_context(|| kept.display().to_string())?;
+    iolab_outputs::make_private_folder(folder)?;
+    super::folder::write(&kept, &text)?;
     Ok(parts)
 }
 

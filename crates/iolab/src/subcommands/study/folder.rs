@@ -20,6 +20,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use iolab_outputs::{Kind, Output, OutputError, Place, make_private_folder};
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_study::{
@@ -57,12 +58,11 @@ impl Folder {
                 bail!("{} is not empty and not of a study: name another folder with --folder", path.display());
             }
             for inner in ["jobs", "trials", "precondition"] {
-                let inner = path.join(inner);
-                std::fs::create_dir_all(&inner).with_context(|| format!("making {}", inner.display()))?;
+                make_private_folder(&path.join(inner))?;
             }
-            std::fs::write(folder.job_file(), job).with_context(|| folder.job_file().display().to_string())?;
+            write(&folder.job_file(), job)?;
             // Last: with it, the folder is whole.
-            std::fs::write(folder.study_file(), &text).with_context(|| folder.study_file().display().to_string())
+            write(&folder.study_file(), &text)
         };
         make()?;
         Ok(folder)
@@ -115,7 +115,7 @@ impl Folder {
                 JobSource::Command(_) => (self.command_of(number), with_values(job, &configuration.settings)),
                 _ => (self.job_of(number), with_settings(job, &configuration.settings)),
             };
-            std::fs::write(&path, text).with_context(|| path.display().to_string())?;
+            write(&path, &text)?;
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Folder {
     /// Keeps what a purge came to.
     pub(super) fn keep_purge(&self, step: &Step, purge: &Purge) -> anyhow::Result<()> {
         let path = self.purge_file(step);
-        std::fs::write(&path, to_json(purge)).with_context(|| path.display().to_string())
+        write(&path, &to_json(purge))
     }
 
     /// Adds what a step came to, if it was done to its end.
@@ -232,9 +232,24 @@ impl Folder {
 
     /// Keeps what came out.
     pub(super) fn keep_analysis(&self, analysis: &Analysis) -> anyhow::Result<()> {
-        let path = self.0.join("analysis.json");
-        std::fs::write(&path, to_json(analysis)).with_context(|| path.display().to_string())
+        write(&self.0.join("analysis.json"), &to_json(analysis))
     }
+}
+
+/// Writes a file of a study's folder, which is the program's as a whole: a link that somebody put there is not followed.
+pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    Ok(part(path)?.write(text.as_bytes())?)
+}
+
+/// The same for what a child prints: the file has its name at once, so that it can be looked at.
+pub(super) fn begin_part(path: &Path) -> anyhow::Result<Output> {
+    let mut output = part(path)?.begin()?;
+    output.publish()?;
+    Ok(output)
+}
+
+fn part(path: &Path) -> Result<Place, OutputError> {
+    crate::outputs::beside(false, []).place(path, Kind::StudyPart, "a file of the study")
 }
 
 /// Plain data as JSON for people and programs.

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use iolab_clock::Clock;
-use iolab_process::{INTERRUPTS, count_signals, kill};
+use iolab_process::{INTERRUPTS, kill};
 use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
 
 use super::cost::Cost;
-use super::folder::Folder;
+use super::folder::{self, Folder};
 use super::hooks;
 use super::preconditioning::{self, Target};
 use super::progress::Progress;
@@ -38,7 +38,6 @@ impl Running<'_> {
     /// Runs what is missing. False when the user ended it.
     pub(super) fn run(&self) -> Result<bool, Failure> {
         self.folder.write_jobs(self.study, self.design, self.job)?;
-        count_signals();
         let mut results = self.folder.results(self.study, self.design);
         let mut progress = Progress::new(self.study, self.design, self.cost.times_ns(), &results);
         let clock = Clock::monotonic();
@@ -135,7 +134,7 @@ impl Running<'_> {
 
     fn write_job(&self, step: &Step, text: &str) -> anyhow::Result<()> {
         let path = self.folder.job_of_step(step);
-        std::fs::write(&path, text).with_context(|| path.display().to_string())
+        folder::write(&path, text)
     }
 
     fn nothing_came_of(&self, step: &Step) -> Failure {
@@ -161,8 +160,8 @@ fn run_job(folder: &Folder, step: &Step, allow_destroy: &[String]) -> Result<boo
     let job = folder.job_of_step(step);
     let recording = folder.recording_of(step);
     let log_path = recording.with_extension("log");
-    let make_log = || File::create(&log_path).with_context(|| log_path.display().to_string());
-    let log = make_log()?;
+    let log = folder::begin_part(&log_path)?;
+    let log = log.as_file().try_clone().context("the log of a trial")?;
     let errors = log.try_clone().context("the log of a trial")?;
     let child = Command::new(std::env::current_exe().context("finding this program")?)
         .arg("run")
@@ -200,7 +199,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
     let printed = folder.printed_of(trial);
     let unfinished = printed.with_extension("unfinished");
     let log_path = printed.with_extension("log");
-    let make = |path: &Path| File::create(path).with_context(|| path.display().to_string());
+    let make = |path: &Path| -> anyhow::Result<File> { Ok(folder::begin_part(path)?.as_file().try_clone()?) };
     let child = Command::new("sh")
         .arg("-e")
         .arg(folder.command_of(trial.configuration))
@@ -249,7 +248,7 @@ fn was_interrupted() -> bool {
     INTERRUPTS.load(Ordering::Relaxed) > 0
 }
 
-/// A command of the study, with the trial in its environment.
+/// A command of the study, with the trial in its environment, in a process group of its own: a terminal's SIGINT does not end what undoes.
 fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> anyhow::Result<()> {
     let Some(command) = command else { return Ok(()) };
     let job = folder.job_of_step(&Step::Trial(trial));
@@ -261,6 +260,7 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> 
         .env("PATH", hooks::path()?)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
+        .process_group(0)
         .status()
         .with_context(|| format!("starting {what}"))?;
     if !status.success() && !was_interrupted() {

@@ -1,0 +1,31 @@
+//! Folders for outputs.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use crate::OutputError;
+
+/// Makes a folder and those above it, where there is none.
+///
+/// # Errors
+/// It cannot be made, or something else stands at its name.
+pub fn make_folder(path: &Path) -> Result<(), OutputError> {
+    make(path, 0o777)
+}
+
+/// The same for recordings: what is made is its owner's alone, whatever the umask (0700).
+///
+/// # Errors
+/// As [`make_folder`].
+pub fn make_private_folder(path: &Path) -> Result<(), OutputError> {
+    make(path, 0o700)
+}
+
+fn make(path: &Path, mode: u32) -> Result<(), OutputError> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let made = DirBuilder::new().recursive(true).mode(mode).create(path);
+    made.map_err(|error| OutputError::io("creating", path, error))
+}
