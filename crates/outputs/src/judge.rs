@@ -89,7 +89,8 @@ fn open_regular(folder: &OwnedFd, name: &OsStr, id: FileId) -> Option<File> {
 /// Whether iolab wrote the regular file at a name, or fio did.
 pub(crate) fn is_own(name: &Name, stat: &Stat, kind: Kind) -> bool {
     if stat.st_size == 0 {
-        return true;
+        // Under another name somebody else has it, too.
+        return stat.st_nlink <= 1;
     }
     let Some(file) = name.open_file(FileId::of(stat)) else { return false };
     let length = u64::try_from(stat.st_size).unwrap_or(0);

@@ -77,7 +77,7 @@ impl OpenFiles {
     /// `unlink_each_loop`.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
         for ((handle, file), change) in self.files.iter_mut().zip(&plan.files).zip(&self.changes) {
-            remove(file, plan, guard)?;
+            remove(file, change, guard)?;
             let fresh = open_one(plan, file, change, guard)?;
             if file.layout_bytes > 0 && writes(plan) && !file.block_device {
                 let context = || format!("{}: making it anew", file.path.display());
@@ -90,6 +90,12 @@ impl OpenFiles {
         Ok(())
     }
 
+    /// Removes the regular files that the job works on; what its engine does not touch stays.
+    pub(crate) fn remove(&self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
+        let files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removes);
+        files.map(|(file, change)| remove(file, change, guard)).collect()
+    }
+
     /// Marks the files and folders that an engine on paths has made.
     pub(crate) fn adopt_made(&self, plan: &WorkerPlan, guard: &Guard) {
         for number in &self.missing {
@@ -99,9 +105,8 @@ impl OpenFiles {
 }
 
 /// Removes a regular file of the job; anything else stays.
-pub(crate) fn remove(file: &FilePlan, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
-    let change = Change { overwrites: writes(plan), removes: true, ..Change::default() };
-    let removed = guard.remove(&target_of(file), &change);
+fn remove(file: &FilePlan, change: &Change, guard: &Guard) -> Result<(), Fatal> {
+    let removed = guard.remove(&target_of(file), change);
     removed.map(drop).map_err(|refusal| refused(&format!("{}: unlink", file.path.display()), refusal))
 }
 

@@ -252,7 +252,7 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
             recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
             recording.notes.extend(recording.saturation());
         }
-        let tidied = finish_up(task, recording);
+        let tidied = finish_up(task, &stage.files, recording);
         // What ended the job is what the user wants to hear of first.
         fatal.map_or(Ok(()), Err)?;
         flushed?;
@@ -279,11 +279,9 @@ fn close<R: Recorder>(
     }
 }
 
-fn finish_up(task: &Task<'_>, recording: &mut WorkerRecording) -> Result<(), Fatal> {
+fn finish_up(task: &Task<'_>, files: &OpenFiles, recording: &mut WorkerRecording) -> Result<(), Fatal> {
     if task.plan.layout.unlink {
-        for file in &task.plan.files {
-            open_files::remove(file, task.plan, task.guard)?;
-        }
+        files.remove(task.plan, task.guard)?;
     }
     if let Some(command) = &task.plan.process.exec_postrun {
         recording.notes.extend(crate::attributes::run_command(command)?);

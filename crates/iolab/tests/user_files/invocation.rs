@@ -134,6 +134,15 @@ impl Invocation {
         }
     }
 
+    /// Whether it names a way out of the folder itself: what is made there is what it asked for.
+    pub(crate) fn names_a_way_out(&self) -> bool {
+        let leads_out = |word: &String| {
+            let named = word.starts_with("--directory=") || word.starts_with("--filename=") || !word.contains('=');
+            named && (word.contains("way") || word.contains("dangling"))
+        };
+        self.words.iter().any(leads_out)
+    }
+
     fn add(&mut self, word: impl Into<String>) {
         self.words.push(word.into());
     }
@@ -188,7 +197,12 @@ fn naming(dice: &mut Dice, it: &mut Invocation, pattern: &str) {
         1 => it.add(format!("--directory={}", dice.one(&[".", "deep", "way", "hollow"]))),
         2 => it.add(format!("--opendir={}", dice.one(&[".", "deep", "way", "hollow"]))),
         3 | 4 => {
-            let names: Vec<String> = (0..1 + dice.below(2)).map(|_| any_name(dice)).collect();
+            let mut names: Vec<String> = (0..1 + dice.below(2)).map(|_| any_name(dice)).collect();
+            // Whoever reads a pipe waits for somebody who writes.
+            names.retain(|name| name != "pipe");
+            if names.is_empty() {
+                return;
+            }
             it.add(format!("--filename={}", names.join(":")));
             // fio's manners: what a job that writes names exactly is overwritten.
             if it.as_fio && pattern.contains(['w', 't']) {

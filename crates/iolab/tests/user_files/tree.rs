@@ -106,7 +106,9 @@ impl Tree {
     }
 
     /// What is not as it was; what is `named` does not count.
-    pub(crate) fn differences(&self, named: &[String]) -> Vec<String> {
+    ///
+    /// `outside`: whether something new beside the folder counts, too.
+    pub(crate) fn differences(&self, named: &[String], outside: bool) -> Vec<String> {
         let now = self.look();
         let excused = self.inodes(named);
         let gone = self.before.iter().filter(|(_, thing)| !excused.contains(&thing.inode));
@@ -116,8 +118,9 @@ impl Tree {
             None => Some(format!("{}: gone: {thing:?}", path.display())),
         });
         // Nothing is made where the user keeps something else.
-        let outside = now.keys().filter(|path| path.starts_with("outside") && !self.before.contains_key(*path));
-        let strange = outside.map(|path| format!("{}: new", path.display()));
+        let strange = now.keys().filter(|path| outside && path.starts_with("outside"));
+        let strange = strange.filter(|path| !self.before.contains_key(*path));
+        let strange = strange.map(|path| format!("{}: new", path.display()));
         gone.chain(strange).collect()
     }
 
