@@ -64,6 +64,11 @@ impl Anchor {
         bytes
     }
 
+    /// The same, where frames have got other checksums.
+    pub(crate) fn renamed(self, new: impl Fn(u32) -> u32) -> Anchor {
+        Anchor { start: FramePlace { previous: new(self.start.previous), ..self.start }, ..self }
+    }
+
     pub(crate) fn decode(bytes: &[u8], layout: &Layout) -> Option<Anchor> {
         let mut covered = bytes.get(..ENCODED_BYTES)?.to_vec();
         let mut take = Take(bytes);

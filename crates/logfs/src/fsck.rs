@@ -36,6 +36,8 @@ pub enum FaultKind {
     LostTail,
     /// The root directory is missing, or is something else; an empty one takes its place, and what was in it goes to `lost+found`.
     Root,
+    /// A name that is empty, `.` or `..`, or has a slash or zero in it; its bytes that cannot be become underscores.
+    ImpossibleName,
     /// A name leads to an inode that does not exist, or of another kind, or to a directory that has a name already; it is removed.
     BadName,
     /// An inode whose number belongs to another domain than its log; it gets a number of its own.

@@ -7,6 +7,7 @@ use iolab_block::RamDisk;
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order, Stalled};
 
+use crate::anchor::Anchor;
 use crate::checksum::crc32c;
 use crate::frame::{HEADER_BYTES, parse};
 use crate::{
@@ -71,6 +72,51 @@ async fn fill(fs: &LogFs) -> Result<(), Error> {
     fs.fsync(file).await?;
     fs.write(file, 0, &[3; 2_000]).await?;
     fs.sync().await
+}
+
+/// Puts other bytes of the same length in place of some, wherever the metadata logs hold them, and makes every checksum right again, so that the image
+/// looks as if logfs had written it so. Answers how often.
+pub fn forge(image: &mut [u8], from: &[u8], to: &[u8]) -> usize {
+    assert!(from.len() == to.len() && !from.is_empty(), "bytes of another length");
+    let Ok(layout) = Layout::decode(image) else { return 0 };
+    let (mut forged, block) = (0, layout.block_bytes as usize);
+    for domain in 0..layout.domains {
+        let layout = layout.of_domain(domain, 0);
+        let mut frames: Vec<(u64, usize, usize)> = (0..image.len() / block)
+            .filter_map(|number| {
+                let frame = parse(&image[number * block..], &layout)?;
+                Some((frame.header.sequence, number * block, HEADER_BYTES + frame.payload.len()))
+            })
+            .collect();
+        frames.sort_unstable();
+        // A frame names the checksum of the one before it, and the anchor that of the one before the first.
+        let mut renamed = std::collections::HashMap::new();
+        for (_, start, length) in frames {
+            let frame = &mut image[start..start + length];
+            for at in HEADER_BYTES..(length + 1).saturating_sub(from.len()) {
+                if frame[at..at + from.len()] == *from {
+                    frame[at..at + from.len()].copy_from_slice(to);
+                    forged += 1;
+                }
+            }
+            let read = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+            let old = read(&frame[4..8]);
+            if let Some(new) = renamed.get(&read(&frame[44..48])) {
+                frame[44..48].copy_from_slice(&u32::to_le_bytes(*new));
+            }
+            frame[4..8].fill(0);
+            let new = crc32c(frame);
+            frame[4..8].copy_from_slice(&new.to_le_bytes());
+            renamed.insert(old, new);
+        }
+        for place in Anchor::places(&layout) {
+            let start = place as usize;
+            let Some(anchor) = Anchor::decode(&image[start..start + block], &layout) else { continue };
+            let encoded = anchor.renamed(|checksum| renamed.get(&checksum).copied().unwrap_or(checksum)).encode(&layout);
+            image[start..start + encoded.len()].copy_from_slice(&encoded);
+        }
+    }
+    forged
 }
 
 /// Changes the image as `input` says; looks at it, repairs it and uses it. Answers what opening said.

@@ -200,7 +200,7 @@ pub(crate) async fn load(
     if let (Some(loss), OnLoss::Refuse) = (&loss, on_loss) {
         return Err(Error::Corrupt(loss.clone()));
     }
-    walk.finish(owners, loss)
+    walk.finish(owners, loss, on_loss)
 }
 
 impl<'a> Walk<'a> {
@@ -315,7 +315,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn finish(mut self, owners: Rc<Owners>, loss: Option<String>) -> Result<Loaded, Error> {
+    fn finish(mut self, owners: Rc<Owners>, loss: Option<String>, on_loss: OnLoss) -> Result<Loaded, Error> {
+        if let (Some(what), OnLoss::Refuse) = (&self.tree.bad_name, on_loss) {
+            return Err(Error::Corrupt(format!("{what}, which is no name")));
+        }
         if self.tree.loading {
             return Err(Error::Corrupt("the log ends inside of the checkpoint that the anchor names".to_owned()));
         }

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 pub(crate) use extended::cost_bytes;
 pub(crate) use inode::{Content, Inode, Names};
 pub(crate) use loading::{ENTRIES, EXTENTS};
+pub(crate) use names::{is_name, shown};
 
 use crate::extents::{Extent, ExtentMap, Place};
 use crate::record::{INLINE, InodeId, Kind, Node, Record, Relocate, Stretch};
@@ -44,6 +45,8 @@ pub(crate) struct Tree {
     incomplete: Option<InodeId>,
     /// Highest number given.
     pub(crate) serial: u64,
+    /// The first name that was read and cannot be one, for people.
+    pub(crate) bad_name: Option<String>,
     /// About how many bytes a checkpoint takes.
     cost_bytes: u64,
     inline_bytes: u64,
@@ -58,6 +61,7 @@ impl Tree {
             loading: false,
             incomplete: None,
             serial: InodeId::ROOT.0,
+            bad_name: None,
             cost_bytes: 0,
             inline_bytes: 0,
             cluster_bytes,

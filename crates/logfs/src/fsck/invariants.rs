@@ -7,7 +7,8 @@ use crate::clusters::ClusterTable;
 use crate::extents::Place;
 use crate::record::{InodeId, Kind, Node, Record, Spot, Stretch};
 use crate::recovery::Loaded;
-use crate::tree::Tree;
+use crate::names::NAME_BYTES;
+use crate::tree::{Tree, is_name, shown};
 
 /// Where inodes without a name go.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
@@ -15,6 +16,7 @@ const LOST_AND_FOUND: &[u8] = b"lost+found";
 /// Mends everything in memory and tells what it was.
 pub(super) fn mend(loaded: &mut Loaded) -> Vec<Fault> {
     let mut faults = root(&mut loaded.tree);
+    faults.extend(impossible_names(&mut loaded.tree));
     faults.extend(bad_names(&mut loaded.tree));
     faults.extend(nameless(&mut loaded.tree));
     faults.extend(parents(&mut loaded.tree));
@@ -38,6 +40,31 @@ fn root(tree: &mut Tree) -> Vec<Fault> {
     let _made = tree.apply(&Record::Node(Tree::root(0o755, 0)), &mut Vec::new());
     let was = found.map_or_else(|| "is missing".to_owned(), |kind| format!("is a {kind:?}"));
     vec![fault(FaultKind::Root, format!("inode {}, the root directory, {was}", InodeId::ROOT.0))]
+}
+
+/// Names are names: a reader of this disk may hand them to a system that takes `..` and `/` for something else.
+fn impossible_names(tree: &mut Tree) -> Vec<Fault> {
+    let mut bad: Vec<(InodeId, Vec<u8>)> = Vec::new();
+    for (directory, node) in tree.iter() {
+        let names = node.names().into_iter().flat_map(|names| names.iter());
+        let is_bad = |(name, _, kind): &(&[u8], InodeId, Kind)| !is_name(directory, name, *kind);
+        bad.extend(names.filter(is_bad).map(|(name, ..)| (directory, name.to_vec())));
+    }
+    let rename = |(directory, name): (InodeId, Vec<u8>)| {
+        let mut new: Vec<u8> = name.iter().map(|byte| if matches!(byte, 0 | b'/' | b'.') { b'_' } else { *byte }).collect();
+        tree.repair(directory, |node| {
+            let names = node.names_mut()?;
+            let (inode, kind) = names.remove(&name)?;
+            new.truncate(NAME_BYTES / 2);
+            while new.is_empty() || names.get(&new).is_some() {
+                new.push(b'_');
+            }
+            names.insert(&new, inode, kind)
+        });
+        let what = format!("inode {} has an entry {}, which is no name", directory.0, shown(&name));
+        fault(FaultKind::ImpossibleName, what)
+    };
+    bad.into_iter().map(rename).collect()
 }
 
 /// Names lead to inodes of their kind, and to each directory leads one name. Walks from the root, so that the first name found counts.

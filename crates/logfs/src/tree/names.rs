@@ -1,6 +1,8 @@
 //! What records do to names and link counts.
 
 use super::{Applied, Contradiction, Tree};
+use crate::domains::HIDDEN;
+use crate::names::check_name;
 use crate::record::{InodeId, Kind, Record, Rename, Spot};
 
 impl Tree {
@@ -57,11 +59,19 @@ impl Tree {
     }
 
     fn add_entry(&mut self, spot: &Spot, inode: InodeId, kind: Kind, time: u64) -> Applied {
+        self.look_at_name((spot.directory, &spot.name), kind);
         let added = self.edit_with(spot.directory, |node| {
             node.modified(time);
             node.names_mut().is_some_and(|names| names.insert(&spot.name, inode, kind).is_none())
         })?;
         if added == Some(false) { Err(at(spot, "is taken")) } else { Ok(()) }
+    }
+
+    /// Notes a name that no operation would have made. What to do about it is decided when everything has been read.
+    pub(super) fn look_at_name(&mut self, (directory, name): (InodeId, &[u8]), kind: Kind) {
+        if self.bad_name.is_none() && !is_name(directory, name, kind) {
+            self.bad_name = Some(format!("inode {} has an entry {}", directory.0, shown(name)));
+        }
     }
 
     fn remove_entry(&mut self, spot: &Spot, inode: InodeId, time: u64) -> Applied {
@@ -92,6 +102,21 @@ impl Tree {
             node.attributes.links = node.attributes.links.saturating_add_signed(by);
         })
     }
+}
+
+/// Whether a directory may have such an entry: a name, or in the root directory what stands for an intent.
+pub(crate) fn is_name(directory: InodeId, name: &[u8], kind: Kind) -> bool {
+    let is_intent = || {
+        let number = name.strip_prefix(&[HIDDEN]).filter(|number| !number.is_empty());
+        let is_number = number.is_some_and(|number| number.iter().all(u8::is_ascii_digit));
+        is_number && directory == InodeId::ROOT && kind == Kind::Symlink
+    };
+    check_name(name).is_ok() || is_intent()
+}
+
+/// A name as it is told to people, the empty one too.
+pub(crate) fn shown(name: &[u8]) -> String {
+    format!("\"{}\"", name.escape_ascii())
 }
 
 fn at(spot: &Spot, what: &str) -> Contradiction {

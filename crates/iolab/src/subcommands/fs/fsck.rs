@@ -115,6 +115,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::Bootstrap => "bootstrap record",
         FaultKind::LostTail => "lost changes",
         FaultKind::Root => "root directory",
+        FaultKind::ImpossibleName => "impossible name",
         FaultKind::BadName => "bad name",
         FaultKind::NoName => "inode without a name",
         FaultKind::LinkCount => "link count",
