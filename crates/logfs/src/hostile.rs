@@ -112,7 +112,8 @@ pub fn forge(image: &mut [u8], from: &[u8], to: &[u8]) -> usize {
         for place in Anchor::places(&layout) {
             let start = place as usize;
             let Some(anchor) = Anchor::decode(&image[start..start + block], &layout) else { continue };
-            let encoded = anchor.renamed(|checksum| renamed.get(&checksum).copied().unwrap_or(checksum)).encode(&layout);
+            let encoded =
+                anchor.renamed(|checksum| renamed.get(&checksum).copied().unwrap_or(checksum)).encode(&layout);
             image[start..start + encoded.len()].copy_from_slice(&encoded);
         }
     }

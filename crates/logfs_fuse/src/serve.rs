@@ -15,7 +15,9 @@ use iolab_fuse::connection::negotiate;
 use iolab_fuse::mount::{MountOptions, Mounted, mount};
 use iolab_fuse::negotiation::Offer;
 use iolab_fuse::uring::Share;
-use iolab_fuse::{Ending, Moment, Observer, Service, Transport, Unmounter, UringSwitch, classic, possible_cpus, uring};
+use iolab_fuse::{
+    Ending, Moment, Observer, Service, Transport, Unmounter, UringSwitch, classic, permitted, possible_cpus, uring,
+};
 use iolab_logfs::{Disk, LocalVolume};
 use iolab_memory::{Backing, SlotPool};
 
@@ -46,6 +48,9 @@ pub struct Mountable {
 /// [`MountError`]: what failed first.
 pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer) -> Result<(), MountError> {
     let Mountable { fs, disk, executor, clock } = what;
+    let (transport, note) = permitted(options.transport);
+    let options = &Options { transport, ..options.clone() };
+    note.into_iter().for_each(|note| observer(&Moment::Note(note)));
     let waking = disk.waking();
     let pool = pool(options)?;
     let commit = Commit::new(options.commit_seconds)?;

@@ -89,7 +89,8 @@ fn what_went_in_comes_out_again() {
     let went = went.unwrap();
     assert_eq!((went.directories, went.files), (3, 5));
     assert!(went.bytes < 6 << 20, "holes are not copied: {went:?}");
-    let came = image.with_fs(async |fs| to_host(fs, b"/copy", Target::at(&back), true).await.map_err(Trouble::copy)).unwrap();
+    let came =
+        image.with_fs(async |fs| to_host(fs, b"/copy", Target::at(&back), true).await.map_err(Trouble::copy)).unwrap();
     assert_eq!((came.directories, came.files), (3, 5));
     assert_eq!(facts(&source), facts(&back));
     let sparse = File::open(back.join("sparse")).unwrap();
@@ -194,14 +195,12 @@ fn links_of_this_machine_are_not_followed_out_of_the_target() {
     // A file is replaced where it has its name; a folder is not entered through a link.
     std::os::unix::fs::symlink(outside.join("file"), target.join("copy/file")).unwrap();
     std::os::unix::fs::symlink(&outside, target.join("copy/deep")).unwrap();
-    let refused = image.with_fs(async |fs| {
-        to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy)
-    });
+    let refused = image
+        .with_fs(async |fs| to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy));
     refused.unwrap_err();
     fs::remove_file(target.join("copy/deep")).unwrap();
-    let came = image.with_fs(async |fs| {
-        to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy)
-    });
+    let came = image
+        .with_fs(async |fs| to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy));
     came.unwrap();
     assert_eq!(fs::read(outside.join("file")).unwrap(), b"old");
     assert_eq!(listing(&outside), [Path::new(""), Path::new("file")]);

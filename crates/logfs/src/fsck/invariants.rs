@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Fault, FaultKind};
 use crate::clusters::ClusterTable;
 use crate::extents::Place;
+use crate::names::NAME_BYTES;
 use crate::record::{InodeId, Kind, Node, Record, Spot, Stretch};
 use crate::recovery::Loaded;
-use crate::names::NAME_BYTES;
 use crate::tree::{Tree, is_name, shown};
 
 /// Where inodes without a name go.
@@ -51,7 +51,8 @@ fn impossible_names(tree: &mut Tree) -> Vec<Fault> {
         bad.extend(names.filter(is_bad).map(|(name, ..)| (directory, name.to_vec())));
     }
     let rename = |(directory, name): (InodeId, Vec<u8>)| {
-        let mut new: Vec<u8> = name.iter().map(|byte| if matches!(byte, 0 | b'/' | b'.') { b'_' } else { *byte }).collect();
+        let mut new: Vec<u8> =
+            name.iter().map(|byte| if matches!(byte, 0 | b'/' | b'.') { b'_' } else { *byte }).collect();
         tree.repair(directory, |node| {
             let names = node.names_mut()?;
             let (inode, kind) = names.remove(&name)?;
