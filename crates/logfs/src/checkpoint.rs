@@ -13,6 +13,7 @@ use crate::anchor::Anchor;
 use crate::instance::{Instance, Phase, State, step_aside};
 use crate::log::Mark;
 use crate::record::{InodeId, Record};
+use crate::sums::SumCursor;
 use describing::Cursor;
 
 /// Bytes described in one step, while everything else stands still: four such groups and their frame's head fill a frame.
@@ -44,12 +45,15 @@ pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
         InodeId(serial)
     };
     let most_bytes = (instance.layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
-    let mut cursor = Cursor::new();
+    let (mut cursor, mut sums) = (Cursor::new(), SumCursor::default());
     loop {
         let group = {
             let mut state = instance.state.borrow_mut();
             let state = &mut *state;
-            let group = cursor.describe(&state.tree, highest, most_bytes);
+            let mut group = cursor.describe(&state.tree, highest, most_bytes);
+            if group.is_empty() {
+                group = state.clusters.sums.describe(&mut sums, most_bytes);
+            }
             let is_more = !group.is_empty();
             is_more.then(|| state.log.append_encoded(&group, Mark::Nothing))
         };

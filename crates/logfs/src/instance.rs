@@ -102,6 +102,8 @@ pub struct Activity {
     pub frames: u64,
     /// Flushes of the device for syncs.
     pub syncs: u64,
+    /// Reads that found content other than was written.
+    pub content_errors: u64,
 }
 
 impl Activity {
@@ -116,6 +118,7 @@ impl Activity {
             freed_clusters: self.freed_clusters + other.freed_clusters,
             frames: self.frames + other.frames,
             syncs: self.syncs + other.syncs,
+            content_errors: self.content_errors + other.content_errors,
         }
     }
 }
@@ -132,7 +135,7 @@ impl State {
 
     /// Clusters that a checkpoint would take.
     fn checkpoint_clusters(&self, layout: &Layout) -> u32 {
-        let bytes = self.tree.cost_bytes() * 5 / 4;
+        let bytes = (self.tree.cost_bytes() + self.clusters.sums.cost_bytes()) * 5 / 4;
         u32::try_from(bytes / u64::from(layout.cluster_bytes)).unwrap_or(u32::MAX / 8) + 2
     }
 
@@ -186,6 +189,7 @@ impl Instance {
         let ticket = state.log.append(records, Mark::Nothing);
         let mut deltas = std::mem::take(&mut state.deltas);
         for record in records {
+            state.clusters.sums.follow(record);
             if let Err(contradiction) = state.tree.apply(record, &mut deltas) {
                 // Memory contradicts a change that was checked: what was read from the disk had a flaw that opening does not
                 // look for. Nothing more may be written from such a memory.
@@ -253,6 +257,17 @@ impl Instance {
     /// Who makes much of it waits for the log when so much waits.
     pub(crate) fn bulk_bytes(&self) -> usize {
         (self.layout.cluster_bytes as usize / 4).min(128 << 10)
+    }
+
+    /// Holds blocks that were read from `place` on against their checksums.
+    ///
+    /// # Errors
+    /// [`Error::Content`] when one is not what was written; it is counted.
+    pub(crate) fn verify(&self, place: u64, bytes: &[u8]) -> Result<(), Error> {
+        let mismatch = self.state.borrow().clusters.sums.mismatch(place, bytes);
+        let Some(place) = mismatch else { return Ok(()) };
+        self.state.borrow_mut().activity.content_errors += 1;
+        Err(Error::Content { place })
     }
 
     /// Waits until there is room for an operation, cleaning if need be.

@@ -144,9 +144,19 @@ impl Layout {
 
     /// Longest write that is one group of records.
     pub fn atomic_write_bytes(&self) -> u64 {
-        // An extent record takes 49 bytes with its head; an unlucky start costs one more.
-        let records = u64::from(self.cluster_bytes) / 4 / 49;
+        // A record takes so many bytes with its head and the checksums of a cluster; an unlucky start costs one more.
+        let records = u64::from(self.cluster_bytes) / 4 / (44 + self.sum_bytes());
         (records - 1).max(1) * u64::from(self.cluster_bytes)
+    }
+
+    /// Blocks of a cluster.
+    pub(crate) fn blocks_of_cluster(&self) -> usize {
+        (self.cluster_bytes / self.block_bytes) as usize
+    }
+
+    /// Bytes that the checksums of a cluster's blocks take in the log, with a record's head.
+    pub(crate) fn sum_bytes(&self) -> u64 {
+        self.blocks_of_cluster() as u64 * 4 + 16
     }
 
     /// Where the two copies of the record lie.

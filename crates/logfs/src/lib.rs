@@ -17,7 +17,7 @@
 //! [`Volume`] for each core; [`open_volume`] opens them on one core, where a [`LocalVolume`] answers from memory
 //! without waiting; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
-//! What does not exist yet: exchanging renames, space set aside by `allocate`, checksums looked at by every read. Cutting off very many extents
+//! What does not exist yet: exchanging renames, space set aside by `allocate`. Cutting off very many extents
 //! at once, by one `truncate`, is one step and makes others wait.
 
 mod allocation;
@@ -56,6 +56,7 @@ mod open;
 mod paths;
 mod record;
 mod recovery;
+mod sums;
 mod tree;
 
 pub use attributes::{Attributes, InodeId, Kind};

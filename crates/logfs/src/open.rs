@@ -30,6 +30,8 @@ pub struct OpenOptions {
     pub cleaning_bytes: u64,
     /// What reading takes on the device, for choosing what to read of a cluster that is cleaned.
     pub reading: ReadingCost,
+    /// Whether everything that is read of files is held against its checksum. Cleaning and defragmentation do so in any case.
+    pub verify_reads: bool,
     /// Whether the device is told which clusters are free, before they are used again.
     pub discard: bool,
     /// Whether closing writes a checkpoint when much has changed since the last one, so that the next opening is quick.
@@ -46,6 +48,7 @@ impl Default for OpenOptions {
             policy: Policy::CostBenefit,
             cleaning_bytes: 8 << 20,
             reading: ReadingCost::default(),
+            verify_reads: true,
             discard: false,
             closing_checkpoint: true,
             checkpoint_interval_ns: 300_000_000_000,
@@ -112,7 +115,8 @@ pub(crate) async fn start(
 ) -> Result<(LogFs, Recovery), Error> {
     let mut clusters = claim(&loaded)?;
     clusters.discards = options.discard;
-    let Loaded { layout, anchor, mut tree, end, recovery, .. } = loaded;
+    let Loaded { layout, anchor, mut tree, end, recovery, sums, .. } = loaded;
+    clusters.adopt(sums);
     let anchor = Anchor {
         number: anchor.number + 1,
         epoch: anchor.epoch + 1,

@@ -15,6 +15,7 @@ use crate::domains::{Owners, read_owners};
 use crate::frame::{self, Frame, HEADER_BYTES};
 use crate::log::LogEnd;
 use crate::record::{InodeId, Record, split_head};
+use crate::sums::Sums;
 use crate::tree::{Delta, ENTRIES, EXTENTS, Tree};
 use crate::{Disk, Error, Layout};
 use reader::Reader;
@@ -49,6 +50,7 @@ pub(crate) struct Loaded {
     pub(crate) owners: Rc<Owners>,
     pub(crate) anchor: Anchor,
     pub(crate) tree: Tree,
+    pub(crate) sums: Sums,
     pub(crate) end: LogEnd,
     pub(crate) recovery: Recovery,
     /// Evidence that something durable is missing, when the caller asked to go on all the same.
@@ -151,6 +153,7 @@ pub(super) struct Walk<'a> {
     /// The last frame that may take effect, by its sequence.
     last: u64,
     tree: Tree,
+    sums: Sums,
     /// Behind the last frame whose changes are in effect.
     next: FramePlace,
     spare: u32,
@@ -215,6 +218,7 @@ impl<'a> Walk<'a> {
             anchor,
             last,
             tree,
+            sums: Sums::new(&layout),
             next: anchor.start,
             spare: 0,
             epoch: 0,
@@ -298,7 +302,10 @@ impl Walk<'_> {
             let applied = match code {
                 // There are very many of these, and they are read without being made.
                 ENTRIES | EXTENTS => self.tree.load(code, body, &mut self.deltas),
-                _ => Record::of(code, body).map(|record| self.tree.apply(&record, &mut self.deltas)),
+                _ => Record::of(code, body).map(|record| {
+                    self.sums.follow(&record);
+                    self.tree.apply(&record, &mut self.deltas)
+                }),
             };
             let applied = applied.ok_or_else(|| corrupt("a record that is none".to_owned()))?;
             applied.map_err(|contradiction| corrupt(contradiction.0))?;
@@ -332,6 +339,7 @@ impl Walk<'_> {
             owners,
             anchor: self.anchor,
             tree: self.tree,
+            sums: self.sums,
             end: LogEnd { next: self.next, spare: self.spare, chain: self.chain, tail_bytes: self.tail_bytes },
             recovery: self.recovery,
             loss,

@@ -115,7 +115,7 @@ impl Tree {
                 self.serial = self.serial.max(*serial);
                 Ok(())
             }
-            Record::CheckpointEnd { .. } => Ok(()),
+            Record::CheckpointEnd { .. } | Record::Sums { .. } => Ok(()),
             Record::Node(node) => {
                 self.insert(node);
                 self.incomplete = self.loading.then_some(node.inode);
