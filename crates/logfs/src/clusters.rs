@@ -130,6 +130,15 @@ impl ClusterTable {
         was_free
     }
 
+    /// The same for several, all or none.
+    pub(crate) fn claim_all_for_log(&mut self, numbers: &[u32]) -> bool {
+        let taken = numbers.iter().take_while(|number| self.claim_for_log(**number)).count();
+        if taken < numbers.len() {
+            numbers[..taken].iter().for_each(|number| self.clusters[*number as usize].role = Role::Free);
+        }
+        taken == numbers.len()
+    }
+
     /// Takes the clusters of content that recovery found out of the free ones; false when content overlaps or lies elsewhere.
     pub(crate) fn claim_for_content(&mut self, inode: InodeId, stretch: Stretch) -> bool {
         if !self.layout.holds(stretch.place, stretch.length) {

@@ -7,7 +7,7 @@ use iolab_block::RamDisk;
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order, Stalled};
 
-use crate::anchor::Anchor;
+use crate::anchor::{Anchor, ENCODED_BYTES};
 use crate::checksum::crc32c;
 use crate::frame::{HEADER_BYTES, parse};
 use crate::{
@@ -203,7 +203,7 @@ fn tamper(bytes: &mut [u8], change: &[u8]) {
 fn mend_checksum(bytes: &mut [u8], at: usize, (frame, domains): (Option<(usize, usize)>, usize)) {
     let (start, field, length) = match (at / BLOCK, frame) {
         (0, _) => (0, 12, BLOCK),
-        (block, _) if (1..=2 * domains).contains(&block) => (block * BLOCK, 12, 128),
+        (block, _) if (1..=2 * domains).contains(&block) => (block * BLOCK, 12, ENCODED_BYTES),
         (_, Some((start, payload))) => (start, 4, HEADER_BYTES + payload),
         _ => return,
     };

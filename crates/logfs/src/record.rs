@@ -75,6 +75,8 @@ pub(crate) const INLINE: u64 = u64::MAX;
 pub(crate) enum Record {
     CheckpointBegin { serial: u64 },
     CheckpointEnd { inodes: u64 },
+    /// Clusters of the log between the checkpoint before and this one.
+    LogBefore { clusters: Vec<u32> },
     Node(Node),
     Entries { directory: InodeId, entries: Vec<(InodeId, Kind, Vec<u8>)> },
     Extents { inode: InodeId, stretches: Vec<Stretch> },
@@ -224,6 +226,7 @@ impl Record {
         match self {
             Record::CheckpointBegin { .. } => 0x01,
             Record::CheckpointEnd { .. } => 0x02,
+            Record::LogBefore { .. } => 0x09,
             Record::Node(_) => 0x03,
             Record::Entries { .. } => 0x04,
             Record::Extents { .. } => 0x05,
@@ -257,6 +260,7 @@ impl Record {
             Record::CheckpointBegin { serial: number } | Record::CheckpointEnd { inodes: number } => {
                 out.put_u64(*number);
             }
+            Record::LogBefore { clusters } => clusters.iter().for_each(|cluster| out.put_u32(*cluster)),
             Record::Node(node) => put_node(out, node),
             Record::Entries { directory, entries } => {
                 out.put_u64(directory.0);

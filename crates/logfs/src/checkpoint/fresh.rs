@@ -2,7 +2,7 @@
 
 use super::GROUP_BYTES;
 use super::describing::Cursor;
-use crate::anchor::{Anchor, FramePlace};
+use crate::anchor::{Anchor, FramePlace, Generation};
 use crate::clusters::ClusterTable;
 use crate::log::{Log, LogEnd, Mark};
 use crate::record::{InodeId, Record};
@@ -22,7 +22,7 @@ pub(crate) async fn write(
     (clusters, [cluster, spare], epoch): (&mut ClusterTable, [u32; 2], u64),
 ) -> Result<Anchor, Error> {
     let next = FramePlace { cluster, offset: 0, sequence: 1, previous: 0 };
-    let mut log = Log::resume(layout, LogEnd { next, spare, chain: [cluster].into(), tail_bytes: 0 }, epoch);
+    let mut log = Log::resume(layout, LogEnd { next, spare, chain: [cluster].into(), kept: Vec::new(), changes: 1, tail_bytes: 0 }, epoch);
     log.begin(tree.serial);
     let most_bytes = (layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
     let (mut cursor, mut sum_cursor) = (Cursor::new(), SumCursor::default());
@@ -48,9 +48,10 @@ pub(crate) async fn write(
             break;
         }
     }
-    let (Some(start), Some(checkpoint_end)) = (log.begun, log.ended) else {
+    let (Some(start), Some(end)) = (log.begun, log.ended) else {
         return Err(Error::Corrupt("a checkpoint that was never written".to_owned()));
     };
     let flushed = log.last_sequence();
-    Ok(Anchor { number: 1, epoch, start, checkpoint_end, flushed, closed: true, serial: tree.serial })
+    let newest = Generation { start, end };
+    Ok(Anchor { number: 1, epoch, newest, before: None, flushed, closed: true, serial: tree.serial })
 }

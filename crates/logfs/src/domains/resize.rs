@@ -69,7 +69,7 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
     }
     settle_names(&mut loaded)?;
     for domain in &loaded {
-        tables.push(open::claim(domain)?);
+        tables.push(open::claim(domain)?.0);
     }
     let groups = Groups::find(&loaded, domains)?;
     let shares = Shares::plan((&old, domains), (&tables, &owners), &groups)?;
@@ -84,7 +84,7 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
         map_runs: shares.owners.runs(),
         map_checksum: shares.owners.checksum(),
         owned: (old.clusters - 2) / domains,
-        ..old
+        ..old.current()
     };
     write_domains(disk, &new, &shares, (&plan, sums)).await?;
     switch(disk, &new).await?;
@@ -155,11 +155,9 @@ async fn write_domains(
         shares.owners.of(domain).for_each(|cluster| own.take_from(&mut sums, cluster));
         let contents = (tree, &own);
         let anchor = checkpoint::fresh::write(disk, &layout, contents, (&mut clusters, [first, spare], plan.epoch)).await?;
-        let [one, other] = crate::anchor::Anchor::places(&layout);
-        let used = anchor.place(&layout);
-        let block = layout.block_bytes as usize;
-        disk.write(used, Buffer::padded(&anchor.encode(&layout), block)).await?;
-        disk.write(if used == one { other } else { one }, Buffer::zeroed(block)).await?;
+        for place in anchor.places_in_turn(&layout) {
+            disk.write(place, Buffer::padded(&anchor.encode(&layout), layout.block_bytes as usize)).await?;
+        }
     }
     write_owners(disk, new, &shares.owners).await?;
     Ok(disk.flush().await.map(drop)?)

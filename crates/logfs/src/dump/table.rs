@@ -61,6 +61,7 @@ const TABLE: &[(u8, &str, &[Fields])] = &[
     (0x06, "inline", &[&[("inode", U64), ("offset", U64), ("content", Rest)]]),
     (0x07, "extended attribute", &[&[("inode", U64), ("name", Name), ("value", Rest)]]),
     (0x08, "checksums", &[SUMS]),
+    (0x09, "log before", &[&[("clusters", Repeat(&[("cluster", U32)]))]]),
     (0x10, "create", &[&[("directory", U64), ("name", Name)], NODE]),
     (0x11, "link", &[NAMED]),
     (0x12, "unlink", &[NAMED]),

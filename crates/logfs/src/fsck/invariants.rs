@@ -224,15 +224,21 @@ fn overlaps(loaded: &mut Loaded) -> Vec<Fault> {
         let _claimed = clusters.claim_for_log(cluster);
     }
     let mut bad: Vec<(InodeId, Stretch)> = Vec::new();
-    for (inode, node) in loaded.tree.iter() {
-        for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
-            let Place::Disk(place) = extent.place else { continue };
-            let stretch = Stretch { offset, length: extent.length, place };
-            if !clusters.claim_for_content(inode, stretch) {
-                bad.push((inode, stretch));
+    let mut claim = |is_young: bool| {
+        for (inode, node) in loaded.tree.iter() {
+            for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
+                let Place::Disk(place) = extent.place else { continue };
+                let stretch = Stretch { offset, length: extent.length, place };
+                let cluster = loaded.layout.locate(place).0;
+                if loaded.young.contains(&(inode, cluster)) == is_young && !clusters.claim_for_content(inode, stretch) {
+                    bad.push((inode, stretch));
+                }
             }
         }
-    }
+    };
+    // A cluster is given to somebody else when nothing in it is live: where changes are missing, what came later is what is there.
+    claim(true);
+    claim(false);
     let mut faults = Vec::new();
     for (inode, stretch) in bad {
         let Stretch { offset, length, place } = stretch;

@@ -31,6 +31,11 @@ pub(super) fn body(code: u8, take: &mut Take<'_>) -> Option<Record> {
         }
         0x06 => Record::Inline { inode: take_inode(take)?, offset: take.u64()?, content: take.rest().to_vec() },
         SUMS | 0x27 => Record::Sums { place: take.u64()?, sums: take_sums(take)? },
+        0x09 => {
+            let (clusters, rest) = take.rest().as_chunks::<4>();
+            let clusters = clusters.iter().map(|cluster| u32::from_le_bytes(*cluster)).collect();
+            rest.is_empty().then_some(Record::LogBefore { clusters })?
+        }
         0x07 => Record::Extended { inode: take_inode(take)?, name: take_name(take)?, value: take.rest().to_vec() },
         0x10 => Record::Create { spot: take_spot(take)?, node: take_node(take)? },
         0x11 => {

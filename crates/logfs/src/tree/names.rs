@@ -9,7 +9,7 @@ impl Tree {
     pub(super) fn apply_name(&mut self, record: &Record) -> Applied {
         match record {
             Record::Create { spot, node } => {
-                if self.get(node.inode).is_some() {
+                if self.get(node.inode).is_some() && !self.tolerant {
                     return Err(Contradiction(format!("inode {} is created twice", node.inode.0)));
                 }
                 self.insert(node);
@@ -64,7 +64,7 @@ impl Tree {
             node.modified(time);
             node.names_mut().is_some_and(|names| names.insert(&spot.name, inode, kind).is_none())
         })?;
-        if added == Some(false) { Err(at(spot, "is taken")) } else { Ok(()) }
+        if added == Some(false) && !self.tolerant { Err(at(spot, "is taken")) } else { Ok(()) }
     }
 
     /// Notes a name that no operation would have made. What to do about it is decided when everything has been read.
@@ -84,6 +84,12 @@ impl Tree {
             // The rest of a directory that is being described is what it is after this.
             Some(None) if self.is_incomplete(spot.directory) => Ok(()),
             None => Ok(()),
+            Some(None) if self.tolerant => Ok(()),
+            Some(Some((found, kind))) if self.tolerant => {
+                // Somebody else's name now: it stays.
+                self.edit_with(spot.directory, |node| node.names_mut().map(|names| names.insert(&spot.name, found, kind)))
+                    .map(drop)
+            }
             _ => Err(at(spot, "is not what is removed")),
         }
     }

@@ -113,6 +113,9 @@ fn as_json(report: &FsckReport, code: u8) -> String {
 fn kind_text(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::Bootstrap => "bootstrap record",
+        FaultKind::Anchor => "anchor",
+        FaultKind::Checkpoint => "checkpoint",
+        FaultKind::OlderCheckpoint => "older checkpoint",
         FaultKind::LostTail => "lost changes",
         FaultKind::Root => "root directory",
         FaultKind::ImpossibleName => "impossible name",
