@@ -42,6 +42,8 @@ pub(crate) struct Anchor {
     pub(crate) closed: bool,
     /// Highest inode number given.
     pub(crate) serial: u64,
+    /// Changes in all frames up to the one that was durable, counted as frames count them.
+    pub(crate) changes: u32,
 }
 
 impl Anchor {
@@ -69,10 +71,10 @@ impl Anchor {
         bytes.put_u32(start.offset);
         bytes.put_u32(start.previous);
         bytes.put_all(&[start.sequence, end, self.flushed, self.serial]);
-        if let Some(Generation { start, end }) = self.before {
-            [start.cluster, start.offset, start.previous, 0].iter().for_each(|field| bytes.put_u32(*field));
-            bytes.put_all(&[start.sequence, end]);
-        }
+        let none = Generation { start: FramePlace::default(), end: 0 };
+        let Generation { start, end } = self.before.unwrap_or(none);
+        [start.cluster, start.offset, start.previous, self.changes].iter().for_each(|field| bytes.put_u32(*field));
+        bytes.put_all(&[start.sequence, end]);
         bytes.resize(ENCODED_BYTES, 0);
         let checksum = crc32c(&bytes);
         bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
@@ -105,16 +107,18 @@ impl Anchor {
         let (sequence, end, flushed, serial) = (take.u64()?, take.u64()?, take.u64()?, take.u64()?);
         let start = FramePlace { cluster, offset, sequence, previous };
         let newest = Generation { start, end }.sensible(layout)?;
-        let before = if version == 1 { None } else { take_generation(&mut take)?.sensible(layout) };
-        Some(Anchor { number, epoch, newest, before, flushed, closed: flags & CLEAN != 0, serial })
+        let (before, changes) = if version == 1 { (None, 0) } else { take_older(&mut take)? };
+        let before = before.and_then(|before| before.sensible(layout));
+        Some(Anchor { changes, number, epoch, newest, before, flushed, closed: flags & CLEAN != 0, serial })
     }
 }
 
-/// As it stands in the anchor; one in cluster 0 is none.
-fn take_generation(take: &mut Take<'_>) -> Option<Generation> {
-    let (cluster, offset, previous, _) = (take.u32()?, take.u32()?, take.u32()?, take.u32()?);
+/// The checkpoint before, which is none in cluster 0, and the number of changes.
+fn take_older(take: &mut Take<'_>) -> Option<(Option<Generation>, u32)> {
+    let (cluster, offset, previous, changes) = (take.u32()?, take.u32()?, take.u32()?, take.u32()?);
     let (sequence, end) = (take.u64()?, take.u64()?);
-    Some(Generation { start: FramePlace { cluster, offset, sequence, previous }, end })
+    let generation = Generation { start: FramePlace { cluster, offset, sequence, previous }, end };
+    Some(((cluster > 0).then_some(generation), changes))
 }
 
 impl Generation {

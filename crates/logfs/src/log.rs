@@ -56,6 +56,8 @@ pub(crate) struct Log {
     epoch: u64,
     /// Last frame known to be durable.
     pub(crate) flushed: u64,
+    /// Changes up to there.
+    pub(crate) flushed_changes: u32,
     /// The clusters of the log, from the newest checkpoint's on.
     chain: VecDeque<u32>,
     /// Those before, from the checkpoint before on.
@@ -121,6 +123,7 @@ impl Log {
             spare,
             epoch,
             flushed: next.sequence - 1,
+            flushed_changes: changes.max(1),
             chain,
             kept,
             changes: changes.max(1),
@@ -211,6 +214,11 @@ impl Log {
     /// Where the next frame will go, and the last one's sequence.
     pub(crate) fn last_sequence(&self) -> u64 {
         self.next.sequence - 1
+    }
+
+    /// Every frame that was made is durable.
+    pub(crate) fn now_flushed(&mut self) {
+        (self.flushed, self.flushed_changes) = (self.last_sequence(), self.changes);
     }
 
     /// Makes the next frame of groups up to ticket `until`.

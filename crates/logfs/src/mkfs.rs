@@ -89,7 +89,7 @@ async fn make_domain(
     write_frame(disk, layout, (newer, spare), &[begin, node(), before, end]).await?;
     let newest = Generation { start: newer, end: 2 };
     let before = Some(Generation { start: older, end: 1 });
-    let anchor = Anchor { number: 1, epoch: 1, newest, before, flushed: 2, closed: true, serial };
+    let anchor = Anchor { number: 1, epoch: 1, newest, before, flushed: 2, closed: true, serial, changes: 1 };
     for place in anchor.places_in_turn(layout) {
         disk.write(place, Buffer::padded(&anchor.encode(layout), layout.block_bytes as usize)).await?;
     }

@@ -128,6 +128,7 @@ pub(crate) async fn start(
         number: anchor.number + 1,
         epoch: anchor.epoch + 1,
         flushed: end.next.sequence - 1,
+        changes: end.changes,
         closed: false,
         before: anchor.before.filter(|_| kept_is_there),
         ..anchor
@@ -244,7 +245,8 @@ impl LogFs {
         let anchor = {
             let state = instance.state.borrow();
             let (number, serial) = (state.anchor.number + 1, state.tree.serial);
-            Anchor { number, flushed: state.log.last_sequence(), closed: true, serial, ..state.anchor }
+            let (flushed, changes) = (state.log.last_sequence(), state.log.flushed_changes);
+            Anchor { number, flushed, changes, closed: true, serial, ..state.anchor }
         };
         checkpoint::write_anchor(instance, &anchor).await.map_err(Error::Failed)
     }

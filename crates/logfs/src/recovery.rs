@@ -18,7 +18,7 @@ use crate::frame::{self, Frame, HEADER_BYTES};
 use crate::log::{LogEnd, count_on};
 use crate::record::{InodeId, Record, split_head};
 use crate::sums::Sums;
-use crate::tree::{Delta, ENTRIES, EXTENTS, Tree};
+use crate::tree::{Contradiction, Delta, ENTRIES, EXTENTS, Tree};
 use crate::{Disk, Error, Layout};
 use gaps::Gaps;
 use reader::Reader;
@@ -84,6 +84,8 @@ pub(crate) enum How {
     Strictly,
     /// It goes on behind them, and nothing is read that cannot be read.
     AcrossGaps,
+    /// The same, and what contradicts the rest is passed over.
+    Regardless,
 }
 
 /// Reads the bootstrap record, from its copy if need be; also says which of the two are good.
@@ -241,10 +243,20 @@ pub(crate) async fn load(
             best = Some(found);
         }
     }
-    match (best, on_loss) {
-        (Some(best), OnLoss::Accept) => Ok(best),
-        _ => Err(refused),
+    if on_loss == OnLoss::Refuse {
+        return Err(refused);
     }
+    for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
+        if best.is_some() {
+            break;
+        }
+        best = attempt(generation, How::Regardless).await.ok();
+        if let Some(found) = &mut best {
+            (found.anchor.before, found.end.kept) = (None, Vec::new());
+            found.loss.push(refused.to_string());
+        }
+    }
+    best.ok_or(refused)
 }
 
 async fn walk(disk: &Disk, (layout, anchor): (Layout, Anchor), how: How) -> Result<Walk<'_>, Error> {
@@ -281,6 +293,7 @@ impl<'a> Walk<'a> {
     fn new(disk: &'a Disk, layout: Layout, (anchor, last): (Anchor, u64), how: How) -> Walk<'a> {
         let mut tree = Tree::new(layout.cluster_bytes);
         tree.loading = true;
+        tree.tolerant = how == How::Regardless;
         tree.serial = anchor.serial.max(InodeId::ROOT.0);
         let start = anchor.newest.start;
         Walk {
@@ -383,7 +396,12 @@ impl Walk<'_> {
         self.deltas.clear();
         self.tail_bytes += if self.tree.loading { 0 } else { take.0.len() as u64 };
         while !take.0.is_empty() {
-            let (code, body) = split_head(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            let Some((code, body)) = split_head(&mut take) else {
+                if self.tree.tolerant {
+                    break;
+                }
+                return Err(corrupt("a record that is none".to_owned()));
+            };
             self.recovery.records += 1;
             changes += u32::from(!Record::is_checkpoint(code));
             if Record::is_checkpoint(code) && !self.tree.loading {
@@ -401,7 +419,8 @@ impl Walk<'_> {
                     self.tree.apply(&record, &mut self.deltas)
                 }),
             };
-            let applied = applied.ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            let none = || Contradiction("a record that is none".to_owned());
+            let applied = applied.unwrap_or_else(|| Err(none()));
             if let Err(contradiction) = applied
                 && !self.tree.tolerant
             {
@@ -431,7 +450,7 @@ impl Walk<'_> {
             return Err(Error::Corrupt("the log ends inside of the checkpoint that the anchor names".to_owned()));
         }
         let root_is_there = self.tree.get(InodeId::ROOT).is_some_and(|root| root.names().is_some());
-        if !root_is_there && !is_lossy {
+        if !root_is_there && on_loss == OnLoss::Refuse {
             return Err(Error::Corrupt("there is no root directory".to_owned()));
         }
         if is_lossy {

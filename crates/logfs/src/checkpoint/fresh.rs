@@ -53,5 +53,5 @@ pub(crate) async fn write(
     };
     let flushed = log.last_sequence();
     let newest = Generation { start, end };
-    Ok(Anchor { number: 1, epoch, newest, before: None, flushed, closed: true, serial: tree.serial })
+    Ok(Anchor { number: 1, epoch, newest, before: None, flushed, closed: true, serial: tree.serial, changes: 1 })
 }

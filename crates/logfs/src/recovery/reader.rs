@@ -48,7 +48,7 @@ impl Reader {
             }
         }
         let bytes = match (transfer.await, self.how) {
-            (Err(_), How::AcrossGaps) => self.by_blocks(cluster).await,
+            (Err(_), How::AcrossGaps | How::Regardless) => self.by_blocks(cluster).await,
             (result, _) => result?,
         };
         let bytes = Rc::new(bytes);

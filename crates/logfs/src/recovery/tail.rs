@@ -1,6 +1,6 @@
 //! The end of the log after a crash: which of the last frames may take effect, and whether something durable is missing.
 
-use super::{Doubtful, Walk};
+use super::{Doubtful, How, Walk};
 use crate::Error;
 use crate::bytes::Take;
 use crate::checksum::crc32c;
@@ -107,7 +107,11 @@ impl Walk<'_> {
     /// Evidence that frames which had been durable are missing: the anchor's word, or a later frame.
     pub(super) async fn look_for_loss(&mut self) -> Result<Option<String>, Error> {
         let last = self.next.sequence - 1;
-        if last < self.durable {
+        // As many changes as there are, and the checkpoint is whole: what is missing is a part of a later one.
+        let is_all = self.how != How::Strictly
+            && self.changes.is_some_and(|changes| changes == self.anchor.changes)
+            && last >= self.anchor.newest.end;
+        if last < self.durable && !is_all {
             return Ok(Some(format!("the log ends at frame {last}, and frame {} had been durable", self.durable)));
         }
         let spare = Some(self.spare).filter(|spare| self.layout.is_usable(*spare));
