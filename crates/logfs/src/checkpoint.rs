@@ -154,7 +154,16 @@ async fn anchor(instance: &Instance) -> Result<(), Error> {
         let number = state.anchor.number + 1;
         let (serial, flushed) = (state.tree.serial, state.log.flushed);
         let (newest, before) = (written(&state)?, Some(state.anchor.newest));
-        Anchor { number, newest, before, flushed, closed: false, serial, changes: state.log.flushed_changes, ..state.anchor }
+        Anchor {
+            number,
+            newest,
+            before,
+            flushed,
+            closed: false,
+            serial,
+            changes: state.log.flushed_changes,
+            ..state.anchor
+        }
     };
     if let Err(error) = write_anchor(instance, &anchor).await {
         instance.fail(error);

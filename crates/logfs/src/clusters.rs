@@ -77,7 +77,8 @@ impl ClusterTable {
     /// All that belong to the layout's domain are free, the others fixed.
     pub(crate) fn new(layout: &Layout, owners: &Owners) -> ClusterTable {
         let role = |number| if owners.owner(number) == Some(layout.domain) { Role::Free } else { Role::Fixed };
-        let cluster = |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), damaged: false, touched: 0 };
+        let cluster =
+            |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), damaged: false, touched: 0 };
         let free = owners.of(layout.domain).collect();
         let clusters = (0..layout.clusters).map(cluster).collect();
         ClusterTable {

@@ -45,7 +45,9 @@ pub enum Error {
     #[error("the device failed: {0}")]
     Device(DeviceError),
     /// Content on the disk is not what was written there.
-    #[error("the content at byte {place} of the device does not match its checksum; `iolab fs fsck --content` says what else")]
+    #[error(
+        "the content at byte {place} of the device does not match its checksum; `iolab fs fsck --content` says what else"
+    )]
     Content {
         /// The block.
         place: u64,

@@ -1,19 +1,23 @@
 //! Checking a file system that is not open, and repairing what can be repaired.
 //!
 //! Every fault is told with what a repair does about it. Repairs never lose silently: what a repair gives up is a fault in the report.
+//! The content of files is looked at only by [`check_content`], which has to read all of it: what is wrong there nobody can mend.
 //! A file system whose bootstrap records or anchors are all gone cannot be read, and is not guessed at.
 
 mod across;
+mod content;
 mod invariants;
 
 use std::rc::Rc;
+
+pub use content::{BadContent, ContentReport, check_content};
 
 use iolab_block::Buffer;
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 
-use crate::domains::{Owners, read_owners, write_owners};
 use crate::anchor::Anchor;
+use crate::domains::{Owners, read_owners, write_owners};
 use crate::recovery::{Loaded, OnLoss, Recovery, load, look_at_older, read_anchor, read_layout};
 use crate::{Disk, Error, Layout, OpenOptions, checkpoint, open};
 
@@ -141,7 +145,8 @@ impl Read {
             let lost = std::mem::take(&mut loaded.loss).into_iter();
             faults.extend(lost.map(|what| Fault { kind: FaultKind::LostTail, what }));
             if loaded.recovery.by_older_checkpoint {
-                let what = "a checkpoint cannot be read; the one before it and the log since are what counts".to_owned();
+                let what =
+                    "a checkpoint cannot be read; the one before it and the log since are what counts".to_owned();
                 faults.push(Fault { kind: FaultKind::Checkpoint, what });
             }
             faults.extend(loaded.older_is_bad.take().map(|what| Fault { kind: FaultKind::OlderCheckpoint, what }));

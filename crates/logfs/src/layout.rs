@@ -70,7 +70,9 @@ impl Layout {
         }
         let least = self.least_clusters().saturating_mul(self.domains).saturating_add(2);
         if clusters > MOST_CLUSTERS {
-            return Some(format!("{clusters} clusters: at most {MOST_CLUSTERS} can be kept in memory; larger ones are fewer"));
+            return Some(format!(
+                "{clusters} clusters: at most {MOST_CLUSTERS} can be kept in memory; larger ones are fewer"
+            ));
         }
         if clusters < least {
             return Some(format!("{clusters} clusters of {cluster_bytes} bytes: at least {least} are needed"));

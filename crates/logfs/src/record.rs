@@ -73,29 +73,98 @@ pub(crate) const INLINE: u64 = u64::MAX;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
-    CheckpointBegin { serial: u64 },
-    CheckpointEnd { inodes: u64 },
+    CheckpointBegin {
+        serial: u64,
+    },
+    CheckpointEnd {
+        inodes: u64,
+    },
     /// Clusters of the log between the checkpoint before and this one.
-    LogBefore { clusters: Vec<u32> },
+    LogBefore {
+        clusters: Vec<u32>,
+    },
     Node(Node),
-    Entries { directory: InodeId, entries: Vec<(InodeId, Kind, Vec<u8>)> },
-    Extents { inode: InodeId, stretches: Vec<Stretch> },
-    Inline { inode: InodeId, offset: u64, content: Vec<u8> },
-    Extended { inode: InodeId, name: Vec<u8>, value: Vec<u8> },
-    Create { spot: Spot, node: Node },
-    Link { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
-    Unlink { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
+    Entries {
+        directory: InodeId,
+        entries: Vec<(InodeId, Kind, Vec<u8>)>,
+    },
+    Extents {
+        inode: InodeId,
+        stretches: Vec<Stretch>,
+    },
+    Inline {
+        inode: InodeId,
+        offset: u64,
+        content: Vec<u8>,
+    },
+    Extended {
+        inode: InodeId,
+        name: Vec<u8>,
+        value: Vec<u8>,
+    },
+    Create {
+        spot: Spot,
+        node: Node,
+    },
+    Link {
+        spot: Spot,
+        inode: InodeId,
+        kind: Kind,
+        time: u64,
+    },
+    Unlink {
+        spot: Spot,
+        inode: InodeId,
+        kind: Kind,
+        time: u64,
+    },
     Rename(Box<Rename>),
-    Delete { inode: InodeId },
-    WriteInline { inode: InodeId, offset: u64, time: u64, content: Vec<u8> },
-    WriteExtent { inode: InodeId, stretch: Stretch, proof: Proof, time: u64 },
-    Truncate { inode: InodeId, size: u64, time: u64 },
-    Punch { inode: InodeId, offset: u64, length: u64, time: u64 },
-    Attributes { inode: InodeId, attributes: Attributes },
+    Delete {
+        inode: InodeId,
+    },
+    WriteInline {
+        inode: InodeId,
+        offset: u64,
+        time: u64,
+        content: Vec<u8>,
+    },
+    WriteExtent {
+        inode: InodeId,
+        stretch: Stretch,
+        proof: Proof,
+        time: u64,
+    },
+    Truncate {
+        inode: InodeId,
+        size: u64,
+        time: u64,
+    },
+    Punch {
+        inode: InodeId,
+        offset: u64,
+        length: u64,
+        time: u64,
+    },
+    Attributes {
+        inode: InodeId,
+        attributes: Attributes,
+    },
     Relocate(Relocate),
-    Sums { place: u64, sums: SumList },
-    SetExtended { inode: InodeId, name: Vec<u8>, time: u64, value: Vec<u8> },
-    RemoveExtended { inode: InodeId, name: Vec<u8>, time: u64 },
+    Sums {
+        place: u64,
+        sums: SumList,
+    },
+    SetExtended {
+        inode: InodeId,
+        name: Vec<u8>,
+        time: u64,
+        value: Vec<u8>,
+    },
+    RemoveExtended {
+        inode: InodeId,
+        name: Vec<u8>,
+        time: u64,
+    },
 }
 
 fn put_spot(out: &mut Vec<u8>, spot: &Spot) {

@@ -201,7 +201,11 @@ impl Tree {
         change: impl FnOnce(&mut Inode) -> T,
     ) -> Result<Option<T>, Contradiction> {
         let Some(node) = self.inodes.get_mut(inode) else {
-            return if self.loading || self.tolerant { Ok(None) } else { Err(Contradiction(format!("inode {} is unknown", inode.0))) };
+            return if self.loading || self.tolerant {
+                Ok(None)
+            } else {
+                Err(Contradiction(format!("inode {} is unknown", inode.0)))
+            };
         };
         let (cost, inline) = (node.cost_bytes(), node.inline_bytes());
         let answer = change(node);
@@ -227,7 +231,9 @@ impl Tree {
 
     fn delete(&mut self, inode: InodeId) -> Applied {
         match self.remove(inode) {
-            None if !self.loading && !self.tolerant => Err(Contradiction(format!("inode {} is deleted and unknown", inode.0))),
+            None if !self.loading && !self.tolerant => {
+                Err(Contradiction(format!("inode {} is deleted and unknown", inode.0)))
+            }
             Some(Inode { content: Content::File(extents), .. }) if extents.len() > 0 => {
                 self.graveyard.push_back((inode, extents));
                 Ok(())

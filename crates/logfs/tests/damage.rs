@@ -32,7 +32,8 @@ fn used(steps: usize) -> (Vec<u8>, Model) {
 fn contents(fs: &LogFs, bench: &mut Bench) -> Vec<(Vec<u8>, Result<Vec<u8>, Error>)> {
     let entries = fs.tree();
     let read = |(path, entry): (Vec<u8>, Entry)| {
-        let content = if entry.kind == Kind::File { bench.run(fs.read(entry.inode, 0, 1 << 20)) } else { Ok(Vec::new()) };
+        let content =
+            if entry.kind == Kind::File { bench.run(fs.read(entry.inode, 0, 1 << 20)) } else { Ok(Vec::new()) };
         (path, content)
     };
     entries.into_iter().map(read).collect()
@@ -55,7 +56,8 @@ fn no_single_damage_to_a_closed_file_system_loses_a_name_or_passes_wrong_content
         let report = bench.fsck(Repair::No).unwrap();
         let (fs, recovery) = bench.try_open(small_memory()).unwrap_or_else(|error| panic!("block {block}: {error}"));
         let found = contents(&fs, &mut bench);
-        let bad: Vec<&Vec<u8>> = found.iter().zip(&all).filter(|(found, all)| found != all).map(|(found, _)| &found.0).collect();
+        let bad: Vec<&Vec<u8>> =
+            found.iter().zip(&all).filter(|(found, all)| found != all).map(|(found, _)| &found.0).collect();
         let told = |(_, content): &&(Vec<u8>, Result<Vec<u8>, Error>)| matches!(content, Err(Error::Content { .. }));
         assert_eq!((found.len(), found.iter().filter(told).count()), (all.len(), bad.len()), "block {block}: {bad:?}");
         assert!(bad.is_empty() || fs.activity().content_errors > 0);
@@ -70,7 +72,10 @@ fn no_single_damage_to_a_closed_file_system_loses_a_name_or_passes_wrong_content
         bench.fsck(Repair::Yes).unwrap();
         assert!(bench.fsck(Repair::No).unwrap().is_sound(), "block {block}");
     }
-    assert!(older > 3 && wrong > 10 && reported > 10, "{older} by older checkpoints, {wrong} wrong, {reported} reported");
+    assert!(
+        older > 3 && wrong > 10 && reported > 10,
+        "{older} by older checkpoints, {wrong} wrong, {reported} reported"
+    );
 }
 
 #[test]
@@ -117,7 +122,12 @@ fn what_two_damages_take_away_is_told_and_the_rest_is_there_after_a_repair() {
 fn either_bootstrap_record_and_either_anchor_will_do() {
     let (image, model) = used(40);
     let last = image.len() - BLOCK as usize;
-    for (place, kind) in [(0, FaultKind::Bootstrap), (last, FaultKind::Bootstrap), (BLOCK as usize, FaultKind::Anchor), (2 * BLOCK as usize, FaultKind::Anchor)] {
+    for (place, kind) in [
+        (0, FaultKind::Bootstrap),
+        (last, FaultKind::Bootstrap),
+        (BLOCK as usize, FaultKind::Anchor),
+        (2 * BLOCK as usize, FaultKind::Anchor),
+    ] {
         let disk = RamDisk::with_contents(image.clone(), BLOCK);
         disk.with(|bytes| bytes[place..place + 64].fill(0xa5));
         let mut bench = Bench::new(disk.clone(), Order::Fair);

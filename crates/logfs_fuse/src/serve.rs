@@ -58,6 +58,14 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let mut session = Session::new((executor, disk), World::new(fs, clock), pool, commit);
     let wakes: Vec<_> = waking.iter().chain([&timer]).map(|fd| fd.as_fd()).collect();
     let served = connect(&mut session, options, (stop, &observer), &wakes);
+    let activity = session.world.fs.activity();
+    if activity.content_errors + activity.bad_checkpoints > 0 {
+        let (reads, checkpoints) = (activity.content_errors, activity.bad_checkpoints);
+        let text = format!(
+            "the device is not to be trusted: {reads} reads found other content than was written, {checkpoints} checkpoints had to be written anew"
+        );
+        observer(&Moment::Note(text));
+    }
     let closed = session.close();
     // The mount is taken away last: who sees it gone may open the image.
     let mount = served?;

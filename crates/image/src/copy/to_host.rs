@@ -104,7 +104,16 @@ impl Copy<'_> {
         } else {
             let made = self.beneath.make_file(to);
             let file = made.map_err(self.failed(to, "making it"))?;
-            self.content(inode, from, (&file, to), attributes.size).await?;
+            match self.content(inode, from, (&file, to), attributes.size).await {
+                Err(CopyError::Inside { source: error @ Error::Content { .. }, .. }) => {
+                    // Nothing of it: a file with a part of its content is easily taken for all of it.
+                    let removed = self.beneath.remove(to);
+                    removed.map_err(self.failed(to, "removing what is not complete"))?;
+                    self.done.left_out.push(format!("{}: {error}", from.escape_ascii()));
+                    return Ok(());
+                }
+                other => other?,
+            }
         }
         self.done.files += 1;
         self.set_attributes(to, attributes)?;

@@ -22,7 +22,11 @@ pub(crate) async fn write(
     (clusters, [cluster, spare], epoch): (&mut ClusterTable, [u32; 2], u64),
 ) -> Result<Anchor, Error> {
     let next = FramePlace { cluster, offset: 0, sequence: 1, previous: 0 };
-    let mut log = Log::resume(layout, LogEnd { next, spare, chain: [cluster].into(), kept: Vec::new(), changes: 1, tail_bytes: 0 }, epoch);
+    let mut log = Log::resume(
+        layout,
+        LogEnd { next, spare, chain: [cluster].into(), kept: Vec::new(), changes: 1, tail_bytes: 0 },
+        epoch,
+    );
     log.begin(tree.serial);
     let most_bytes = (layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
     let (mut cursor, mut sum_cursor) = (Cursor::new(), SumCursor::default());

@@ -154,7 +154,8 @@ async fn write_domains(
         let mut own = Sums::new(&layout);
         shares.owners.of(domain).for_each(|cluster| own.take_from(&mut sums, cluster));
         let contents = (tree, &own);
-        let anchor = checkpoint::fresh::write(disk, &layout, contents, (&mut clusters, [first, spare], plan.epoch)).await?;
+        let anchor =
+            checkpoint::fresh::write(disk, &layout, contents, (&mut clusters, [first, spare], plan.epoch)).await?;
         for place in anchor.places_in_turn(&layout) {
             disk.write(place, Buffer::padded(&anchor.encode(&layout), layout.block_bytes as usize)).await?;
         }

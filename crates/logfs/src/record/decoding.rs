@@ -1,8 +1,8 @@
 //! Bodies of records, read from their bytes; what is none is `None`.
 
 use super::{
-    Attributes, Kind, Proof, Record, Relocate, Rename, take_entry, take_inode, take_kind, take_name, take_node, take_spot,
-    take_stretch,
+    Attributes, Kind, Proof, Record, Relocate, Rename, take_entry, take_inode, take_kind, take_name, take_node,
+    take_spot, take_stretch,
 };
 use crate::bytes::Take;
 use crate::sums::{SUMS, take_sums};

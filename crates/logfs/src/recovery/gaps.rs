@@ -49,7 +49,9 @@ impl Walk<'_> {
             found => found,
         };
         let found = match found {
-            None if place.sequence <= self.durable && self.gaps.may_search() => self.later_anywhere((place.sequence, epoch)).await?,
+            None if place.sequence <= self.durable && self.gaps.may_search() => {
+                self.later_anywhere((place.sequence, epoch)).await?
+            }
             found => found,
         };
         let Some((at, found)) = found else { return Ok(None) };

@@ -87,8 +87,10 @@ impl Tree {
             Some(None) if self.tolerant => Ok(()),
             Some(Some((found, kind))) if self.tolerant => {
                 // Somebody else's name now: it stays.
-                self.edit_with(spot.directory, |node| node.names_mut().map(|names| names.insert(&spot.name, found, kind)))
-                    .map(drop)
+                self.edit_with(spot.directory, |node| {
+                    node.names_mut().map(|names| names.insert(&spot.name, found, kind))
+                })
+                .map(drop)
             }
             _ => Err(at(spot, "is not what is removed")),
         }

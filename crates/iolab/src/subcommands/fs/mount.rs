@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     image: PathBuf,
     /// Folder to mount on
     folder: PathBuf,
-    /// Options, separated by commas: ro, suid, dev, noexec, sync, writeback, commit=SECONDS, max_write=BYTES, depth=N, transport=…
+    /// Options, separated by commas: ro, suid, dev, noexec, sync, writeback, noverify, commit=SECONDS, max_write=BYTES, depth=N, transport=…
     #[arg(short = 'o', value_name = "OPTIONS")]
     options: Vec<String>,
     /// Most bytes of small writes that are kept in memory (`64m`)
@@ -92,6 +92,7 @@ fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let disk = if access == Access::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
     let mut mount = OpenOptions::default();
     mount.inline_bytes = arguments.inline.unwrap_or(mount.inline_bytes);
+    mount.verify_reads = options.verify;
     if access == Access::Read {
         // Nothing is a candidate for cleaning: it would move content into memory.
         mount.policy = Policy::Greedy { k: 0.0 };
