@@ -120,6 +120,54 @@ pub fn forge(image: &mut [u8], from: &[u8], to: &[u8]) -> usize {
     forged
 }
 
+/// What a part of an image is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Structure {
+    /// A bootstrap record.
+    Bootstrap,
+    /// An anchor.
+    Anchor,
+    /// The head of a frame of the metadata log.
+    FrameHead,
+    /// What a frame holds: checkpoints, names, changes, small content.
+    FramePayload,
+    /// Content, or what is left of old frames.
+    Content,
+}
+
+/// Where the structures of an image lie. Frames that nothing leads to any more are among them.
+pub fn structures(image: &[u8]) -> Vec<(Structure, std::ops::Range<usize>)> {
+    let Ok(layout) = Layout::decode(image) else { return Vec::new() };
+    let (block, cluster) = (layout.block_bytes as usize, layout.cluster_bytes as usize);
+    let mut found: Vec<(Structure, std::ops::Range<usize>)> = Vec::new();
+    let bytes = Layout::bootstrap_bytes(layout.block_bytes);
+    found.extend(layout.bootstrap_places().map(|place| (Structure::Bootstrap, place as usize..place as usize + bytes)));
+    let domains: Vec<Layout> = (0..layout.domains).map(|domain| layout.of_domain(domain, 0)).collect();
+    for place in domains.iter().flat_map(Anchor::places) {
+        found.push((Structure::Anchor, place as usize..place as usize + ENCODED_BYTES));
+    }
+    let mut at = cluster;
+    let end = (layout.clusters as usize - 1) * cluster;
+    while at < end {
+        let length =
+            domains.iter().filter_map(|layout| parse(&image[at..], layout)).map(|frame| frame.payload.len()).next();
+        match length {
+            Some(length) => {
+                found.push((Structure::FrameHead, at..at + HEADER_BYTES));
+                found.push((Structure::FramePayload, at + HEADER_BYTES..at + HEADER_BYTES + length));
+                at += (HEADER_BYTES + length).next_multiple_of(block);
+            }
+            None => {
+                if image[at..at + block].iter().any(|byte| *byte != 0) {
+                    found.push((Structure::Content, at..at + block));
+                }
+                at += block;
+            }
+        }
+    }
+    found
+}
+
 /// Changes the image as `input` says; looks at it, repairs it and uses it. Answers what opening said.
 pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
     let disk = RamDisk::with_contents(image.to_vec(), BLOCK as u32);
