@@ -30,6 +30,7 @@ fn run() -> Result<(), String> {
     options.stop = Some(Arc::new(Stop::by_signals().map_err(|error| error.to_string())?));
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path, transport } => println!("serving {} by {transport}", path.display()),
+        Moment::Note(text) => eprintln!("{text}"),
         Moment::Busy => eprintln!("the file is in use; served on until it is unmounted, or stopped once more"),
         Moment::CannotUnmount(reason) => eprintln!("cannot unmount: {reason}; stop once more to end anyway"),
     }));

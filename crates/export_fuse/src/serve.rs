@@ -14,7 +14,7 @@ use iolab_fuse::mount::{MountOptions, Mounted, mount};
 use iolab_fuse::negotiation::Offer;
 use iolab_fuse::uring::Share;
 use iolab_fuse::{
-    Ending, Moment, MountFlags, Service, Transport, Unmounter, UringSwitch, classic, possible_cpus, uring,
+    Ending, Moment, MountFlags, Service, Transport, Unmounter, UringSwitch, classic, permitted, possible_cpus, uring,
 };
 use iolab_memory::SlotPool;
 
@@ -57,6 +57,9 @@ fn run<L: Lane>(
     options: &Options,
     open: Option<&OpenLane<'_, L>>,
 ) -> Result<Summary, ExportError> {
+    let (transport, note) = permitted(options.transport);
+    let options = &Options { transport, ..options.clone() };
+    note.into_iter().for_each(|note| options.tell(&Moment::Note(note)));
     let shape = options.pool_shape();
     let unfit = |error| ExportError::Pool(error, shape);
     let mut exporter = Exporter::new(lane, buffers, size, options.limits).map_err(unfit)?;

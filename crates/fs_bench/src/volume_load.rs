@@ -203,6 +203,8 @@ fn combined(one: &Activity, other: &Activity, by: impl Fn(u64, u64) -> u64) -> A
         freed_clusters: by(one.freed_clusters, other.freed_clusters),
         frames: by(one.frames, other.frames),
         syncs: by(one.syncs, other.syncs),
+        bad_checkpoints: by(one.bad_checkpoints, other.bad_checkpoints),
+        content_errors: by(one.content_errors, other.content_errors),
     }
 }
 

@@ -34,4 +34,4 @@ pub use possible_cpus::possible_cpus;
 pub use rustix::mount::MountFlags;
 pub use service::{Reply, Service, Taken};
 pub use unmounter::Unmounter;
-pub use uring_switch::UringSwitch;
+pub use uring_switch::{UringSwitch, permitted};

@@ -35,6 +35,8 @@ pub enum Moment {
         /// The transport in use, never `Auto`.
         transport: Transport,
     },
+    /// Something is done in another way than usual, for this reason.
+    Note(String),
     /// A stop was asked for, but something is in use: it is served until it is unmounted, or until a second stop.
     Busy,
     /// A stop was asked for, and unmounting failed for this reason.

@@ -3,6 +3,7 @@
 //! Special files (pipes, sockets, devices) are left out and told. Owners are set where the system lets us; on the way into an image they always are.
 //! Extended attributes are not copied. The first error ends a copy: what was copied until then stays.
 
+mod beneath;
 mod from_host;
 mod to_host;
 
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use iolab_logfs::Error;
 
+pub use beneath::Target;
 pub use from_host::{Source, from_host};
 pub use to_host::to_host;
 

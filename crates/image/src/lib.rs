@@ -16,7 +16,7 @@ mod overlay;
 mod target;
 mod within;
 
-pub use copy::{Copied, CopyError, Source, from_host, to_host};
+pub use copy::{Copied, CopyError, Source, Target, from_host, to_host};
 pub use error::ImageError;
 pub use image::{Access, Image};
 pub use lock::Lock;

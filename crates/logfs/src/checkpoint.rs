@@ -9,14 +9,20 @@ use std::rc::Rc;
 use iolab_block::{Buffer, DeviceError};
 
 use crate::Error;
-use crate::anchor::Anchor;
+use crate::anchor::{Anchor, Generation};
 use crate::instance::{Instance, Phase, State, step_aside};
 use crate::log::Mark;
 use crate::record::{InodeId, Record};
+use crate::recovery::is_whole;
+use crate::sums::SumCursor;
 use describing::Cursor;
 
 /// Bytes described in one step, while everything else stands still: four such groups and their frame's head fill a frame.
 const GROUP_BYTES: usize = (32 << 10) - 64;
+/// Checkpoints up to this length are written whenever a file system is closed that was changed.
+const SMALL_BYTES: u64 = 4 << 20;
+/// How often a checkpoint is written that cannot be read back, before the device is given up.
+const TRIES: u32 = 3;
 /// Fewer bytes of changes than this are read in no time.
 const WORTH_BYTES: u64 = 256 << 10;
 
@@ -33,23 +39,41 @@ pub(crate) async fn run(instance: Rc<Instance>) {
     instance.task_ended();
 }
 
-/// Writes one checkpoint. Only one may be under way at a time.
+/// Writes one checkpoint, and reads it back before anything that came before is let go. Only one may be under way at a time.
 pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
-    let highest = {
+    for _ in 0..TRIES {
+        describe(instance).await?;
+        if is_there(instance).await? {
+            return anchor(instance).await;
+        }
+        // What the device holds is not what it was given: once more, elsewhere. The checkpoints before are still there.
+        instance.state.borrow_mut().activity.bad_checkpoints += 1;
+    }
+    let error = DeviceError::Failed(5);
+    instance.fail(error);
+    Err(Error::Failed(error))
+}
+
+/// Writes everything that a checkpoint consists of, durably.
+async fn describe(instance: &Instance) -> Result<(), Error> {
+    let (begin, highest) = {
         let mut state = instance.state.borrow_mut();
         let serial = state.tree.serial;
-        state.log.begin(serial);
+        let begin = state.log.begin(serial);
         state.checkpointing = true;
         state.checkpoint_at_ns = instance.clock.now_ns();
-        InodeId(serial)
+        (begin, InodeId(serial))
     };
     let most_bytes = (instance.layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
-    let mut cursor = Cursor::new();
+    let (mut cursor, mut sums) = (Cursor::new(), SumCursor::default());
     loop {
         let group = {
             let mut state = instance.state.borrow_mut();
             let state = &mut *state;
-            let group = cursor.describe(&state.tree, highest, most_bytes);
+            let mut group = cursor.describe(&state.tree, highest, most_bytes);
+            if group.is_empty() {
+                group = state.clusters.sums.describe(&mut sums, most_bytes);
+            }
             let is_more = !group.is_empty();
             is_more.then(|| state.log.append_encoded(&group, Mark::Nothing))
         };
@@ -60,18 +84,50 @@ pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
         // Operations go on between any two groups.
         step_aside().await;
     }
+    // Only then it is known in which cluster it begins.
+    instance.sync_to(begin).await?;
     let end = {
+        let mut state = instance.state.borrow_mut();
+        let before = state.log.before_begun();
+        for clusters in before.chunks(most_bytes / 4) {
+            let mut bytes = Vec::new();
+            Record::LogBefore { clusters: clusters.to_vec() }.encode(&mut bytes);
+            state.log.append_encoded(&bytes, Mark::Nothing);
+        }
         let mut bytes = Vec::new();
         Record::CheckpointEnd { inodes: cursor.inodes }.encode(&mut bytes);
-        instance.state.borrow_mut().log.append_encoded(&bytes, Mark::End)
+        state.log.append_encoded(&bytes, Mark::End)
     };
-    instance.sync_to(end).await?;
-    anchor(instance).await
+    instance.sync_to(end).await
+}
+
+/// Whether the checkpoint that was written last can be read.
+async fn is_there(instance: &Instance) -> Result<bool, Error> {
+    let (generation, epoch) = {
+        let state = instance.state.borrow();
+        (written(&state)?, state.anchor.epoch)
+    };
+    is_whole(&instance.disk, &instance.layout, generation, epoch).await
+}
+
+/// Where the checkpoint that was written last is.
+fn written(state: &State) -> Result<Generation, Error> {
+    let (Some(start), Some(end)) = (state.log.begun, state.log.ended) else {
+        return Err(Error::Corrupt("a checkpoint that is durable and was never written".to_owned()));
+    };
+    Ok(Generation { start, end })
 }
 
 /// Whether so much has changed since the last checkpoint that reading it would take a good part of the time of opening.
 pub(crate) fn is_worth_while(state: &State) -> bool {
     state.log.tail_bytes() > state.tree.cost_bytes() / 4 + WORTH_BYTES
+}
+
+/// Whether closing should write a checkpoint. A small one is written for every change: what is in two checkpoints, or in a checkpoint and the log before
+/// it, outlives the loss of one.
+pub(crate) fn is_wanted_at_end(state: &State) -> bool {
+    let is_small = state.tree.cost_bytes() <= SMALL_BYTES;
+    is_worth_while(state) || (is_small && state.log.tail_bytes() > 0)
 }
 
 /// Lets the log be written when much waits, so that memory stays bounded and others get their turn.
@@ -95,12 +151,19 @@ async fn drain(instance: &Instance) -> Result<(), Error> {
 async fn anchor(instance: &Instance) -> Result<(), Error> {
     let anchor = {
         let state = instance.state.borrow();
-        let (Some(start), Some(checkpoint_end)) = (state.log.begun, state.log.ended) else {
-            return Err(Error::Corrupt("a checkpoint that is durable and was never written".to_owned()));
-        };
         let number = state.anchor.number + 1;
         let (serial, flushed) = (state.tree.serial, state.log.flushed);
-        Anchor { number, start, checkpoint_end, flushed, closed: false, serial, ..state.anchor }
+        let (newest, before) = (written(&state)?, Some(state.anchor.newest));
+        Anchor {
+            number,
+            newest,
+            before,
+            flushed,
+            closed: false,
+            serial,
+            changes: state.log.flushed_changes,
+            ..state.anchor
+        }
     };
     if let Err(error) = write_anchor(instance, &anchor).await {
         instance.fail(error);
@@ -112,7 +175,7 @@ async fn anchor(instance: &Instance) -> Result<(), Error> {
     state.log.anchored();
     state.checkpointing = false;
     state.activity.checkpoints += 1;
-    for cluster in state.log.cut_before(anchor.start.cluster) {
+    for cluster in state.log.advance(anchor.newest.start.cluster) {
         state.clusters.free_log(cluster);
         state.activity.freed_clusters += 1;
     }
@@ -120,9 +183,13 @@ async fn anchor(instance: &Instance) -> Result<(), Error> {
     Ok(())
 }
 
+/// Writes both copies of an anchor, one after the other, so that one of them is whole at any time.
 pub(crate) async fn write_anchor(instance: &Instance, anchor: &Anchor) -> Result<(), DeviceError> {
     let layout = &instance.layout;
-    let buffer = Buffer::padded(&anchor.encode(layout), layout.block_bytes as usize);
-    instance.disk.write(anchor.place(layout), buffer).await?;
-    instance.disk.flush().await.map(drop)
+    for place in anchor.places_in_turn(layout) {
+        let buffer = Buffer::padded(&anchor.encode(layout), layout.block_bytes as usize);
+        instance.disk.write(place, buffer).await?;
+        instance.disk.flush().await?;
+    }
+    Ok(())
 }

@@ -13,6 +13,7 @@ use crate::clusters::{ClusterUse, Piece};
 use crate::extents::Place;
 use crate::instance::{FOR_CLEANING, Instance, Need, Phase, State, step_aside};
 use crate::record::{INLINE, Record, Relocate};
+use crate::sums::sums_of;
 
 /// Clusters that are looked at in one step.
 const LOOKED_AT: u32 = 4_096;
@@ -154,8 +155,9 @@ async fn move_out(instance: &Instance, victims: &[ClusterUse]) -> Result<(), Err
     };
     // Somebody else was quicker with the last clusters: the next pass looks at what there is then.
     let Ok(slots) = slots else { return Ok(()) };
-    let written = write_slots(instance, &slots, &content).await;
-    let committed = written.map_err(Error::from).and_then(|()| relocate(instance, &slots, &moving, &content));
+    let written = write_slots(instance, &slots, &content).await.map_err(Error::from);
+    let proven = written.and_then(|()| record_sums(instance, &slots, &content));
+    let committed = proven.and_then(|()| relocate(instance, &slots, &moving, &content));
     let mut state = instance.state.borrow_mut();
     let ticket = state.log.last_ticket;
     for (place, length) in slots {
@@ -189,10 +191,22 @@ async fn read_live(
     for (from, read) in reads {
         buffers.push((from, read.await?));
     }
+    let block = instance.layout.block_bytes as usize;
+    let before = (content.len(), moving.len());
     for (at, piece) in pieces {
         let (from, to) = (at, at as usize + piece.length as usize);
         let covers = |(start, buffer): &&(u32, Buffer)| *start <= from && to <= *start as usize + buffer.len();
         let Some((first, buffer)) = buffers.iter().find(covers) else { continue };
+        // The blocks that it lies in.
+        let skipped = (from - first) as usize / block * block;
+        let blocks = &buffer[skipped..(to - *first as usize).next_multiple_of(block)];
+        if instance.verify(start + (*first as usize + skipped) as u64, blocks).is_err() {
+            // It stays where it is, with all that is beside it: who reads it is told, and nothing takes it for good.
+            instance.state.borrow_mut().clusters.spoil(cluster);
+            content.truncate(before.0);
+            moving.truncate(before.1);
+            return Ok(());
+        }
         moving.push(Moving { piece, from: start + u64::from(at), at: content.len() });
         content.extend_from_slice(&buffer[(from - first) as usize..to - *first as usize]);
     }
@@ -215,6 +229,18 @@ pub(crate) async fn write_slots(instance: &Instance, slots: &[Slot], content: &[
         result = result.and(write.await.map(drop));
     }
     result
+}
+
+/// Records the checksums of what was moved to the slots: before what lies there is named.
+pub(crate) fn record_sums(instance: &Instance, slots: &[Slot], content: &[u8]) -> Result<(), Error> {
+    let mut rest = content;
+    for (place, length) in slots {
+        let (part, more) = rest.split_at(*length as usize);
+        rest = more;
+        let sums = sums_of(part, instance.layout.block_bytes as usize);
+        instance.commit(&[Record::Sums { place: *place, sums }])?;
+    }
+    Ok(())
 }
 
 /// Records that pieces lie in the slots now. What has changed in the meantime stays where it is.

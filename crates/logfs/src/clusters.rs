@@ -18,6 +18,7 @@ use pieces::Pieces;
 use crate::Layout;
 use crate::domains::Owners;
 use crate::record::{InodeId, Stretch};
+use crate::sums::Sums;
 use crate::tree::Delta;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,8 @@ struct Cluster {
     role: Role,
     pins: u32,
     pieces: Pieces,
+    /// Whether some of its content was found to be something else: it stays where it is, so that it is never copied as good.
+    damaged: bool,
     /// Ticket of the last change, for telling young from old.
     touched: u64,
 }
@@ -55,6 +58,8 @@ pub(crate) struct ClusterTable {
     undiscarded: VecDeque<u32>,
     /// The device is being told.
     discarding: u32,
+    /// Of the blocks of content.
+    pub(crate) sums: Sums,
 }
 
 /// What a policy of cleaning looks at.
@@ -72,7 +77,8 @@ impl ClusterTable {
     /// All that belong to the layout's domain are free, the others fixed.
     pub(crate) fn new(layout: &Layout, owners: &Owners) -> ClusterTable {
         let role = |number| if owners.owner(number) == Some(layout.domain) { Role::Free } else { Role::Fixed };
-        let cluster = |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), touched: 0 };
+        let cluster =
+            |number| Cluster { role: role(number), pins: 0, pieces: Pieces::default(), damaged: false, touched: 0 };
         let free = owners.of(layout.domain).collect();
         let clusters = (0..layout.clusters).map(cluster).collect();
         ClusterTable {
@@ -83,7 +89,15 @@ impl ClusterTable {
             discards: false,
             undiscarded: VecDeque::new(),
             discarding: 0,
+            sums: Sums::new(layout),
         }
+    }
+
+    /// Takes checksums that were read from the log, where there is content that they are of. After claiming.
+    pub(crate) fn adopt(&mut self, sums: Sums) {
+        self.sums = sums;
+        let clusters = &self.clusters;
+        self.sums.retain(|number| clusters.get(number as usize).is_some_and(|cluster| cluster.role == Role::Full));
     }
 
     pub(crate) fn role(&self, cluster: u32) -> Role {
@@ -117,6 +131,15 @@ impl ClusterTable {
         was_free
     }
 
+    /// The same for several, all or none.
+    pub(crate) fn claim_all_for_log(&mut self, numbers: &[u32]) -> bool {
+        let taken = numbers.iter().take_while(|number| self.claim_for_log(**number)).count();
+        if taken < numbers.len() {
+            numbers[..taken].iter().for_each(|number| self.clusters[*number as usize].role = Role::Free);
+        }
+        taken == numbers.len()
+    }
+
     /// Takes the clusters of content that recovery found out of the free ones; false when content overlaps or lies elsewhere.
     pub(crate) fn claim_for_content(&mut self, inode: InodeId, stretch: Stretch) -> bool {
         if !self.layout.holds(stretch.place, stretch.length) {
@@ -145,6 +168,8 @@ impl ClusterTable {
     }
 
     fn give_back(&mut self, number: u32) {
+        self.sums.forget(number);
+        self.clusters[number as usize].damaged = false;
         self.clusters[number as usize].role = Role::Free;
         if self.discards {
             self.undiscarded.push_back(number);
@@ -197,6 +222,11 @@ impl ClusterTable {
             self.clusters[number as usize].pins -= 1;
             self.doom_if_dead(number, ticket);
         }
+    }
+
+    /// Content in a cluster is not what was written: cleaning leaves it alone.
+    pub(crate) fn spoil(&mut self, number: u32) {
+        self.clusters[number as usize].damaged = true;
     }
 
     /// Nothing more will be written to an open cluster.
@@ -254,7 +284,7 @@ impl ClusterTable {
 
     /// The full clusters in a range that may be cleaned, with what their content is worth.
     pub(crate) fn uses(&self, range: Range<u32>, now: u64) -> Vec<ClusterUse> {
-        let is_movable = |cluster: &Cluster| cluster.role == Role::Full && cluster.pins == 0;
+        let is_movable = |cluster: &Cluster| cluster.role == Role::Full && cluster.pins == 0 && !cluster.damaged;
         let end = range.end.min(self.clusters.len() as u32);
         let some = self.clusters[range.start.min(end) as usize..end as usize].iter().zip(range.start..);
         some.filter(|(cluster, _)| is_movable(cluster))

@@ -5,7 +5,7 @@
 //! the steps ([`Progress::pause_ns`]).
 
 use crate::allocation::Stream;
-use crate::cleaner::{Moving, relocate, write_slots};
+use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;
 use crate::extents::{ExtentMap, Place};
 use crate::instance::{Need, State, step_aside};
@@ -84,7 +84,7 @@ impl Defragmentation {
     /// Puts the next part of the file together, at most a cluster.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the file is gone, [`Error::NoSpace`], [`Error::Device`]; the file is as it was.
+    /// [`Error::NotFound`] when the file is gone, [`Error::NoSpace`], [`Error::Device`], [`Error::Content`]; the file is as it was.
     pub async fn step(&mut self) -> Result<Progress, Error> {
         let instance = &self.fs.0;
         self.progress.step_bytes = 0;
@@ -127,6 +127,7 @@ impl Defragmentation {
         let mut result = self.read(parts, &mut content).await;
         if result.is_ok() {
             result = write_slots(instance, &slots, &content).await.map_err(Error::from);
+            result = result.and_then(|()| record_sums(instance, &slots, &content));
         }
         for some in parts.chunks(AT_ONCE) {
             result = result.and_then(|()| relocate(instance, &slots, some, &content));
@@ -155,6 +156,7 @@ impl Defragmentation {
             match read.await {
                 Ok(bytes) => {
                     let skipped = (part.from % block) as usize;
+                    result = result.and(instance.verify(part.from - skipped as u64, &bytes));
                     content.extend_from_slice(&bytes[skipped..skipped + part.piece.length as usize]);
                 }
                 Err(error) => result = Err(Error::Device(error)),

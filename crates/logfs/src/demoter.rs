@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::Error;
 use crate::allocation::Stream;
-use crate::cleaner::{Moving, relocate, write_slots};
+use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;
 use crate::extents::Place;
 use crate::instance::{Instance, Need, Phase, State, step_aside};
@@ -73,7 +73,7 @@ async fn pass(instance: &Instance) -> Result<(), Error> {
         state.heads.take(Stream::Moved, length, &mut state.clusters, context).ok_or(Error::NoSpace)?
     };
     let written = write_slots(instance, &slots, &content).await.map_err(Error::from);
-    let mut result = written;
+    let mut result = written.and_then(|()| record_sums(instance, &slots, &content));
     for some in moving.chunks(AT_ONCE) {
         result = result.and_then(|()| {
             let unchanged: Vec<Moving> = {

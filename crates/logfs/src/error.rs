@@ -44,6 +44,14 @@ pub enum Error {
     /// The device refused a request of this call.
     #[error("the device failed: {0}")]
     Device(DeviceError),
+    /// Content on the disk is not what was written there.
+    #[error(
+        "the content at byte {place} of the device does not match its checksum; `iolab fs fsck --content` says what else"
+    )]
+    Content {
+        /// The block.
+        place: u64,
+    },
     /// The log could not be written at some time, so that nothing can be changed any more.
     #[error("the file system has failed ({0}) and only reads since: open it again")]
     Failed(DeviceError),
@@ -76,7 +84,7 @@ impl Error {
             Error::NotEmpty => 39,
             Error::NoAttribute => 61,
             Error::Device(DeviceError::Failed(errno)) => *errno,
-            Error::Device(_) => 5,
+            Error::Device(_) | Error::Content { .. } => 5,
             Error::Closed => 108,
             Error::Corrupt(_) => 117,
         }

@@ -149,7 +149,8 @@ impl LogFs {
         let layout = &self.0.layout;
         let cluster_bytes = u64::from(layout.cluster_bytes);
         let live_bytes = state.clusters.live_bytes();
-        let set_aside = state.for_log(layout) + crate::instance::FOR_CLEANING + state.log.clusters();
+        // What is kept beyond that goes as soon as the space is wanted.
+        let set_aside = state.set_aside(layout);
         let total_bytes = u64::from(layout.owned).saturating_sub(u64::from(set_aside)) * cluster_bytes;
         Space {
             block_bytes: layout.block_bytes,

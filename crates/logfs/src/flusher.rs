@@ -66,7 +66,7 @@ fn now_durable(instance: &Instance, ticket: u64) {
     let mut state = instance.state.borrow_mut();
     let state = &mut *state;
     state.log.durable_ticket = ticket;
-    state.log.flushed = state.log.last_sequence();
+    state.log.now_flushed();
     state.activity.syncs += 1;
     instance.consider(state);
 }

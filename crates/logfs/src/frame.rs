@@ -19,6 +19,8 @@ pub(crate) struct Header {
     pub(crate) flushed: u64,
     pub(crate) previous: u32,
     pub(crate) next_cluster: u32,
+    /// Changes in the frames before this one, counted from 1 on; 0 when nobody counted, as in version 1 of the format.
+    pub(crate) changes: u32,
 }
 
 /// A frame as it was read.
@@ -48,6 +50,7 @@ pub(crate) fn seal(buffer: &mut Buffer, payload_bytes: usize, header: &Header, l
     head[44..48].copy_from_slice(&header.previous.to_le_bytes());
     head[48..56].copy_from_slice(&u64::from(header.next_cluster).to_le_bytes());
     head[56..60].copy_from_slice(&layout.domain.to_le_bytes());
+    head[60..64].copy_from_slice(&header.changes.to_le_bytes());
     buffer[..HEADER_BYTES].copy_from_slice(&head);
     let checksum = crc32c(&buffer[..HEADER_BYTES + payload_bytes]);
     buffer[4..8].copy_from_slice(&checksum.to_le_bytes());
@@ -63,14 +66,14 @@ pub(crate) fn parse<'a>(bytes: &'a [u8], layout: &Layout) -> Option<Frame<'a>> {
     let (checksum, id) = (take.u32()?, take.array::<8>()?);
     let (sequence, epoch, flushed) = (take.u64()?, take.u64()?, take.u64()?);
     let (payload_bytes, previous) = (take.u32()? as usize, take.u32()?);
-    let (next_cluster, domain) = (u32::try_from(take.u64()?).ok()?, take.u32()?);
+    let (next_cluster, domain, changes) = (u32::try_from(take.u64()?).ok()?, take.u32()?, take.u32()?);
     let whole = bytes.get(..HEADER_BYTES.checked_add(payload_bytes)?)?;
     // The checksum was made over a header whose checksum was zero.
     let computed = crc32c_of_parts(&[&whole[..4], &[0; 4], &whole[8..]]);
     if id != layout.id[..8] || domain != layout.domain || computed != checksum {
         return None;
     }
-    let header = Header { sequence, epoch, flushed, previous, next_cluster };
+    let header = Header { sequence, epoch, flushed, previous, next_cluster, changes };
     Some(Frame { header, checksum, payload: &whole[HEADER_BYTES..] })
 }
 

@@ -1,19 +1,24 @@
 //! Checking a file system that is not open, and repairing what can be repaired.
 //!
 //! Every fault is told with what a repair does about it. Repairs never lose silently: what a repair gives up is a fault in the report.
+//! The content of files is looked at only by [`check_content`], which has to read all of it: what is wrong there nobody can mend.
 //! A file system whose bootstrap records or anchors are all gone cannot be read, and is not guessed at.
 
 mod across;
+mod content;
 mod invariants;
 
 use std::rc::Rc;
+
+pub use content::{BadContent, ContentReport, check_content};
 
 use iolab_block::Buffer;
 use iolab_clock::Clock;
 use iolab_executor::Spawner;
 
+use crate::anchor::Anchor;
 use crate::domains::{Owners, read_owners, write_owners};
-use crate::recovery::{Loaded, OnLoss, Recovery, load, read_layout};
+use crate::recovery::{Loaded, OnLoss, Recovery, load, look_at_older, read_anchor, read_layout};
 use crate::{Disk, Error, Layout, OpenOptions, checkpoint, open};
 
 /// Whether to change the disk.
@@ -32,10 +37,18 @@ pub enum FaultKind {
     Bootstrap,
     /// One of the two owner maps cannot be read; it is written anew from the other.
     OwnerMap,
-    /// Something durable is missing at the end of the log; a repair goes on with what is there.
+    /// One of the two anchors cannot be read; it is written anew from the other.
+    Anchor,
+    /// The newest checkpoint cannot be read, and nothing is lost by that; new ones are written.
+    Checkpoint,
+    /// The checkpoint before the newest, or the log since, cannot be read; new ones are written.
+    OlderCheckpoint,
+    /// Something durable is missing from the log; a repair goes on with what is there.
     LostTail,
     /// The root directory is missing, or is something else; an empty one takes its place, and what was in it goes to `lost+found`.
     Root,
+    /// A name that is empty, `.` or `..`, or has a slash or zero in it; its bytes that cannot be become underscores.
+    ImpossibleName,
     /// A name leads to an inode that does not exist, or of another kind, or to a directory that has a name already; it is removed.
     BadName,
     /// An inode whose number belongs to another domain than its log; it gets a number of its own.
@@ -92,6 +105,8 @@ struct Read {
     /// Which of the two bootstrap records and owner maps are good.
     records: [bool; 2],
     maps: [bool; 2],
+    /// Which copies of each domain's anchor are good.
+    anchors: Vec<[bool; 2]>,
     domains: Vec<Loaded>,
 }
 
@@ -99,11 +114,14 @@ impl Read {
     async fn from(disk: &Disk) -> Result<Read, Error> {
         let (layout, records) = read_layout(disk).await?;
         let (owners, maps) = read_owners(disk, &layout).await?;
-        let (owners, mut domains) = (Rc::new(owners), Vec::new());
+        let (owners, mut domains, mut anchors) = (Rc::new(owners), Vec::new(), Vec::new());
         for domain in 0..layout.domains {
-            domains.push(load(disk, (layout, Rc::clone(&owners)), domain, OnLoss::Accept).await?);
+            let mut loaded = load(disk, (layout, Rc::clone(&owners)), domain, OnLoss::Accept).await?;
+            loaded.older_is_bad = look_at_older(disk, &loaded.layout, &loaded.anchor).await;
+            anchors.push(read_anchor(disk, &loaded.layout).await?.1);
+            domains.push(loaded);
         }
-        Ok(Read { layout, owners, records, maps, domains })
+        Ok(Read { layout, owners, records, maps, anchors, domains })
     }
 
     fn faults(&mut self) -> Vec<Fault> {
@@ -116,8 +134,22 @@ impl Read {
             let what = format!("the owner map at byte {place}");
             faults.extend((!good).then_some(Fault { kind: FaultKind::OwnerMap, what }));
         }
-        for loaded in &mut self.domains {
-            faults.extend(loaded.loss.take().map(|what| Fault { kind: FaultKind::LostTail, what }));
+        for (loaded, good) in self.domains.iter_mut().zip(&self.anchors) {
+            // Version 1 wrote one at a time.
+            let is_bad = |(_, good): &(u64, bool)| !good && self.layout.version > 1;
+            let bad = Anchor::places(&loaded.layout).into_iter().zip(*good).filter(is_bad);
+            faults.extend(bad.map(|(place, _)| {
+                let what = format!("the anchor at byte {place}");
+                Fault { kind: FaultKind::Anchor, what }
+            }));
+            let lost = std::mem::take(&mut loaded.loss).into_iter();
+            faults.extend(lost.map(|what| Fault { kind: FaultKind::LostTail, what }));
+            if loaded.recovery.by_older_checkpoint {
+                let what =
+                    "a checkpoint cannot be read; the one before it and the log since are what counts".to_owned();
+                faults.push(Fault { kind: FaultKind::Checkpoint, what });
+            }
+            faults.extend(loaded.older_is_bad.take().map(|what| Fault { kind: FaultKind::OlderCheckpoint, what }));
             faults.extend(across::foreign_numbers(loaded));
             faults.extend(invariants::mend(loaded));
         }
@@ -162,6 +194,8 @@ pub async fn fsck(disk: &Disk, repair: Repair, (clock, spawner): (Clock, Spawner
     for loaded in read.domains {
         // The mended tree is in memory only: a checkpoint makes the log say the same.
         let (fs, _) = open::start(disk, OpenOptions::default(), (clock.clone(), spawner.clone()), loaded).await?;
+        // Two, so that there is one before the newest which says the same.
+        checkpoint::write(&fs.0).await?;
         checkpoint::write(&fs.0).await?;
         fs.close().await?;
     }

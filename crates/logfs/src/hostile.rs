@@ -7,6 +7,7 @@ use iolab_block::RamDisk;
 use iolab_clock::Clock;
 use iolab_executor::{Executor, Order, Stalled};
 
+use crate::anchor::{Anchor, ENCODED_BYTES};
 use crate::checksum::crc32c;
 use crate::frame::{HEADER_BYTES, parse};
 use crate::{
@@ -71,6 +72,100 @@ async fn fill(fs: &LogFs) -> Result<(), Error> {
     fs.fsync(file).await?;
     fs.write(file, 0, &[3; 2_000]).await?;
     fs.sync().await
+}
+
+/// Puts other bytes of the same length in place of some, wherever the metadata logs hold them, and makes every checksum right again, so that the image
+/// looks as if logfs had written it so. Answers how often.
+pub fn forge(image: &mut [u8], from: &[u8], to: &[u8]) -> usize {
+    assert!(from.len() == to.len() && !from.is_empty(), "bytes of another length");
+    let Ok(layout) = Layout::decode(image) else { return 0 };
+    let (mut forged, block) = (0, layout.block_bytes as usize);
+    for domain in 0..layout.domains {
+        let layout = layout.of_domain(domain, 0);
+        let mut frames: Vec<(u64, usize, usize)> = (0..image.len() / block)
+            .filter_map(|number| {
+                let frame = parse(&image[number * block..], &layout)?;
+                Some((frame.header.sequence, number * block, HEADER_BYTES + frame.payload.len()))
+            })
+            .collect();
+        frames.sort_unstable();
+        // A frame names the checksum of the one before it, and the anchor that of the one before the first.
+        let mut renamed = std::collections::HashMap::new();
+        for (_, start, length) in frames {
+            let frame = &mut image[start..start + length];
+            for at in HEADER_BYTES..(length + 1).saturating_sub(from.len()) {
+                if frame[at..at + from.len()] == *from {
+                    frame[at..at + from.len()].copy_from_slice(to);
+                    forged += 1;
+                }
+            }
+            let read = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+            let old = read(&frame[4..8]);
+            if let Some(new) = renamed.get(&read(&frame[44..48])) {
+                frame[44..48].copy_from_slice(&u32::to_le_bytes(*new));
+            }
+            frame[4..8].fill(0);
+            let new = crc32c(frame);
+            frame[4..8].copy_from_slice(&new.to_le_bytes());
+            renamed.insert(old, new);
+        }
+        for place in Anchor::places(&layout) {
+            let start = place as usize;
+            let Some(anchor) = Anchor::decode(&image[start..start + block], &layout) else { continue };
+            let encoded =
+                anchor.renamed(|checksum| renamed.get(&checksum).copied().unwrap_or(checksum)).encode(&layout);
+            image[start..start + encoded.len()].copy_from_slice(&encoded);
+        }
+    }
+    forged
+}
+
+/// What a part of an image is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Structure {
+    /// A bootstrap record.
+    Bootstrap,
+    /// An anchor.
+    Anchor,
+    /// The head of a frame of the metadata log.
+    FrameHead,
+    /// What a frame holds: checkpoints, names, changes, small content.
+    FramePayload,
+    /// Content, or what is left of old frames.
+    Content,
+}
+
+/// Where the structures of an image lie. Frames that nothing leads to any more are among them.
+pub fn structures(image: &[u8]) -> Vec<(Structure, std::ops::Range<usize>)> {
+    let Ok(layout) = Layout::decode(image) else { return Vec::new() };
+    let (block, cluster) = (layout.block_bytes as usize, layout.cluster_bytes as usize);
+    let mut found: Vec<(Structure, std::ops::Range<usize>)> = Vec::new();
+    let bytes = Layout::bootstrap_bytes(layout.block_bytes);
+    found.extend(layout.bootstrap_places().map(|place| (Structure::Bootstrap, place as usize..place as usize + bytes)));
+    let domains: Vec<Layout> = (0..layout.domains).map(|domain| layout.of_domain(domain, 0)).collect();
+    for place in domains.iter().flat_map(Anchor::places) {
+        found.push((Structure::Anchor, place as usize..place as usize + ENCODED_BYTES));
+    }
+    let mut at = cluster;
+    let end = (layout.clusters as usize - 1) * cluster;
+    while at < end {
+        let length =
+            domains.iter().filter_map(|layout| parse(&image[at..], layout)).map(|frame| frame.payload.len()).next();
+        match length {
+            Some(length) => {
+                found.push((Structure::FrameHead, at..at + HEADER_BYTES));
+                found.push((Structure::FramePayload, at + HEADER_BYTES..at + HEADER_BYTES + length));
+                at += (HEADER_BYTES + length).next_multiple_of(block);
+            }
+            None => {
+                if image[at..at + block].iter().any(|byte| *byte != 0) {
+                    found.push((Structure::Content, at..at + block));
+                }
+                at += block;
+            }
+        }
+    }
+    found
 }
 
 /// Changes the image as `input` says; looks at it, repairs it and uses it. Answers what opening said.
@@ -156,7 +251,7 @@ fn tamper(bytes: &mut [u8], change: &[u8]) {
 fn mend_checksum(bytes: &mut [u8], at: usize, (frame, domains): (Option<(usize, usize)>, usize)) {
     let (start, field, length) = match (at / BLOCK, frame) {
         (0, _) => (0, 12, BLOCK),
-        (block, _) if (1..=2 * domains).contains(&block) => (block * BLOCK, 12, 128),
+        (block, _) if (1..=2 * domains).contains(&block) => (block * BLOCK, 12, ENCODED_BYTES),
         (_, Some((start, payload))) => (start, 4, HEADER_BYTES + payload),
         _ => return,
     };
@@ -182,12 +277,13 @@ mod tests {
 
     #[test]
     fn a_missing_root_is_made_anew() {
-        let (image, input) = (sample(), b"c\xc6F\x00\xff@\x01\x03\x00\x01\x03");
+        let mut image = sample();
+        let (directory, file) = (*b"\x01\0\0\0\0\0\0\0\x02\xed\x01", *b"\x01\0\0\0\0\0\0\0\x01\xed\x01");
+        assert!(forge(&mut image, &directory, &file) > 1);
         let disk = RamDisk::with_contents(image.clone(), BLOCK as u32);
-        disk.with(|bytes| input.chunks_exact(5).for_each(|change| tamper(bytes, change)));
         let report = run(&disk, async |disk, context| fsck(&disk, Repair::No, context).await).unwrap().unwrap();
         assert!(report.faults.iter().any(|fault| fault.kind == crate::FaultKind::Root), "{report:?}");
-        survive(&image, input);
+        survive(&image, &[]);
     }
 
     #[test]
@@ -215,9 +311,9 @@ mod tests {
         for _ in 0..times {
             let changes = usize::from(random() % 3) + 1;
             let mut input: Vec<u8> = (0..changes * 5).map(|_| random()).collect();
-            // Most in the log, with right checksums: the first frames of the first log cluster.
+            // Most in the log, with right checksums: the first frames of the cluster that the newest checkpoint begins in.
             for change in input.chunks_exact_mut(5).filter(|change| change[0] % 8 > 0) {
-                let at = CLUSTER as usize + usize::from(change[0]) * 5 + usize::from(change[1]) * 9;
+                let at = 2 * CLUSTER as usize + usize::from(change[0]) * 5 + usize::from(change[1]) * 9;
                 change[..3].copy_from_slice(&(at as u32).to_le_bytes()[..3]);
                 change[4] = 3 | change[4] << 2;
             }

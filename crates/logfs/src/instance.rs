@@ -102,6 +102,10 @@ pub struct Activity {
     pub frames: u64,
     /// Flushes of the device for syncs.
     pub syncs: u64,
+    /// Checkpoints that could not be read back.
+    pub bad_checkpoints: u64,
+    /// Reads that found content other than was written.
+    pub content_errors: u64,
 }
 
 impl Activity {
@@ -116,6 +120,8 @@ impl Activity {
             freed_clusters: self.freed_clusters + other.freed_clusters,
             frames: self.frames + other.frames,
             syncs: self.syncs + other.syncs,
+            bad_checkpoints: self.bad_checkpoints + other.bad_checkpoints,
+            content_errors: self.content_errors + other.content_errors,
         }
     }
 }
@@ -132,8 +138,23 @@ impl State {
 
     /// Clusters that a checkpoint would take.
     fn checkpoint_clusters(&self, layout: &Layout) -> u32 {
-        let bytes = self.tree.cost_bytes() * 5 / 4;
-        u32::try_from(bytes / u64::from(layout.cluster_bytes)).unwrap_or(u32::MAX / 8) + 2
+        clusters_for(self.tree.cost_bytes() + self.clusters.sums.cost_bytes(), layout)
+    }
+
+    /// The same, were all clusters full of content.
+    fn most_checkpoint_clusters(&self, layout: &Layout) -> u32 {
+        clusters_for(self.tree.cost_bytes() + u64::from(layout.owned) * layout.sum_bytes(), layout)
+    }
+
+    /// Clusters that the log takes at least for the checkpoint before the newest: as many as that takes when little happened since.
+    fn least_kept(&self, layout: &Layout) -> u32 {
+        self.most_checkpoint_clusters(layout) + 1
+    }
+
+    /// Whether checkpoints would make the log shorter: between the two last ones lies more than the older one takes.
+    fn log_can_shrink(&self, layout: &Layout) -> bool {
+        let by_changes = self.log.kept_change_bytes() >= u64::from(layout.cluster_bytes) / 2;
+        by_changes && self.log.kept_clusters() > self.least_kept(layout)
     }
 
     /// From how many clusters of log on a checkpoint is worth while.
@@ -143,20 +164,35 @@ impl State {
 
     /// Whether changes have to wait for a checkpoint.
     fn log_is_full(&self, layout: &Layout) -> bool {
-        self.log.clusters() >= self.checkpoint_at(layout) + layout.log_slack()
+        let is_full = self.log.clusters() >= self.checkpoint_at(layout) + layout.log_slack();
+        is_full || (self.clusters.free_count() < self.for_growth(layout) && self.log_can_shrink(layout))
     }
 
-    /// Clusters that nothing may take but the log's growth until the next checkpoint is done.
+    /// Clusters by which the log may grow until the next checkpoint is done.
+    fn for_growth(&self, layout: &Layout) -> u32 {
+        let checkpoint = self.most_checkpoint_clusters(layout);
+        (3 * checkpoint + 3 * layout.log_slack()).saturating_sub(self.log.clusters())
+    }
+
+    /// Clusters that nothing may take but the log's growth, and the checkpoint before the newest.
     pub(crate) fn for_log(&self, layout: &Layout) -> u32 {
-        let full = self.checkpoint_at(layout) + layout.log_slack();
-        let most = full + self.checkpoint_clusters(layout) + layout.log_slack();
-        most.saturating_sub(self.log.clusters())
+        self.for_growth(layout) + self.least_kept(layout).saturating_sub(self.log.kept_clusters())
+    }
+
+    /// All clusters that are not for content, now or when the log has grown.
+    pub(crate) fn set_aside(&self, layout: &Layout) -> u32 {
+        self.for_growth(layout) + self.log.clusters() + self.least_kept(layout) + FOR_CLEANING
     }
 
     /// Clusters that users may fill.
     pub(crate) fn spendable(&self, layout: &Layout) -> u32 {
         self.clusters.free_count().saturating_sub(self.for_log(layout) + FOR_CLEANING)
     }
+}
+
+/// Clusters that so many bytes of a checkpoint take, rather too many.
+fn clusters_for(bytes: u64, layout: &Layout) -> u32 {
+    u32::try_from(bytes * 5 / 4 / u64::from(layout.cluster_bytes)).unwrap_or(u32::MAX / 16) + 2
 }
 
 /// What an operation asks of space.
@@ -186,6 +222,7 @@ impl Instance {
         let ticket = state.log.append(records, Mark::Nothing);
         let mut deltas = std::mem::take(&mut state.deltas);
         for record in records {
+            state.clusters.sums.follow(record);
             if let Err(contradiction) = state.tree.apply(record, &mut deltas) {
                 // Memory contradicts a change that was checked: what was read from the disk had a flaw that opening does not
                 // look for. Nothing more may be written from such a memory.
@@ -255,6 +292,17 @@ impl Instance {
         (self.layout.cluster_bytes as usize / 4).min(128 << 10)
     }
 
+    /// Holds blocks that were read from `place` on against their checksums.
+    ///
+    /// # Errors
+    /// [`Error::Content`] when one is not what was written; it is counted.
+    pub(crate) fn verify(&self, place: u64, bytes: &[u8]) -> Result<(), Error> {
+        let mismatch = self.state.borrow().clusters.sums.mismatch(place, bytes);
+        let Some(place) = mismatch else { return Ok(()) };
+        self.state.borrow_mut().activity.content_errors += 1;
+        Err(Error::Content { place })
+    }
+
     /// Waits until there is room for an operation, cleaning if need be.
     ///
     /// # Errors
@@ -294,6 +342,8 @@ impl Instance {
         if state.clusters.doomed_count() > 0 {
             // They are free when the log is durable.
             state.log.wanted_ticket = state.log.last_ticket;
+        } else if state.log_can_shrink(&self.layout) {
+            state.checkpoint_wanted |= !state.checkpointing;
         } else if state.clusters.discards_pending() {
             state.discards_wanted = true;
         } else if state.tree.graveyard.is_empty() {

@@ -5,10 +5,12 @@ use crate::bytes::{Put, Take};
 use crate::checksum::crc32c;
 
 const MAGIC: &[u8; 8] = b"IOLABLFS";
-/// The version written, and the only one read.
-const VERSION: u32 = 1;
+/// The version written. Version 1 is read, and brought up to this one when it is opened to be changed.
+pub(crate) const VERSION: u32 = 2;
 /// Where the share of the one domain stands in the record.
 const SHARE_AT: usize = 128;
+/// Most clusters: memory is taken for each when a file system is opened.
+const MOST_CLUSTERS: u32 = 1 << 24;
 /// The incompatible feature: several domains, or one that several were merged into. Owners are in the owner map.
 const MAPPED: u32 = 1;
 
@@ -39,6 +41,8 @@ pub struct Layout {
     pub map_runs: u32,
     /// CRC32C of the owner map.
     pub map_checksum: u32,
+    /// Of the format.
+    pub version: u32,
 }
 
 impl Layout {
@@ -64,7 +68,12 @@ impl Layout {
                 "{domains} domains: from 1 to {most} with these blocks and clusters; greater clusters take more"
             ));
         }
-        let least = self.least_clusters() * self.domains + 2;
+        let least = self.least_clusters().saturating_mul(self.domains).saturating_add(2);
+        if clusters > MOST_CLUSTERS {
+            return Some(format!(
+                "{clusters} clusters: at most {MOST_CLUSTERS} can be kept in memory; larger ones are fewer"
+            ));
+        }
         if clusters < least {
             return Some(format!("{clusters} clusters of {cluster_bytes} bytes: at least {least} are needed"));
         }
@@ -74,6 +83,11 @@ impl Layout {
     /// Clusters that a domain needs to work at all.
     pub(crate) fn least_clusters(&self) -> u32 {
         4 + self.log_slack() * 6 + 2
+    }
+
+    /// The same, brought up to the version that is written.
+    pub(crate) fn current(&self) -> Layout {
+        Layout { version: VERSION, ..*self }
     }
 
     /// Whether this is the generation just before another of the same file system.
@@ -144,9 +158,19 @@ impl Layout {
 
     /// Longest write that is one group of records.
     pub fn atomic_write_bytes(&self) -> u64 {
-        // An extent record takes 49 bytes with its head; an unlucky start costs one more.
-        let records = u64::from(self.cluster_bytes) / 4 / 49;
+        // A record takes so many bytes with its head and the checksums of a cluster; an unlucky start costs one more.
+        let records = u64::from(self.cluster_bytes) / 4 / (44 + self.sum_bytes());
         (records - 1).max(1) * u64::from(self.cluster_bytes)
+    }
+
+    /// Blocks of a cluster.
+    pub(crate) fn blocks_of_cluster(&self) -> usize {
+        (self.cluster_bytes / self.block_bytes) as usize
+    }
+
+    /// Bytes that the checksums of a cluster's blocks take in the log, with a record's head.
+    pub(crate) fn sum_bytes(&self) -> u64 {
+        self.blocks_of_cluster() as u64 * 4 + 16
     }
 
     /// Where the two copies of the record lie.
@@ -163,7 +187,7 @@ impl Layout {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut record = Vec::new();
         record.put(MAGIC);
-        record.put_u32(VERSION);
+        record.put_u32(self.version);
         record.put_u32(0);
         record.put(&self.id);
         record.put_u32(self.block_bytes);
@@ -199,8 +223,8 @@ impl Layout {
             return Err(refuse("no logfs bootstrap record"));
         }
         let version = take.u32().ok_or_else(short)?;
-        if version != VERSION {
-            return Err(Error::Unusable(format!("format version {version}, this program knows {VERSION}")));
+        if !(1..=VERSION).contains(&version) {
+            return Err(Error::Unusable(format!("format version {version}, this program knows up to {VERSION}")));
         }
         let checksum = take.u32().ok_or_else(short)?;
         let (layout, incompatible) = decode_fields(take).ok_or_else(short)?;
@@ -209,6 +233,7 @@ impl Layout {
         if crc32c(&covered) != checksum {
             return Err(refuse("the bootstrap record does not match its checksum"));
         }
+        let layout = Layout { version, ..layout };
         if incompatible & !MAPPED != 0 {
             return Err(Error::Unusable(format!("features {incompatible:#x}: this program knows {MAPPED:#x}")));
         }
@@ -248,6 +273,7 @@ fn decode_fields(mut take: Take<'_>) -> Option<(Layout, u32)> {
         generation,
         map_runs,
         map_checksum,
+        version: VERSION,
     };
     Some((layout, incompatible))
 }
@@ -270,6 +296,7 @@ mod tests {
             generation: 0,
             map_runs: 0,
             map_checksum: 0,
+            version: VERSION,
         }
     }
 

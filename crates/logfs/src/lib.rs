@@ -17,7 +17,7 @@
 //! [`Volume`] for each core; [`open_volume`] opens them on one core, where a [`LocalVolume`] answers from memory
 //! without waiting; [`open_domain`] opens one alone, [`resize_cores`] changes their number.
 //!
-//! What does not exist yet: exchanging renames, space set aside by `allocate`, checksums looked at by every read. Cutting off very many extents
+//! What does not exist yet: exchanging renames, space set aside by `allocate`. Cutting off very many extents
 //! at once, by one `truncate`, is one step and makes others wait.
 
 mod allocation;
@@ -56,6 +56,7 @@ mod open;
 mod paths;
 mod record;
 mod recovery;
+mod sums;
 mod tree;
 
 pub use attributes::{Attributes, InodeId, Kind};
@@ -69,7 +70,7 @@ pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
 pub use extended::Setting;
 pub use file_system::{AttributeChange, LogFs, Space};
-pub use fsck::{Fault, FaultKind, FsckReport, Repair, fsck};
+pub use fsck::{BadContent, ContentReport, Fault, FaultKind, FsckReport, Repair, check_content, fsck};
 pub use instance::Activity;
 pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs};

@@ -31,6 +31,8 @@ pub(crate) enum Mark {
 struct Group {
     ticket: u64,
     length: usize,
+    /// Records of changes in it.
+    changes: u32,
     mark: Mark,
 }
 
@@ -54,12 +56,19 @@ pub(crate) struct Log {
     epoch: u64,
     /// Last frame known to be durable.
     pub(crate) flushed: u64,
-    /// The clusters of the log, from the anchor's on.
+    /// Changes up to there.
+    pub(crate) flushed_changes: u32,
+    /// The clusters of the log, from the newest checkpoint's on.
     chain: VecDeque<u32>,
+    /// Those before, from the checkpoint before on.
+    kept: Vec<u32>,
+    /// Changes in all frames so far.
+    changes: u32,
     /// Bytes of all changes appended, and of those before the last checkpoint began, and before the one that the anchor names.
     changed_bytes: u64,
     begun_at: u64,
     anchored_at: u64,
+    kept_change_bytes: u64,
     /// Where the frame of the last [`Mark::Begin`] is.
     pub(crate) begun: Option<FramePlace>,
     /// Which frame holds the last [`Mark::End`].
@@ -72,6 +81,10 @@ pub(crate) struct LogEnd {
     pub(crate) next: FramePlace,
     pub(crate) spare: u32,
     pub(crate) chain: VecDeque<u32>,
+    /// Clusters of the log before, which an older checkpoint needs.
+    pub(crate) kept: Vec<u32>,
+    /// Changes in all frames.
+    pub(crate) changes: u32,
     /// Bytes of changes behind the checkpoint.
     pub(crate) tail_bytes: u64,
 }
@@ -97,7 +110,7 @@ pub(crate) struct NoCluster;
 impl Log {
     /// A log that goes on at `next`, all of whose frames are durable.
     pub(crate) fn resume(layout: &Layout, end: LogEnd, epoch: u64) -> Log {
-        let LogEnd { next, spare, chain, tail_bytes } = end;
+        let LogEnd { next, spare, chain, kept, changes, tail_bytes } = end;
         Log {
             layout: *layout,
             queue: VecDeque::new(),
@@ -110,10 +123,15 @@ impl Log {
             spare,
             epoch,
             flushed: next.sequence - 1,
+            flushed_changes: changes.max(1),
             chain,
+            kept,
+            changes: changes.max(1),
             changed_bytes: tail_bytes,
             begun_at: 0,
             anchored_at: 0,
+            // Whatever is kept was worth while.
+            kept_change_bytes: u64::MAX / 2,
             begun: None,
             ended: None,
         }
@@ -125,34 +143,41 @@ impl Log {
         records.iter().for_each(|record| record.encode(&mut self.bytes));
         let length = self.bytes.len() - before;
         self.changed_bytes += length as u64;
-        self.close_group(length, mark)
+        self.close_group((length, records.len() as u32), mark)
     }
 
     /// Appends a group that is encoded already, of the checkpoint.
     pub(crate) fn append_encoded(&mut self, bytes: &[u8], mark: Mark) -> u64 {
         self.bytes.extend_from_slice(bytes);
-        self.close_group(bytes.len(), mark)
+        self.close_group((bytes.len(), 0), mark)
     }
 
     /// The last so many bytes are a group.
-    fn close_group(&mut self, length: usize, mark: Mark) -> u64 {
+    fn close_group(&mut self, (length, changes): (usize, u32), mark: Mark) -> u64 {
         let most = self.layout.cluster_bytes as usize / 2;
         assert!(length <= most, "a group of {length} bytes, {most} are promised");
         self.last_ticket += 1;
-        self.queue.push_back(Group { ticket: self.last_ticket, length, mark });
+        self.queue.push_back(Group { ticket: self.last_ticket, length, changes, mark });
         self.last_ticket
     }
 
-    /// A checkpoint begins here.
-    pub(crate) fn begin(&mut self, serial: u64) {
+    /// A checkpoint begins here; returns the ticket of that.
+    pub(crate) fn begin(&mut self, serial: u64) -> u64 {
         self.begun_at = self.changed_bytes;
         let mut bytes = Vec::new();
         Record::CheckpointBegin { serial }.encode(&mut bytes);
-        self.append_encoded(&bytes, Mark::Begin);
+        self.append_encoded(&bytes, Mark::Begin)
+    }
+
+    /// The clusters between the checkpoint that the anchor names and the one that began last, when that is in a frame.
+    pub(crate) fn before_begun(&self) -> Vec<u32> {
+        let begun = self.begun.map_or(0, |begun| begun.cluster);
+        self.chain.iter().copied().take_while(|cluster| *cluster != begun).collect()
     }
 
     /// An anchor names what began last.
     pub(crate) fn anchored(&mut self) {
+        self.kept_change_bytes = self.begun_at - self.anchored_at;
         self.anchored_at = self.begun_at;
     }
 
@@ -171,6 +196,16 @@ impl Log {
         self.chain.len() as u32 + 1
     }
 
+    /// Bytes of changes between the checkpoint before and the newest; at least so many.
+    pub(crate) fn kept_change_bytes(&self) -> u64 {
+        self.kept_change_bytes
+    }
+
+    /// Clusters that are kept for the checkpoint before.
+    pub(crate) fn kept_clusters(&self) -> u32 {
+        self.kept.len() as u32
+    }
+
     /// Whether a sync waits for what is not durable yet.
     pub(crate) fn wants_sync(&self) -> bool {
         self.wanted_ticket > self.durable_ticket
@@ -179,6 +214,11 @@ impl Log {
     /// Where the next frame will go, and the last one's sequence.
     pub(crate) fn last_sequence(&self) -> u64 {
         self.next.sequence - 1
+    }
+
+    /// Every frame that was made is durable.
+    pub(crate) fn now_flushed(&mut self) {
+        (self.flushed, self.flushed_changes) = (self.last_sequence(), self.changes);
     }
 
     /// Makes the next frame of groups up to ticket `until`.
@@ -194,12 +234,12 @@ impl Log {
         if begins {
             self.begun = Some(self.next);
         }
-        let payload_bytes = self.fitting(until);
+        let (payload_bytes, changes) = self.fitting(until);
         let mut buffer = Buffer::zeroed(self.layout.blocks((HEADER_BYTES + payload_bytes) as u64) as usize);
         let payload = &self.bytes[self.framed..self.framed + payload_bytes];
         buffer[HEADER_BYTES..HEADER_BYTES + payload_bytes].copy_from_slice(payload);
         self.forget(payload_bytes);
-        Ok(Some(self.close_frame(buffer, payload_bytes)))
+        Ok(Some(self.close_frame(buffer, payload_bytes, changes)))
     }
 
     /// So many bytes are in a frame. What is left moves to the front when it is less than what is gone.
@@ -215,8 +255,8 @@ impl Log {
         u64::from(self.layout.cluster_bytes - self.next.offset)
     }
 
-    /// Takes the groups of one frame off the queue, the first in any case, others as they fit; how many bytes they are.
-    fn fitting(&mut self, until: u64) -> usize {
+    /// Takes the groups of one frame off the queue, the first in any case, others as they fit; how many bytes and changes they are.
+    fn fitting(&mut self, until: u64) -> (usize, u32) {
         let most = (self.room() as usize).min(FRAME_BYTES);
         let (mut count, mut bytes) = (0, 0);
         for group in self.queue.iter().take_while(|group| group.ticket <= until) {
@@ -226,22 +266,26 @@ impl Log {
             }
             (count, bytes) = (count + 1, bytes + group.length);
         }
+        let mut changes = 0_u32;
         for group in self.queue.drain(..count) {
+            changes = changes.wrapping_add(group.changes);
             if group.mark == Mark::End {
                 self.ended = Some(self.next.sequence);
             }
         }
-        bytes
+        (bytes, changes)
     }
 
-    fn close_frame(&mut self, mut buffer: Buffer, payload_bytes: usize) -> Composed {
+    fn close_frame(&mut self, mut buffer: Buffer, payload_bytes: usize, changes: u32) -> Composed {
         let header = Header {
             sequence: self.next.sequence,
             epoch: self.epoch,
             flushed: self.flushed,
             previous: self.next.previous,
             next_cluster: self.spare,
+            changes: self.changes,
         };
+        self.changes = count_on(self.changes, changes);
         let checksum = seal(&mut buffer, payload_bytes, &header, &self.layout);
         let place = self.layout.start_of(self.next.cluster) + u64::from(self.next.offset);
         self.next = FramePlace {
@@ -253,9 +297,15 @@ impl Log {
         Composed { place, buffer }
     }
 
-    /// The clusters before `cluster`, which no anchor leads to any more.
-    pub(crate) fn cut_before(&mut self, cluster: u32) -> Vec<u32> {
-        let kept = self.chain.iter().position(|number| *number == cluster).unwrap_or(0);
-        self.chain.drain(..kept).collect()
+    /// An anchor names the checkpoint that begins in `cluster`: what is between the one before and it is kept, and what was kept until now is answered.
+    pub(crate) fn advance(&mut self, cluster: u32) -> Vec<u32> {
+        let older = self.chain.iter().position(|number| *number == cluster).unwrap_or(0);
+        let kept = self.chain.drain(..older).collect();
+        std::mem::replace(&mut self.kept, kept)
     }
+}
+
+/// How many changes there are, so many more than before: never 0, which stands for a number that is not known.
+pub(crate) fn count_on(changes: u32, more: u32) -> u32 {
+    changes.wrapping_add(more).max(1)
 }

@@ -2,9 +2,10 @@
 
 use iolab_block::{Buffer, DeviceError};
 
-use crate::anchor::{Anchor, FramePlace};
+use crate::anchor::{Anchor, FramePlace, Generation};
 use crate::domains::{Owners, write_owners};
 use crate::frame::{HEADER_BYTES, Header, seal};
+use crate::layout::VERSION;
 use crate::record::{InodeId, Record};
 use crate::tree::Tree;
 use crate::{Disk, Error, Layout};
@@ -55,8 +56,10 @@ pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
     disk.flush().await?;
     for domain in 0..layout.domains {
         let mut clusters = owners.of(domain);
-        let (Some(first), Some(spare)) = (clusters.next(), clusters.next()) else { continue };
-        make_domain(disk, &layout.of_domain(domain, 0), [first, spare], options).await?;
+        let (Some(first), Some(second), Some(spare)) = (clusters.next(), clusters.next(), clusters.next()) else {
+            continue;
+        };
+        make_domain(disk, &layout.of_domain(domain, 0), [first, second, spare], options).await?;
     }
     if layout.is_mapped() {
         write_owners(disk, &layout, &owners).await?;
@@ -69,31 +72,46 @@ pub async fn mkfs(disk: &Disk, options: &MkfsOptions) -> Result<Layout, Error> {
     Ok(layout)
 }
 
-/// Writes the log of a domain that has nothing but a root directory, and an anchor that leads to it.
+/// Writes the log of a domain that has nothing but a root directory, as two checkpoints in clusters of their own, and the anchor that leads to them.
 async fn make_domain(
     disk: &Disk,
     layout: &Layout,
-    [cluster, next_cluster]: [u32; 2],
+    [first, second, spare]: [u32; 3],
     options: &MkfsOptions,
 ) -> Result<(), Error> {
-    let block = layout.block_bytes as usize;
-    let node = Tree::root(options.root_mode, options.now_ns);
     let serial = InodeId::first(layout.domain).0;
-    let records = [Record::CheckpointBegin { serial }, Record::Node(node), Record::CheckpointEnd { inodes: 1 }];
+    let node = || Record::Node(Tree::root(options.root_mode, options.now_ns));
+    let (begin, end) = (Record::CheckpointBegin { serial }, Record::CheckpointEnd { inodes: 1 });
+    let before = Record::LogBefore { clusters: vec![first] };
+    let older = FramePlace { cluster: first, offset: 0, sequence: 1, previous: 0 };
+    let previous = write_frame(disk, layout, (older, second), &[begin.clone(), node(), end.clone()]).await?;
+    let newer = FramePlace { cluster: second, offset: 0, sequence: 2, previous };
+    write_frame(disk, layout, (newer, spare), &[begin, node(), before, end]).await?;
+    let newest = Generation { start: newer, end: 2 };
+    let before = Some(Generation { start: older, end: 1 });
+    let anchor = Anchor { number: 1, epoch: 1, newest, before, flushed: 2, closed: true, serial, changes: 1 };
+    for place in anchor.places_in_turn(layout) {
+        disk.write(place, Buffer::padded(&anchor.encode(layout), layout.block_bytes as usize)).await?;
+    }
+    Ok(())
+}
+
+/// Writes a frame of records that are no changes; answers its checksum.
+async fn write_frame(
+    disk: &Disk,
+    layout: &Layout,
+    (place, next_cluster): (FramePlace, u32),
+    records: &[Record],
+) -> Result<u32, Error> {
     let mut payload = Vec::new();
     records.iter().for_each(|record| record.encode(&mut payload));
     let mut frame = Buffer::zeroed(layout.blocks((HEADER_BYTES + payload.len()) as u64) as usize);
     frame[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(&payload);
-    let header = Header { sequence: 1, epoch: 1, flushed: 0, previous: 0, next_cluster };
-    seal(&mut frame, payload.len(), &header, layout);
-    disk.write(layout.start_of(cluster), frame).await?;
-    let start = FramePlace { cluster, offset: 0, sequence: 1, previous: 0 };
-    let anchor = Anchor { number: 1, epoch: 1, start, checkpoint_end: 1, flushed: 1, closed: true, serial };
-    let [first, second] = Anchor::places(layout);
-    let used = anchor.place(layout);
-    disk.write(used, Buffer::padded(&anchor.encode(layout), block)).await?;
-    disk.write(if used == first { second } else { first }, Buffer::zeroed(block)).await?;
-    Ok(())
+    let FramePlace { cluster, offset, sequence, previous } = place;
+    let header = Header { sequence, epoch: 1, flushed: 0, previous, next_cluster, changes: 1 };
+    let checksum = seal(&mut frame, payload.len(), &header, layout);
+    disk.write(layout.start_of(cluster) + u64::from(offset), frame).await?;
+    Ok(checksum)
 }
 
 fn layout(disk: &Disk, options: &MkfsOptions) -> Result<(Layout, Owners), Error> {
@@ -115,6 +133,7 @@ fn layout(disk: &Disk, options: &MkfsOptions) -> Result<(Layout, Owners), Error>
         generation: 0,
         map_runs: if is_mapped { owners.runs() } else { 0 },
         map_checksum: if is_mapped { owners.checksum() } else { 0 },
+        version: VERSION,
     };
     if let Some(objection) = layout.objection() {
         return Err(Error::Unusable(objection));

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use iolab_block::Buffer;
 use iolab_clock::Clock;
 use iolab_executor::{Event, Spawner};
 
@@ -16,7 +17,7 @@ use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
 use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
-use crate::{Disk, Error, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
+use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
 
 /// How to use a file system while it is open.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,9 +31,12 @@ pub struct OpenOptions {
     pub cleaning_bytes: u64,
     /// What reading takes on the device, for choosing what to read of a cluster that is cleaned.
     pub reading: ReadingCost,
+    /// Whether everything that is read of files is held against its checksum. Cleaning and defragmentation do so in any case.
+    pub verify_reads: bool,
     /// Whether the device is told which clusters are free, before they are used again.
     pub discard: bool,
-    /// Whether closing writes a checkpoint when much has changed since the last one, so that the next opening is quick.
+    /// Whether closing writes a checkpoint when much has changed since the last one, so that the next opening is quick, or when there is little to write
+    /// in it, so that everything stands on the disk twice.
     pub closing_checkpoint: bool,
     /// A checkpoint is written when this has passed since the last one and much has changed, ns; also, in any case, when the log has grown to some times
     /// the length of a checkpoint.
@@ -46,6 +50,7 @@ impl Default for OpenOptions {
             policy: Policy::CostBenefit,
             cleaning_bytes: 8 << 20,
             reading: ReadingCost::default(),
+            verify_reads: true,
             discard: false,
             closing_checkpoint: true,
             checkpoint_interval_ns: 300_000_000_000,
@@ -110,14 +115,22 @@ pub(crate) async fn start(
     (clock, spawner): (Clock, Spawner),
     loaded: Loaded,
 ) -> Result<(LogFs, Recovery), Error> {
-    let mut clusters = claim(&loaded)?;
+    let (mut clusters, kept_is_there) = claim(&loaded)?;
+    upgrade(disk, &loaded.layout).await?;
     clusters.discards = options.discard;
-    let Loaded { layout, anchor, mut tree, end, recovery, .. } = loaded;
+    let Loaded { layout, anchor, mut tree, mut end, recovery, sums, .. } = loaded;
+    let layout = layout.current();
+    if !kept_is_there {
+        end.kept.clear();
+    }
+    clusters.adopt(sums);
     let anchor = Anchor {
         number: anchor.number + 1,
         epoch: anchor.epoch + 1,
         flushed: end.next.sequence - 1,
+        changes: end.changes,
         closed: false,
+        before: anchor.before.filter(|_| kept_is_there),
         ..anchor
     };
     let inline_queue = tree.queue_inline();
@@ -131,7 +144,8 @@ pub(crate) async fn start(
         failed: None,
         phase: Phase::Running,
         tasks: 6,
-        checkpoint_wanted: false,
+        // Until then there is one checkpoint that can be read.
+        checkpoint_wanted: recovery.by_older_checkpoint,
         checkpointing: false,
         checkpoint_at_ns: clock.now_ns(),
         cleaning_wanted: false,
@@ -163,8 +177,21 @@ pub(crate) async fn start(
     Ok((LogFs(instance), recovery))
 }
 
-/// Which clusters are in use: the log's, and those with content.
-pub(crate) fn claim(loaded: &Loaded) -> Result<ClusterTable, Error> {
+/// Brings the bootstrap record up to the version that is written. Everything of version 1 is a part of it.
+async fn upgrade(disk: &Disk, layout: &Layout) -> Result<(), Error> {
+    let new = layout.current();
+    if new.version == layout.version {
+        return Ok(());
+    }
+    for place in new.bootstrap_places() {
+        disk.write(place, Buffer::padded(&new.encode(), new.block_bytes as usize)).await?;
+        disk.flush().await?;
+    }
+    Ok(())
+}
+
+/// Which clusters are in use: the log's, and those with content; and whether those are there that the checkpoint before needs.
+pub(crate) fn claim(loaded: &Loaded) -> Result<(ClusterTable, bool), Error> {
     let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
     for cluster in loaded.end.clusters() {
         if !clusters.claim_for_log(cluster) {
@@ -181,8 +208,9 @@ pub(crate) fn claim(loaded: &Loaded) -> Result<ClusterTable, Error> {
             }
         }
     }
+    let kept_is_there = clusters.claim_all_for_log(&loaded.end.kept);
     clusters.settle();
-    Ok(clusters)
+    Ok((clusters, kept_is_there))
 }
 
 impl LogFs {
@@ -199,8 +227,8 @@ impl LogFs {
             state.phase = Phase::Closing;
         }
         self.tasks_but(1).await;
-        let is_long = checkpoint::is_worth_while(&instance.state.borrow());
-        if instance.options.closing_checkpoint && is_long {
+        let is_wanted = checkpoint::is_wanted_at_end(&instance.state.borrow());
+        if instance.options.closing_checkpoint && is_wanted {
             checkpoint::write(instance).await?;
         }
         // Operations that were under way may still have changed something.
@@ -217,7 +245,8 @@ impl LogFs {
         let anchor = {
             let state = instance.state.borrow();
             let (number, serial) = (state.anchor.number + 1, state.tree.serial);
-            Anchor { number, flushed: state.log.last_sequence(), closed: true, serial, ..state.anchor }
+            let (flushed, changes) = (state.log.last_sequence(), state.log.flushed_changes);
+            Anchor { number, flushed, changes, closed: true, serial, ..state.anchor }
         };
         checkpoint::write_anchor(instance, &anchor).await.map_err(Error::Failed)
     }

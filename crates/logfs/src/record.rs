@@ -3,7 +3,10 @@
 mod decoding;
 
 pub(crate) use crate::attributes::{Attributes, InodeId, Kind};
+use smallvec::SmallVec;
+
 use crate::bytes::{Put, Take};
+use crate::sums::put_sums;
 
 /// An inode without content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,31 +56,115 @@ pub(crate) struct Relocate {
     pub(crate) checksum: u32,
 }
 
+/// Checksums, one for each block: mostly one.
+pub(crate) type SumList = SmallVec<[u32; 2]>;
+
+/// By what the content of an extent can be told from other content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// The checksum of all of it: what version 1 of the format had.
+    Whole(u32),
+    /// The checksum of each block that it lies in.
+    Blocks(SumList),
+}
+
 /// The place of content that is in the log and in memory.
 pub(crate) const INLINE: u64 = u64::MAX;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
-    CheckpointBegin { serial: u64 },
-    CheckpointEnd { inodes: u64 },
+    CheckpointBegin {
+        serial: u64,
+    },
+    CheckpointEnd {
+        inodes: u64,
+    },
+    /// Clusters of the log between the checkpoint before and this one.
+    LogBefore {
+        clusters: Vec<u32>,
+    },
     Node(Node),
-    Entries { directory: InodeId, entries: Vec<(InodeId, Kind, Vec<u8>)> },
-    Extents { inode: InodeId, stretches: Vec<Stretch> },
-    Inline { inode: InodeId, offset: u64, content: Vec<u8> },
-    Extended { inode: InodeId, name: Vec<u8>, value: Vec<u8> },
-    Create { spot: Spot, node: Node },
-    Link { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
-    Unlink { spot: Spot, inode: InodeId, kind: Kind, time: u64 },
+    Entries {
+        directory: InodeId,
+        entries: Vec<(InodeId, Kind, Vec<u8>)>,
+    },
+    Extents {
+        inode: InodeId,
+        stretches: Vec<Stretch>,
+    },
+    Inline {
+        inode: InodeId,
+        offset: u64,
+        content: Vec<u8>,
+    },
+    Extended {
+        inode: InodeId,
+        name: Vec<u8>,
+        value: Vec<u8>,
+    },
+    Create {
+        spot: Spot,
+        node: Node,
+    },
+    Link {
+        spot: Spot,
+        inode: InodeId,
+        kind: Kind,
+        time: u64,
+    },
+    Unlink {
+        spot: Spot,
+        inode: InodeId,
+        kind: Kind,
+        time: u64,
+    },
     Rename(Box<Rename>),
-    Delete { inode: InodeId },
-    WriteInline { inode: InodeId, offset: u64, time: u64, content: Vec<u8> },
-    WriteExtent { inode: InodeId, stretch: Stretch, checksum: u32, time: u64 },
-    Truncate { inode: InodeId, size: u64, time: u64 },
-    Punch { inode: InodeId, offset: u64, length: u64, time: u64 },
-    Attributes { inode: InodeId, attributes: Attributes },
+    Delete {
+        inode: InodeId,
+    },
+    WriteInline {
+        inode: InodeId,
+        offset: u64,
+        time: u64,
+        content: Vec<u8>,
+    },
+    WriteExtent {
+        inode: InodeId,
+        stretch: Stretch,
+        proof: Proof,
+        time: u64,
+    },
+    Truncate {
+        inode: InodeId,
+        size: u64,
+        time: u64,
+    },
+    Punch {
+        inode: InodeId,
+        offset: u64,
+        length: u64,
+        time: u64,
+    },
+    Attributes {
+        inode: InodeId,
+        attributes: Attributes,
+    },
     Relocate(Relocate),
-    SetExtended { inode: InodeId, name: Vec<u8>, time: u64, value: Vec<u8> },
-    RemoveExtended { inode: InodeId, name: Vec<u8>, time: u64 },
+    Sums {
+        place: u64,
+        sums: SumList,
+    },
+    SetExtended {
+        inode: InodeId,
+        name: Vec<u8>,
+        time: u64,
+        value: Vec<u8>,
+    },
+    RemoveExtended {
+        inode: InodeId,
+        name: Vec<u8>,
+        time: u64,
+    },
 }
 
 fn put_spot(out: &mut Vec<u8>, spot: &Spot) {
@@ -208,6 +295,7 @@ impl Record {
         match self {
             Record::CheckpointBegin { .. } => 0x01,
             Record::CheckpointEnd { .. } => 0x02,
+            Record::LogBefore { .. } => 0x09,
             Record::Node(_) => 0x03,
             Record::Entries { .. } => 0x04,
             Record::Extents { .. } => 0x05,
@@ -219,11 +307,13 @@ impl Record {
             Record::Rename(_) => 0x13,
             Record::Delete { .. } => 0x14,
             Record::WriteInline { .. } => 0x20,
-            Record::WriteExtent { .. } => 0x21,
+            Record::WriteExtent { proof: Proof::Whole(_), .. } => 0x21,
+            Record::WriteExtent { proof: Proof::Blocks(_), .. } => 0x26,
             Record::Truncate { .. } => 0x22,
             Record::Punch { .. } => 0x23,
             Record::Attributes { .. } => 0x24,
             Record::Relocate(_) => 0x25,
+            Record::Sums { .. } => 0x27,
             Record::SetExtended { .. } => 0x30,
             Record::RemoveExtended { .. } => 0x31,
         }
@@ -239,6 +329,7 @@ impl Record {
             Record::CheckpointBegin { serial: number } | Record::CheckpointEnd { inodes: number } => {
                 out.put_u64(*number);
             }
+            Record::LogBefore { clusters } => clusters.iter().for_each(|cluster| out.put_u32(*cluster)),
             Record::Node(node) => put_node(out, node),
             Record::Entries { directory, entries } => {
                 out.put_u64(directory.0);
@@ -286,12 +377,18 @@ impl Record {
                 out.put_all(&[inode.0, *offset, *time]);
                 out.put(content);
             }
-            Record::WriteExtent { inode, stretch, checksum, time } => {
+            Record::WriteExtent { inode, stretch, proof, time } => {
                 out.put_u64(inode.0);
                 put_stretch(out, stretch);
-                out.put_u32(*checksum);
-                out.put_u64(*time);
+                match proof {
+                    Proof::Whole(checksum) => {
+                        out.put_u32(*checksum);
+                        out.put_u64(*time);
+                    }
+                    Proof::Blocks(sums) => put_sums(out, *time, sums),
+                }
             }
+            Record::Sums { place, sums } => put_sums(out, *place, sums),
             Record::Truncate { inode, size, time } => out.put_all(&[inode.0, *size, *time]),
             Record::Punch { inode, offset, length, time } => out.put_all(&[inode.0, *offset, *length, *time]),
             Record::Attributes { inode, attributes: a } => {

@@ -1,23 +1,28 @@
 //! Reading a file system from its disk: bootstrap record, anchor, log. Nothing is written.
 
+mod gaps;
 mod reader;
 mod tail;
+mod whole;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
 use iolab_block::Buffer;
 
-use crate::anchor::{Anchor, FramePlace};
+use crate::anchor::{Anchor, FramePlace, Generation};
 use crate::bytes::Take;
 use crate::domains::{Owners, read_owners};
 use crate::frame::{self, Frame, HEADER_BYTES};
-use crate::log::LogEnd;
+use crate::log::{LogEnd, count_on};
 use crate::record::{InodeId, Record, split_head};
-use crate::tree::{Delta, ENTRIES, EXTENTS, Tree};
+use crate::sums::Sums;
+use crate::tree::{Contradiction, Delta, ENTRIES, EXTENTS, Tree};
 use crate::{Disk, Error, Layout};
+use gaps::Gaps;
 use reader::Reader;
+pub(crate) use whole::is_whole;
 
 /// What opening found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +35,9 @@ pub struct Recovery {
     pub closed: bool,
     /// Frames at the end that were not durable before a crash, and whose content was not there either.
     pub dropped_frames: u64,
+    /// Whether the newest checkpoint, or a part of the log, could not be read, and nothing was lost by that: an older checkpoint and the log since said
+    /// the same.
+    pub by_older_checkpoint: bool,
 }
 
 impl Recovery {
@@ -39,6 +47,7 @@ impl Recovery {
         self.records += other.records;
         self.closed = other.closed && self.closed;
         self.dropped_frames += other.dropped_frames;
+        self.by_older_checkpoint |= other.by_older_checkpoint;
     }
 }
 
@@ -49,10 +58,15 @@ pub(crate) struct Loaded {
     pub(crate) owners: Rc<Owners>,
     pub(crate) anchor: Anchor,
     pub(crate) tree: Tree,
+    pub(crate) sums: Sums,
     pub(crate) end: LogEnd,
     pub(crate) recovery: Recovery,
     /// Evidence that something durable is missing, when the caller asked to go on all the same.
-    pub(crate) loss: Option<String>,
+    pub(crate) loss: Vec<String>,
+    /// What was placed where after something was lost: where it lies over other content, it is the younger.
+    pub(crate) young: HashSet<(InodeId, u32)>,
+    /// Why the checkpoint before the newest cannot be read, if it was looked for.
+    pub(crate) older_is_bad: Option<String>,
 }
 
 /// What to do about a log that has lost something durable.
@@ -61,6 +75,17 @@ pub(crate) enum OnLoss {
     Refuse,
     /// Take what is there.
     Accept,
+}
+
+/// What to do about frames that should be there and are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// The log ends there.
+    Strictly,
+    /// It goes on behind them, and nothing is read that cannot be read.
+    AcrossGaps,
+    /// The same, and what contradicts the rest is passed over.
+    Regardless,
 }
 
 /// Reads the bootstrap record, from its copy if need be; also says which of the two are good.
@@ -80,7 +105,7 @@ pub(crate) async fn read_layout(disk: &Disk) -> Result<(Layout, [bool; 2]), Erro
         let copy_at = layout.bootstrap_places()[1];
         let copy = disk.read(copy_at, layout.block_bytes as usize).await;
         // A crash may leave the copy of the generation before: opening writes it anew.
-        let fits = |copy: Layout| copy == layout || copy.precedes(&layout);
+        let fits = |copy: Layout| copy.current() == layout.current() || copy.precedes(&layout);
         let copy_is_good = copy.is_ok_and(|bytes| Layout::decode(&bytes).is_ok_and(fits));
         return Ok((layout, [true, copy_is_good]));
     }
@@ -126,6 +151,8 @@ pub(super) struct Doubtful {
     after: FramePlace,
     next_cluster: u32,
     epoch: u64,
+    /// As [`frame::Header::changes`].
+    changes: u32,
 }
 
 impl Doubtful {
@@ -151,12 +178,18 @@ pub(super) struct Walk<'a> {
     /// The last frame that may take effect, by its sequence.
     last: u64,
     tree: Tree,
+    sums: Sums,
     /// Behind the last frame whose changes are in effect.
     next: FramePlace,
     spare: u32,
     epoch: u64,
     chain: VecDeque<u32>,
+    /// As [`LogEnd::kept`].
+    kept: Vec<u32>,
+    /// Changes in the frames that took effect; `None` when somebody did not count.
+    changes: Option<u32>,
     doubtful: VecDeque<Doubtful>,
+    gaps: Gaps,
     /// Highest sequence known to be durable.
     durable: u64,
     recovery: Recovery,
@@ -165,6 +198,7 @@ pub(super) struct Walk<'a> {
     /// What the frame that took effect last did to the disk.
     deltas: Vec<Delta>,
     reader: Reader,
+    how: How,
 }
 
 /// Reads the bootstrap record and the owner map.
@@ -174,7 +208,7 @@ pub(crate) async fn read_map(disk: &Disk) -> Result<(Layout, Rc<Owners>), Error>
     Ok((layout, Rc::new(owners)))
 }
 
-/// Reads everything of one domain.
+/// Reads everything of one domain: from the newest checkpoint; where that or the log behind it is damaged, from the one before too.
 pub(crate) async fn load(
     disk: &Disk,
     (layout, owners): (Layout, Rc<Owners>),
@@ -183,48 +217,106 @@ pub(crate) async fn load(
 ) -> Result<Loaded, Error> {
     let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
     let (anchor, _) = read_anchor(disk, &layout).await?;
-    let mut walk = Walk::new(disk, layout, anchor, u64::MAX);
+    let attempt = async |generation, how| {
+        let anchor = Anchor { newest: generation, ..anchor };
+        let walk = walk(disk, (layout, anchor), how).await?;
+        walk.finish(Rc::clone(&owners), on_loss)
+    };
+    let refused = match attempt(anchor.newest, How::Strictly).await {
+        Ok(loaded) if loaded.loss.is_empty() => return Ok(loaded),
+        Ok(loaded) => Error::Corrupt(loaded.loss.join("; ")),
+        Err(error @ Error::Unusable(_)) => return Err(error),
+        Err(error) => error,
+    };
+    let mut best: Option<Loaded> = None;
+    for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
+        let Ok(mut found) = attempt(generation, How::AcrossGaps).await else { continue };
+        if generation != anchor.newest || found.anchor.before.is_none() {
+            // What is kept is known from the newest checkpoint alone.
+            (found.anchor.before, found.end.kept) = (None, Vec::new());
+        }
+        if found.loss.is_empty() {
+            found.recovery.by_older_checkpoint = true;
+            return Ok(found);
+        }
+        if best.as_ref().is_none_or(|best| best.tree.len() < found.tree.len()) {
+            best = Some(found);
+        }
+    }
+    if on_loss == OnLoss::Refuse {
+        return Err(refused);
+    }
+    for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
+        if best.is_some() {
+            break;
+        }
+        best = attempt(generation, How::Regardless).await.ok();
+        if let Some(found) = &mut best {
+            (found.anchor.before, found.end.kept) = (None, Vec::new());
+            found.loss.push(refused.to_string());
+        }
+    }
+    best.ok_or(refused)
+}
+
+async fn walk(disk: &Disk, (layout, anchor): (Layout, Anchor), how: How) -> Result<Walk<'_>, Error> {
+    let mut walk = Walk::new(disk, layout, (anchor, u64::MAX), how);
     walk.frames().await?;
     let frames = walk.doubtful.len();
     if let Some(last) = walk.settle_doubtful().await? {
         // Frames took effect that must not: everything again, up to the last one that may.
         let first = walk.next.sequence - frames as u64;
-        walk = Walk::new(disk, layout, anchor, last);
+        walk = Walk::new(disk, layout, (anchor, last), how);
         walk.frames().await?;
         while let Some(frame) = walk.doubtful.pop_front() {
             walk.take_effect(frame)?;
         }
-        walk.recovery.dropped_frames = first + frames as u64 - 1 - last;
+        walk.recovery.dropped_frames = (first + frames as u64 - 1).saturating_sub(last);
     }
     let loss = walk.look_for_loss().await?;
-    if let (Some(loss), OnLoss::Refuse) = (&loss, on_loss) {
-        return Err(Error::Corrupt(loss.clone()));
+    walk.gaps.loss.extend(loss);
+    Ok(walk)
+}
+
+/// Whether the checkpoint before the newest can be read, with the log up to that.
+pub(crate) async fn look_at_older(disk: &Disk, layout: &Layout, anchor: &Anchor) -> Option<String> {
+    let generation = Generation { end: anchor.newest.end, ..anchor.before? };
+    match is_whole(disk, layout, generation, anchor.epoch).await {
+        Ok(true) => None,
+        Ok(false) => Some(format!("the log from frame {} to frame {}", generation.start.sequence, generation.end)),
+        Err(error) => Some(error.to_string()),
     }
-    walk.finish(owners, loss)
 }
 
 impl<'a> Walk<'a> {
-    /// At the anchor, to go no further than the frame of this sequence.
-    fn new(disk: &'a Disk, layout: Layout, anchor: Anchor, last: u64) -> Walk<'a> {
+    /// At the newest checkpoint of the anchor, to go no further than the frame of this sequence.
+    fn new(disk: &'a Disk, layout: Layout, (anchor, last): (Anchor, u64), how: How) -> Walk<'a> {
         let mut tree = Tree::new(layout.cluster_bytes);
         tree.loading = true;
+        tree.tolerant = how == How::Regardless;
         tree.serial = anchor.serial.max(InodeId::ROOT.0);
+        let start = anchor.newest.start;
         Walk {
             disk,
             layout,
             anchor,
             last,
             tree,
-            next: anchor.start,
+            sums: Sums::new(&layout),
+            next: start,
             spare: 0,
             epoch: 0,
-            chain: VecDeque::from([anchor.start.cluster]),
+            chain: VecDeque::from([start.cluster]),
+            kept: Vec::new(),
+            changes: None,
             doubtful: VecDeque::new(),
-            durable: anchor.flushed.max(anchor.checkpoint_end),
+            gaps: Gaps::default(),
+            durable: anchor.flushed.max(anchor.newest.end),
             recovery: Recovery { closed: anchor.closed, ..Recovery::default() },
             tail_bytes: 0,
             deltas: Vec::new(),
-            reader: Reader::new(disk, &layout),
+            reader: Reader::new(disk, &layout, how),
+            how,
         }
     }
 }
@@ -239,11 +331,17 @@ impl Walk<'_> {
                 Some(frame) => (place, frame),
                 None => {
                     let moved = FramePlace { cluster: spare, offset: 0, ..place };
-                    if !self.layout.is_usable(spare) {
-                        return Ok(());
+                    let there = match self.layout.is_usable(spare) {
+                        true => self.frame_at(moved, epoch).await?,
+                        false => None,
+                    };
+                    match there {
+                        Some(frame) => (moved, frame),
+                        None => match self.behind_gap((place, spare), epoch).await? {
+                            Some(found) => found,
+                            None => return Ok(()),
+                        },
                     }
-                    let Some(frame) = self.frame_at(moved, epoch).await? else { return Ok(()) };
-                    (moved, frame)
                 }
             };
             let Found { header, bytes, payload, disk_bytes, checksum } = frame;
@@ -255,11 +353,18 @@ impl Walk<'_> {
                 previous: checksum,
             };
             self.durable = self.durable.max(header.flushed);
-            self.doubtful.push_back(Doubtful { bytes, payload, after: place, next_cluster: spare, epoch });
-            while self.doubtful.front().is_some_and(|first| first.after.sequence - 1 <= self.durable) {
-                let Some(first) = self.doubtful.pop_front() else { break };
-                self.take_effect(first)?;
-            }
+            let changes = header.changes;
+            self.doubtful.push_back(Doubtful { bytes, payload, after: place, next_cluster: spare, epoch, changes });
+            self.take_durable()?;
+        }
+        Ok(())
+    }
+
+    /// Lets those of the frames that wait take effect that are known to be durable.
+    fn take_durable(&mut self) -> Result<(), Error> {
+        while self.doubtful.front().is_some_and(|first| first.after.sequence - 1 <= self.durable) {
+            let Some(first) = self.doubtful.pop_front() else { break };
+            self.take_effect(first)?;
         }
         Ok(())
     }
@@ -285,12 +390,20 @@ impl Walk<'_> {
     pub(super) fn take_effect(&mut self, frame: Doubtful) -> Result<(), Error> {
         let sequence = frame.after.sequence - 1;
         let corrupt = |why: String| Error::Corrupt(format!("frame {sequence} of the log: {why}"));
+        self.cross_gap(sequence);
         let mut take = Take(frame.payload());
+        let mut changes = 0;
         self.deltas.clear();
         self.tail_bytes += if self.tree.loading { 0 } else { take.0.len() as u64 };
         while !take.0.is_empty() {
-            let (code, body) = split_head(&mut take).ok_or_else(|| corrupt("a record that is none".to_owned()))?;
+            let Some((code, body)) = split_head(&mut take) else {
+                if self.tree.tolerant {
+                    break;
+                }
+                return Err(corrupt("a record that is none".to_owned()));
+            };
             self.recovery.records += 1;
+            changes += u32::from(!Record::is_checkpoint(code));
             if Record::is_checkpoint(code) && !self.tree.loading {
                 // Part of a later checkpoint that no anchor names.
                 continue;
@@ -298,16 +411,29 @@ impl Walk<'_> {
             let applied = match code {
                 // There are very many of these, and they are read without being made.
                 ENTRIES | EXTENTS => self.tree.load(code, body, &mut self.deltas),
-                _ => Record::of(code, body).map(|record| self.tree.apply(&record, &mut self.deltas)),
+                _ => Record::of(code, body).map(|record| {
+                    self.sums.follow(&record);
+                    if let Record::LogBefore { clusters } = &record {
+                        self.kept.extend(clusters);
+                    }
+                    self.tree.apply(&record, &mut self.deltas)
+                }),
             };
-            let applied = applied.ok_or_else(|| corrupt("a record that is none".to_owned()))?;
-            applied.map_err(|contradiction| corrupt(contradiction.0))?;
-            if code == Record::CHECKPOINT_END && sequence == self.anchor.checkpoint_end {
+            let none = || Contradiction("a record that is none".to_owned());
+            let applied = applied.unwrap_or_else(|| Err(none()));
+            if let Err(contradiction) = applied
+                && !self.tree.tolerant
+            {
+                return Err(corrupt(contradiction.0));
+            }
+            if code == Record::CHECKPOINT_END && sequence == self.anchor.newest.end {
                 self.tree.loading = false;
                 self.tree.graveyard.clear();
             }
         }
         self.recovery.frames += 1;
+        self.changes = (frame.changes != 0).then(|| count_on(frame.changes, changes));
+        self.note_young();
         if self.chain.back() != Some(&frame.after.cluster) {
             self.chain.push_back(frame.after.cluster);
         }
@@ -315,23 +441,45 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn finish(mut self, owners: Rc<Owners>, loss: Option<String>) -> Result<Loaded, Error> {
-        if self.tree.loading {
+    fn finish(mut self, owners: Rc<Owners>, on_loss: OnLoss) -> Result<Loaded, Error> {
+        if let (Some(what), OnLoss::Refuse) = (&self.tree.bad_name, on_loss) {
+            return Err(Error::Corrupt(format!("{what}, which is no name")));
+        }
+        let is_lossy = self.tree.tolerant;
+        if std::mem::take(&mut self.tree.loading) && !is_lossy {
             return Err(Error::Corrupt("the log ends inside of the checkpoint that the anchor names".to_owned()));
         }
         let root_is_there = self.tree.get(InodeId::ROOT).is_some_and(|root| root.names().is_some());
-        if !root_is_there {
+        if !root_is_there && on_loss == OnLoss::Refuse {
             return Err(Error::Corrupt("there is no root directory".to_owned()));
         }
-        self.tree.purge_nameless();
+        if is_lossy {
+            // Whether somebody had deleted what has no name is not known.
+            self.tree.graveyard.clear();
+        } else {
+            self.tree.purge_nameless();
+        }
+        self.tree.tolerant = false;
+        let kept = if self.anchor.before.is_some() { self.kept } else { Vec::new() };
+        let kept = kept.into_iter().filter(|cluster| *cluster != self.anchor.newest.start.cluster).collect();
         Ok(Loaded {
             layout: self.layout,
             owners,
             anchor: self.anchor,
             tree: self.tree,
-            end: LogEnd { next: self.next, spare: self.spare, chain: self.chain, tail_bytes: self.tail_bytes },
+            sums: self.sums,
+            end: LogEnd {
+                next: self.next,
+                spare: self.spare,
+                chain: self.chain,
+                kept,
+                changes: self.changes.unwrap_or(1),
+                tail_bytes: self.tail_bytes,
+            },
             recovery: self.recovery,
-            loss,
+            loss: self.gaps.loss,
+            young: self.gaps.young,
+            older_is_bad: None,
         })
     }
 }

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 pub(crate) use extended::cost_bytes;
 pub(crate) use inode::{Content, Inode, Names};
 pub(crate) use loading::{ENTRIES, EXTENTS};
+pub(crate) use names::{is_name, shown};
 
 use crate::extents::{Extent, ExtentMap, Place};
 use crate::record::{INLINE, InodeId, Kind, Node, Record, Relocate, Stretch};
@@ -40,10 +41,14 @@ pub(crate) struct Tree {
     pub(crate) graveyard: VecDeque<(InodeId, ExtentMap)>,
     /// Whether a checkpoint is being read.
     pub(crate) loading: bool,
+    /// Whether changes that are presupposed may be missing: what is not known is passed over then, too, and what is newer wins.
+    pub(crate) tolerant: bool,
     /// While loading: the inode that is being described, of which not all names and extents may be known yet.
     incomplete: Option<InodeId>,
     /// Highest number given.
     pub(crate) serial: u64,
+    /// The first name that was read and cannot be one, for people.
+    pub(crate) bad_name: Option<String>,
     /// About how many bytes a checkpoint takes.
     cost_bytes: u64,
     inline_bytes: u64,
@@ -56,8 +61,10 @@ impl Tree {
             inodes: Table::default(),
             graveyard: VecDeque::new(),
             loading: false,
+            tolerant: false,
             incomplete: None,
             serial: InodeId::ROOT.0,
+            bad_name: None,
             cost_bytes: 0,
             inline_bytes: 0,
             cluster_bytes,
@@ -111,7 +118,7 @@ impl Tree {
                 self.serial = self.serial.max(*serial);
                 Ok(())
             }
-            Record::CheckpointEnd { .. } => Ok(()),
+            Record::CheckpointEnd { .. } | Record::LogBefore { .. } | Record::Sums { .. } => Ok(()),
             Record::Node(node) => {
                 self.insert(node);
                 self.incomplete = self.loading.then_some(node.inode);
@@ -194,7 +201,11 @@ impl Tree {
         change: impl FnOnce(&mut Inode) -> T,
     ) -> Result<Option<T>, Contradiction> {
         let Some(node) = self.inodes.get_mut(inode) else {
-            return if self.loading { Ok(None) } else { Err(Contradiction(format!("inode {} is unknown", inode.0))) };
+            return if self.loading || self.tolerant {
+                Ok(None)
+            } else {
+                Err(Contradiction(format!("inode {} is unknown", inode.0)))
+            };
         };
         let (cost, inline) = (node.cost_bytes(), node.inline_bytes());
         let answer = change(node);
@@ -220,7 +231,9 @@ impl Tree {
 
     fn delete(&mut self, inode: InodeId) -> Applied {
         match self.remove(inode) {
-            None if !self.loading => Err(Contradiction(format!("inode {} is deleted and unknown", inode.0))),
+            None if !self.loading && !self.tolerant => {
+                Err(Contradiction(format!("inode {} is deleted and unknown", inode.0)))
+            }
             Some(Inode { content: Content::File(extents), .. }) if extents.len() > 0 => {
                 self.graveyard.push_back((inode, extents));
                 Ok(())

@@ -73,7 +73,7 @@ fn overwriting_a_file_that_fills_the_disk_never_ends_in_no_space() {
     let fs = bench.open();
     let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
     let room = fs.space().free_bytes as usize;
-    let size = room - 6 * CLUSTER as usize;
+    let size = room - 12 * CLUSTER as usize;
     bench.run(fs.write(inode, 0, &bytes(1, size))).unwrap();
     let mut random = Random(5);
     let mut expected = bytes(1, size);

@@ -22,6 +22,8 @@ pub struct Options {
     /// Whether the kernel keeps what is written until it likes to, or a sync comes, instead of passing it on at once. Faster for small
     /// writes; the order of changes is then only kept between syncs.
     pub writeback: bool,
+    /// Whether what is read is held against its checksum.
+    pub verify: bool,
     /// Changes that nobody syncs are made durable after so many seconds; 0 leaves it to the file system.
     pub commit_seconds: u32,
 }
@@ -31,7 +33,7 @@ pub struct Options {
 #[error("the mount option {0} is not known; known are {known}", known = KNOWN)]
 pub struct UnknownWord(String);
 
-const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback commit=SECONDS \
+const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback verify noverify commit=SECONDS \
                      max_write=BYTES depth=N transport=auto|classic|io_uring";
 
 impl Options {
@@ -45,6 +47,7 @@ impl Options {
             transfer_bytes: 256 << 10,
             flags: MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME,
             writeback: false,
+            verify: true,
             commit_seconds: 5,
         }
     }
@@ -95,6 +98,10 @@ impl Options {
             "relatime" => (MountFlags::NOATIME, false),
             "writeback" | "nowriteback" => {
                 self.writeback = word == "writeback";
+                return Ok(());
+            }
+            "verify" | "noverify" => {
+                self.verify = word == "verify";
                 return Ok(());
             }
             _ => return Err(unknown()),

@@ -15,7 +15,9 @@ use iolab_fuse::connection::negotiate;
 use iolab_fuse::mount::{MountOptions, Mounted, mount};
 use iolab_fuse::negotiation::Offer;
 use iolab_fuse::uring::Share;
-use iolab_fuse::{Ending, Moment, Observer, Service, Transport, Unmounter, UringSwitch, classic, possible_cpus, uring};
+use iolab_fuse::{
+    Ending, Moment, Observer, Service, Transport, Unmounter, UringSwitch, classic, permitted, possible_cpus, uring,
+};
 use iolab_logfs::{Disk, LocalVolume};
 use iolab_memory::{Backing, SlotPool};
 
@@ -46,6 +48,9 @@ pub struct Mountable {
 /// [`MountError`]: what failed first.
 pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer) -> Result<(), MountError> {
     let Mountable { fs, disk, executor, clock } = what;
+    let (transport, note) = permitted(options.transport);
+    let options = &Options { transport, ..options.clone() };
+    note.into_iter().for_each(|note| observer(&Moment::Note(note)));
     let waking = disk.waking();
     let pool = pool(options)?;
     let commit = Commit::new(options.commit_seconds)?;
@@ -53,6 +58,14 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let mut session = Session::new((executor, disk), World::new(fs, clock), pool, commit);
     let wakes: Vec<_> = waking.iter().chain([&timer]).map(|fd| fd.as_fd()).collect();
     let served = connect(&mut session, options, (stop, &observer), &wakes);
+    let activity = session.world.fs.activity();
+    if activity.content_errors + activity.bad_checkpoints > 0 {
+        let (reads, checkpoints) = (activity.content_errors, activity.bad_checkpoints);
+        let text = format!(
+            "the device is not to be trusted: {reads} reads found other content than was written, {checkpoints} checkpoints had to be written anew"
+        );
+        observer(&Moment::Note(text));
+    }
     let closed = session.close();
     // The mount is taken away last: who sees it gone may open the image.
     let mount = served?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 
-use iolab_logfs::{InodeId, MkfsOptions, mkfs};
+use iolab_logfs::{FaultKind, InodeId, MkfsOptions, Repair, mkfs};
 use tempfile::TempDir;
 
 use super::*;
@@ -89,7 +89,8 @@ fn what_went_in_comes_out_again() {
     let went = went.unwrap();
     assert_eq!((went.directories, went.files), (3, 5));
     assert!(went.bytes < 6 << 20, "holes are not copied: {went:?}");
-    let came = image.with_fs(async |fs| to_host(fs, b"/copy", &back, true).await.map_err(Trouble::copy)).unwrap();
+    let came =
+        image.with_fs(async |fs| to_host(fs, b"/copy", Target::at(&back), true).await.map_err(Trouble::copy)).unwrap();
     assert_eq!((came.directories, came.files), (3, 5));
     assert_eq!(facts(&source), facts(&back));
     let sparse = File::open(back.join("sparse")).unwrap();
@@ -117,8 +118,8 @@ fn what_cannot_be_copied_is_said() {
             .await
             .map_err(Trouble::copy)?;
         from_host(fs, Source { path: &file, recursive: false }, into(b"a"), b"/a").await.map_err(Trouble::copy)?;
-        let over = to_host(fs, b"/a", &host, false).await;
-        let root = to_host(fs, b"/", &host.join("b"), false).await;
+        let over = to_host(fs, b"/a", Target::at(&host), false).await;
+        let root = to_host(fs, b"/", Target::at(&host.join("b")), false).await;
         Ok::<_, Trouble>((directory, missing, socket, over, root))
     });
     let (directory, missing, socket, over, root) = answers.unwrap();
@@ -127,4 +128,81 @@ fn what_cannot_be_copied_is_said() {
     assert_eq!((socket.files, socket.left_out.len()), (0, 1));
     assert!(matches!(over, Err(CopyError::Host { what: "replacing it", .. })), "{over:?}");
     assert!(matches!(root, Err(CopyError::Directory(_))));
+}
+
+/// Everything of a folder, links as links.
+fn listing(folder: &Path) -> Vec<PathBuf> {
+    facts(folder).into_keys().collect()
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_never_used() {
+    for forged in [&b"../../../victim"[..], b"/tmp/../nothing", b"..\0............"] {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        fs::create_dir_all(source.join("deep")).unwrap();
+        fs::write(source.join("deep/a-name-of-fifte"), "evil").unwrap();
+        fs::write(source.join("good"), "good").unwrap();
+        let mut image = image(&folder);
+        let copied = image.with_fs(async |fs| {
+            let source = Source { path: &source, recursive: true };
+            from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)
+        });
+        copied.unwrap();
+        drop(image);
+        let path = folder.path().join("image");
+        let mut bytes = fs::read(&path).unwrap();
+        assert!(iolab_logfs::hostile::forge(&mut bytes, b"a-name-of-fifte", forged) > 0);
+        fs::write(&path, &bytes).unwrap();
+        let before = listing(folder.path());
+        let target = folder.path().join("one/two/three");
+        fs::create_dir_all(&target).unwrap();
+        let mut image = Image::open(&path, Access::Write).unwrap();
+        let opened = image.with_fs(async |fs| {
+            to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy)
+        });
+        opened.unwrap_err();
+        let fsck = image.run(async |disk, context| iolab_logfs::fsck(&disk, Repair::Yes, context).await);
+        let report = fsck.unwrap().unwrap();
+        assert!(report.faults.iter().any(|fault| fault.kind == FaultKind::ImpossibleName), "{report:?}");
+        let came = image.with_fs(async |fs| {
+            to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy)
+        });
+        assert_eq!((came.as_ref().unwrap().files, came.unwrap().directories), (2, 2));
+        let after: Vec<PathBuf> = listing(folder.path()).into_iter().filter(|path| !path.starts_with("one")).collect();
+        assert_eq!(before, after, "nothing outside of the target");
+        assert_eq!(fs::read(target.join("copy/good")).unwrap(), b"good");
+    }
+}
+
+#[test]
+fn links_of_this_machine_are_not_followed_out_of_the_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, outside) = (folder.path().join("source"), folder.path().join("outside"));
+    fs::create_dir_all(source.join("deep")).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(source.join("deep/file"), "new").unwrap();
+    fs::write(source.join("file"), "new").unwrap();
+    fs::write(outside.join("file"), "old").unwrap();
+    let mut image = image(&folder);
+    let copied = image.with_fs(async |fs| {
+        let source = Source { path: &source, recursive: true };
+        from_host(fs, source, (InodeId::ROOT, b"copy"), b"/copy").await.map_err(Trouble::copy)
+    });
+    copied.unwrap();
+    let target = folder.path().join("target");
+    fs::create_dir_all(target.join("copy")).unwrap();
+    // A file is replaced where it has its name; a folder is not entered through a link.
+    std::os::unix::fs::symlink(outside.join("file"), target.join("copy/file")).unwrap();
+    std::os::unix::fs::symlink(&outside, target.join("copy/deep")).unwrap();
+    let refused = image
+        .with_fs(async |fs| to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy));
+    refused.unwrap_err();
+    fs::remove_file(target.join("copy/deep")).unwrap();
+    let came = image
+        .with_fs(async |fs| to_host(fs, b"/copy", Target::at(&target.join("copy")), true).await.map_err(Trouble::copy));
+    came.unwrap();
+    assert_eq!(fs::read(outside.join("file")).unwrap(), b"old");
+    assert_eq!(listing(&outside), [Path::new(""), Path::new("file")]);
+    assert_eq!(fs::read(target.join("copy/file")).unwrap(), b"new");
 }

@@ -2,10 +2,11 @@
 
 use super::GROUP_BYTES;
 use super::describing::Cursor;
-use crate::anchor::{Anchor, FramePlace};
+use crate::anchor::{Anchor, FramePlace, Generation};
 use crate::clusters::ClusterTable;
 use crate::log::{Log, LogEnd, Mark};
 use crate::record::{InodeId, Record};
+use crate::sums::{SumCursor, Sums};
 use crate::tree::Tree;
 use crate::{Disk, Error, Layout};
 
@@ -17,16 +18,23 @@ const AT_ONCE_BYTES: usize = 1 << 20;
 pub(crate) async fn write(
     disk: &Disk,
     layout: &Layout,
-    tree: &Tree,
+    (tree, sums): (&Tree, &Sums),
     (clusters, [cluster, spare], epoch): (&mut ClusterTable, [u32; 2], u64),
 ) -> Result<Anchor, Error> {
     let next = FramePlace { cluster, offset: 0, sequence: 1, previous: 0 };
-    let mut log = Log::resume(layout, LogEnd { next, spare, chain: [cluster].into(), tail_bytes: 0 }, epoch);
+    let mut log = Log::resume(
+        layout,
+        LogEnd { next, spare, chain: [cluster].into(), kept: Vec::new(), changes: 1, tail_bytes: 0 },
+        epoch,
+    );
     log.begin(tree.serial);
     let most_bytes = (layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
-    let mut cursor = Cursor::new();
+    let (mut cursor, mut sum_cursor) = (Cursor::new(), SumCursor::default());
     loop {
-        let group = cursor.describe(tree, InodeId(u64::MAX), most_bytes);
+        let mut group = cursor.describe(tree, InodeId(u64::MAX), most_bytes);
+        if group.is_empty() {
+            group = sums.describe(&mut sum_cursor, most_bytes);
+        }
         let is_last = group.is_empty();
         if is_last {
             let mut end = Vec::new();
@@ -44,9 +52,10 @@ pub(crate) async fn write(
             break;
         }
     }
-    let (Some(start), Some(checkpoint_end)) = (log.begun, log.ended) else {
+    let (Some(start), Some(end)) = (log.begun, log.ended) else {
         return Err(Error::Corrupt("a checkpoint that was never written".to_owned()));
     };
     let flushed = log.last_sequence();
-    Ok(Anchor { number: 1, epoch, start, checkpoint_end, flushed, closed: true, serial: tree.serial })
+    let newest = Generation { start, end };
+    Ok(Anchor { number: 1, epoch, newest, before: None, flushed, closed: true, serial: tree.serial, changes: 1 })
 }

@@ -33,7 +33,8 @@ impl LogFs {
     /// Reads up to `length` bytes from `offset` on: fewer where the file ends. Holes read as zeroes.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Device`].
+    /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::Device`], [`Error::Content`] when the disk holds other bytes than were
+    /// written.
     pub async fn read(&self, inode: InodeId, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
         // No more than there is: the length may be anything.
         let there = self.stat(inode)?.size.saturating_sub(offset);
@@ -122,7 +123,9 @@ async fn fetch(instance: &Instance, found: &Found, buffer: Buffer) -> (Result<()
             let whole = part.length.next_multiple_of(block) as usize;
             if whole == buffer.len() {
                 let (result, buffer) = instance.disk.read_into(part.place, buffer).with_buffer().await;
-                return (result.map_err(Error::Device), buffer);
+                let result = result.map_err(Error::Device);
+                let good = |()| buffer.as_deref().map_or(Ok(()), |bytes| verify(instance, part.place, bytes));
+                return (result.and_then(good), buffer);
             }
         }
         _ => {}
@@ -148,8 +151,10 @@ async fn fetch(instance: &Instance, found: &Found, buffer: Buffer) -> (Result<()
     let mut apart = Vec::new();
     for (part, read, is_straight) in reads {
         match read.await {
-            Ok(bytes) if !is_straight => apart.push((part, bytes)),
-            Ok(_) => {}
+            Ok(bytes) => {
+                result = result.and(verify(instance, part.place - part.place % block, &bytes));
+                apart.extend((!is_straight).then_some((part, bytes)));
+            }
             Err(error) => result = Err(Error::Device(error)),
         }
     }
@@ -161,6 +166,10 @@ async fn fetch(instance: &Instance, found: &Found, buffer: Buffer) -> (Result<()
         buffer[part.at..part.at + length].copy_from_slice(&bytes[skipped..skipped + length]);
     }
     (result, buffer)
+}
+
+fn verify(instance: &Instance, place: u64, bytes: &[u8]) -> Result<(), Error> {
+    if instance.options.verify_reads { instance.verify(place, bytes) } else { Ok(()) }
 }
 
 /// Whether the device can put a part where it belongs: it starts at a block in the buffer and on the disk, and where its last block is not

@@ -5,11 +5,11 @@ use smallvec::SmallVec;
 
 use super::MOST_BYTES;
 use crate::allocation::{Slot, Slots, Stream};
-use crate::checksum::crc32c;
 use crate::cleaner::write_slots;
 use crate::instance::{Instance, Need, State, step_aside};
 use crate::locks::Mode;
-use crate::record::{InodeId, Record, Stretch};
+use crate::record::{InodeId, Proof, Record, Stretch, SumList};
+use crate::sums::sums_of;
 use crate::{Error, LogFs};
 
 /// What a call with a buffer answers, and the buffer, unless the device lost it.
@@ -73,8 +73,8 @@ impl LogFs {
             Ok(slots) => slots,
             Err(error) => return (Err(error), Some(buffer)),
         };
-        let (written, checksums, buffer) = send(&self.0, &slots, buffer).await;
-        (self.record(inode, offset, (&slots, &checksums), written), buffer)
+        let (written, proofs, buffer) = send(&self.0, &slots, buffer).await;
+        (self.record(inode, offset, (&slots, proofs), written), buffer)
     }
 
     /// Checks a write and finds room for it, as an extent.
@@ -97,11 +97,11 @@ impl LogFs {
         &self,
         inode: InodeId,
         offset: u64,
-        (slots, checksums): (&[Slot], &[u32]),
+        (slots, proofs): (&[Slot], Proofs),
         written: Result<(), DeviceError>,
     ) -> Result<(), Error> {
         let committed = match written {
-            Ok(()) => self.commit_extents(inode, offset, slots, checksums),
+            Ok(()) => self.commit_extents(inode, offset, slots, proofs),
             Err(error) => Err(Error::Device(error)),
         };
         let mut state = self.0.state.borrow_mut();
@@ -144,59 +144,56 @@ impl LogFs {
         }
         let slots = self.find_room(inode, offset, length).await?;
         let written = write_slots(instance, &slots, content).await;
-        self.record(inode, offset, (&slots, &checksums(&slots, content)), written)
+        self.record(inode, offset, (&slots, proofs(&slots, content, instance.layout.block_bytes)), written)
     }
 
-    fn commit_extents(&self, inode: InodeId, offset: u64, slots: &[Slot], checksums: &[u32]) -> Result<(), Error> {
+    fn commit_extents(&self, inode: InodeId, offset: u64, slots: &[Slot], proofs: Proofs) -> Result<(), Error> {
         // Deleted meanwhile, if nobody holds it: there is nothing to write to.
         self.check_file(inode)?;
         let time = self.0.now();
         let mut done = 0;
-        let record = |((place, length), checksum): (&Slot, &u32)| {
+        let record = |((place, length), sums): (&Slot, SumList)| {
             let stretch = Stretch { offset: offset + done, length: *length, place: *place };
             done += length;
-            Record::WriteExtent { inode, stretch, checksum: *checksum, time }
+            Record::WriteExtent { inode, stretch, proof: Proof::Blocks(sums), time }
         };
-        if let ([slot], [checksum]) = (slots, checksums) {
-            let mut record = record;
-            return self.0.commit(&[record((slot, checksum))]).map(drop);
-        }
-        let records: Vec<Record> = slots.iter().zip(checksums).map(record).collect();
+        let records: SmallVec<[Record; 1]> = slots.iter().zip(proofs).map(record).collect();
         self.0.commit(&records).map(drop)
     }
 }
 
-/// One for each slot.
-type Checksums = SmallVec<[u32; 1]>;
+/// The checksums of the blocks of each slot.
+type Proofs = SmallVec<[SumList; 1]>;
 
-fn checksums(slots: &[Slot], content: &[u8]) -> Checksums {
+fn proofs(slots: &[Slot], content: &[u8], block_bytes: u32) -> Proofs {
     let mut rest = content;
     let of_slot = |(_, length): &Slot| {
         let (part, more) = rest.split_at(*length as usize);
         rest = more;
-        crc32c(part)
+        sums_of(part, block_bytes as usize)
     };
     slots.iter().map(of_slot).collect()
 }
 
 /// Writes a buffer to the slots, from its own memory, and says the checksums. The buffer is of whole blocks, and so are the slots' lengths. The device
-/// works on one part while the checksum of the next is made.
+/// works on one part while the checksums of the next are made.
 async fn send(
     instance: &Instance,
     slots: &[Slot],
     buffer: Buffer,
-) -> (Result<(), DeviceError>, Checksums, Option<Buffer>) {
-    let mut checksums = Checksums::new();
+) -> (Result<(), DeviceError>, Proofs, Option<Buffer>) {
+    let block_bytes = instance.layout.block_bytes as usize;
+    let mut proofs = Proofs::new();
     if let [(place, _)] = slots {
-        checksums.push(crc32c(&buffer));
+        proofs.push(sums_of(&buffer, block_bytes));
         let (result, buffer) = instance.disk.write(*place, buffer).with_buffer().await;
-        return (result, checksums, buffer);
+        return (result, proofs, buffer);
     }
     let mut divided = Divided::new(buffer);
     let mut writes = Vec::with_capacity(slots.len());
     for (place, length) in slots {
         let part = divided.take(*length as usize);
-        checksums.push(crc32c(&part));
+        proofs.push(sums_of(&part, block_bytes));
         writes.push(instance.disk.write(*place, part));
         step_aside().await;
     }
@@ -205,5 +202,5 @@ async fn send(
     for write in writes {
         result = result.and(write.await.map(drop));
     }
-    (result, checksums, divided.rejoin())
+    (result, proofs, divided.rejoin())
 }

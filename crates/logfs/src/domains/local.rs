@@ -7,7 +7,7 @@ use std::ops::Deref;
 use super::volume::{Volume, root_of, sum_of};
 use crate::names::Entry;
 use crate::record::{Attributes, InodeId, Kind};
-use crate::{Error, LogFs, Space};
+use crate::{Activity, Error, LogFs, Space};
 
 /// A [`Volume`] on a core that serves all domains. What changes something, or waits, is the volume's.
 #[derive(Debug, Clone)]
@@ -160,6 +160,11 @@ impl LocalVolume {
     pub fn space(&self) -> Space {
         let spaces: Vec<Space> = self.domains().map(LogFs::space).collect();
         sum_of(self.0.layout().block_bytes, &spaces)
+    }
+
+    /// What went on in all domains since opening.
+    pub fn activity(&self) -> Activity {
+        self.domains().fold(Activity::default(), |sum, fs| sum.and(&fs.activity()))
     }
 
     /// Whether a domain has changes that a crash would take away.

@@ -22,6 +22,7 @@ use super::reconcile::{Double, is_open, unite};
 use crate::clusters::{ClusterTable, Role};
 use crate::record::{InodeId, Record, Rename, Spot};
 use crate::recovery::{Loaded, OnLoss, load, read_layout};
+use crate::sums::Sums;
 use crate::tree::Tree;
 use crate::{Disk, Error, Layout, checkpoint, open};
 use groups::Groups;
@@ -68,10 +69,14 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
     }
     settle_names(&mut loaded)?;
     for domain in &loaded {
-        tables.push(open::claim(domain)?);
+        tables.push(open::claim(domain)?.0);
     }
     let groups = Groups::find(&loaded, domains)?;
     let shares = Shares::plan((&old, domains), (&tables, &owners), &groups)?;
+    let mut sums = Sums::new(&old);
+    for domain in &mut loaded {
+        groups.clusters.keys().for_each(|cluster| sums.take_from(&mut domain.sums, *cluster));
+    }
     let plan = transplant::transplant(loaded, &groups, domains);
     let new = Layout {
         domains,
@@ -79,9 +84,9 @@ pub async fn resize_cores(disk: &Disk, domains: u32) -> Result<Resized, Error> {
         map_runs: shares.owners.runs(),
         map_checksum: shares.owners.checksum(),
         owned: (old.clusters - 2) / domains,
-        ..old
+        ..old.current()
     };
-    write_domains(disk, &new, &shares, &plan).await?;
+    write_domains(disk, &new, &shares, (&plan, sums)).await?;
     switch(disk, &new).await?;
     let moved = (1..old.clusters - 1).filter(|cluster| owners.owner(*cluster) != shares.owners.owner(*cluster));
     Ok(Resized {
@@ -134,19 +139,26 @@ fn apply(tree: &mut Tree, record: &Record) -> Result<(), Error> {
 }
 
 /// Writes what the new generation is found by, all but the bootstrap record.
-async fn write_domains(disk: &Disk, new: &Layout, shares: &Shares, plan: &transplant::Plan) -> Result<(), Error> {
+async fn write_domains(
+    disk: &Disk,
+    new: &Layout,
+    shares: &Shares,
+    (plan, mut sums): (&transplant::Plan, Sums),
+) -> Result<(), Error> {
     for (tree, domain) in plan.trees.iter().zip(0..) {
         let layout = new.of_domain(domain, shares.owners.of(domain).count() as u32);
         let mut clusters = ClusterTable::new(&layout, &shares.for_logs);
         let (Some(first), Some(spare)) = (clusters.allocate(Role::Log), clusters.allocate(Role::Log)) else {
             return Err(Error::NoSpace);
         };
-        let anchor = checkpoint::fresh::write(disk, &layout, tree, (&mut clusters, [first, spare], plan.epoch)).await?;
-        let [one, other] = crate::anchor::Anchor::places(&layout);
-        let used = anchor.place(&layout);
-        let block = layout.block_bytes as usize;
-        disk.write(used, Buffer::padded(&anchor.encode(&layout), block)).await?;
-        disk.write(if used == one { other } else { one }, Buffer::zeroed(block)).await?;
+        let mut own = Sums::new(&layout);
+        shares.owners.of(domain).for_each(|cluster| own.take_from(&mut sums, cluster));
+        let contents = (tree, &own);
+        let anchor =
+            checkpoint::fresh::write(disk, &layout, contents, (&mut clusters, [first, spare], plan.epoch)).await?;
+        for place in anchor.places_in_turn(&layout) {
+            disk.write(place, Buffer::padded(&anchor.encode(&layout), layout.block_bytes as usize)).await?;
+        }
     }
     write_owners(disk, new, &shares.owners).await?;
     Ok(disk.flush().await.map(drop)?)

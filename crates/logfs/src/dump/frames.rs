@@ -20,7 +20,7 @@ pub(super) async fn walk(
     anchor: &Anchor,
     sink: &mut dyn FnMut(DumpLine),
 ) -> Result<(), Error> {
-    let (mut place, mut spare, mut epoch) = (anchor.start, 0, 0);
+    let (mut place, mut spare, mut epoch) = (anchor.newest.start, 0, 0);
     let mut bytes = None;
     let mut visited = 0;
     loop {
@@ -54,7 +54,7 @@ pub(super) async fn walk(
 /// Where frames end, and whether that is where they should.
 fn end(place: &FramePlace, here: &str, spare: u32, there: &str, anchor: &Anchor) -> DumpLine {
     let last = place.sequence - 1;
-    let verdict = if last < anchor.flushed.max(anchor.checkpoint_end) {
+    let verdict = if last < anchor.flushed.max(anchor.newest.end) {
         "frames are missing that the anchor says were durable"
     } else if anchor.closed && last == anchor.flushed {
         "this is where the log was closed"

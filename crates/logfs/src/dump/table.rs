@@ -48,6 +48,7 @@ const NODE: Fields = &[
 ];
 const ENTRY: Fields = &[("inode", U64), ("kind", KindByte), ("name", Name)];
 const STRETCH: Fields = &[("offset", U64), ("length", U64), ("place", Place)];
+const SUMS: Fields = &[("place", U64), ("checksums", Repeat(&[("checksum", Checksum)]))];
 const NAMED: Fields = &[("directory", U64), ("name", Name), ("inode", U64), ("kind", KindByte), ("time_ns", U64)];
 
 /// Type, name, and groups of fields one behind the other.
@@ -59,6 +60,8 @@ const TABLE: &[(u8, &str, &[Fields])] = &[
     (0x05, "extents", &[&[("inode", U64), ("extents", Repeat(STRETCH))]]),
     (0x06, "inline", &[&[("inode", U64), ("offset", U64), ("content", Rest)]]),
     (0x07, "extended attribute", &[&[("inode", U64), ("name", Name), ("value", Rest)]]),
+    (0x08, "checksums", &[SUMS]),
+    (0x09, "log before", &[&[("clusters", Repeat(&[("cluster", U32)]))]]),
     (0x10, "create", &[&[("directory", U64), ("name", Name)], NODE]),
     (0x11, "link", &[NAMED]),
     (0x12, "unlink", &[NAMED]),
@@ -88,6 +91,12 @@ const TABLE: &[(u8, &str, &[Fields])] = &[
         "relocate",
         &[&[("inode", U64), ("offset", U64), ("length", U64), ("from", Place), ("to", U64), ("checksum", Checksum)]],
     ),
+    (
+        0x26,
+        "write extent",
+        &[&[("inode", U64)], STRETCH, &[("time_ns", U64), ("checksums", Repeat(&[("checksum", Checksum)]))]],
+    ),
+    (0x27, "checksums", &[SUMS]),
     (0x30, "set extended attribute", &[&[("inode", U64), ("name", Name), ("time_ns", U64), ("value", Rest)]]),
     (0x31, "remove extended attribute", &[&[("inode", U64), ("name", Name), ("time_ns", U64)]]),
 ];

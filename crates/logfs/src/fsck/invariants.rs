@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Fault, FaultKind};
 use crate::clusters::ClusterTable;
 use crate::extents::Place;
+use crate::names::NAME_BYTES;
 use crate::record::{InodeId, Kind, Node, Record, Spot, Stretch};
 use crate::recovery::Loaded;
-use crate::tree::Tree;
+use crate::tree::{Tree, is_name, shown};
 
 /// Where inodes without a name go.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
@@ -15,6 +16,7 @@ const LOST_AND_FOUND: &[u8] = b"lost+found";
 /// Mends everything in memory and tells what it was.
 pub(super) fn mend(loaded: &mut Loaded) -> Vec<Fault> {
     let mut faults = root(&mut loaded.tree);
+    faults.extend(impossible_names(&mut loaded.tree));
     faults.extend(bad_names(&mut loaded.tree));
     faults.extend(nameless(&mut loaded.tree));
     faults.extend(parents(&mut loaded.tree));
@@ -38,6 +40,32 @@ fn root(tree: &mut Tree) -> Vec<Fault> {
     let _made = tree.apply(&Record::Node(Tree::root(0o755, 0)), &mut Vec::new());
     let was = found.map_or_else(|| "is missing".to_owned(), |kind| format!("is a {kind:?}"));
     vec![fault(FaultKind::Root, format!("inode {}, the root directory, {was}", InodeId::ROOT.0))]
+}
+
+/// Names are names: a reader of this disk may hand them to a system that takes `..` and `/` for something else.
+fn impossible_names(tree: &mut Tree) -> Vec<Fault> {
+    let mut bad: Vec<(InodeId, Vec<u8>)> = Vec::new();
+    for (directory, node) in tree.iter() {
+        let names = node.names().into_iter().flat_map(|names| names.iter());
+        let is_bad = |(name, _, kind): &(&[u8], InodeId, Kind)| !is_name(directory, name, *kind);
+        bad.extend(names.filter(is_bad).map(|(name, ..)| (directory, name.to_vec())));
+    }
+    let rename = |(directory, name): (InodeId, Vec<u8>)| {
+        let mut new: Vec<u8> =
+            name.iter().map(|byte| if matches!(byte, 0 | b'/' | b'.') { b'_' } else { *byte }).collect();
+        tree.repair(directory, |node| {
+            let names = node.names_mut()?;
+            let (inode, kind) = names.remove(&name)?;
+            new.truncate(NAME_BYTES / 2);
+            while new.is_empty() || names.get(&new).is_some() {
+                new.push(b'_');
+            }
+            names.insert(&new, inode, kind)
+        });
+        let what = format!("inode {} has an entry {}, which is no name", directory.0, shown(&name));
+        fault(FaultKind::ImpossibleName, what)
+    };
+    bad.into_iter().map(rename).collect()
 }
 
 /// Names lead to inodes of their kind, and to each directory leads one name. Walks from the root, so that the first name found counts.
@@ -196,15 +224,21 @@ fn overlaps(loaded: &mut Loaded) -> Vec<Fault> {
         let _claimed = clusters.claim_for_log(cluster);
     }
     let mut bad: Vec<(InodeId, Stretch)> = Vec::new();
-    for (inode, node) in loaded.tree.iter() {
-        for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
-            let Place::Disk(place) = extent.place else { continue };
-            let stretch = Stretch { offset, length: extent.length, place };
-            if !clusters.claim_for_content(inode, stretch) {
-                bad.push((inode, stretch));
+    let mut claim = |is_young: bool| {
+        for (inode, node) in loaded.tree.iter() {
+            for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
+                let Place::Disk(place) = extent.place else { continue };
+                let stretch = Stretch { offset, length: extent.length, place };
+                let cluster = loaded.layout.locate(place).0;
+                if loaded.young.contains(&(inode, cluster)) == is_young && !clusters.claim_for_content(inode, stretch) {
+                    bad.push((inode, stretch));
+                }
             }
         }
-    }
+    };
+    // A cluster is given to somebody else when nothing in it is live: where changes are missing, what came later is what is there.
+    claim(true);
+    claim(false);
     let mut faults = Vec::new();
     for (inode, stretch) in bad {
         let Stretch { offset, length, place } = stretch;

@@ -1,10 +1,11 @@
 //! Bodies of records, read from their bytes; what is none is `None`.
 
 use super::{
-    Attributes, Kind, Record, Relocate, Rename, take_entry, take_inode, take_kind, take_name, take_node, take_spot,
-    take_stretch,
+    Attributes, Kind, Proof, Record, Relocate, Rename, take_entry, take_inode, take_kind, take_name, take_node,
+    take_spot, take_stretch,
 };
 use crate::bytes::Take;
+use crate::sums::{SUMS, take_sums};
 
 pub(super) fn body(code: u8, take: &mut Take<'_>) -> Option<Record> {
     Some(match code {
@@ -29,6 +30,12 @@ pub(super) fn body(code: u8, take: &mut Take<'_>) -> Option<Record> {
             Record::Extents { inode, stretches }
         }
         0x06 => Record::Inline { inode: take_inode(take)?, offset: take.u64()?, content: take.rest().to_vec() },
+        SUMS | 0x27 => Record::Sums { place: take.u64()?, sums: take_sums(take)? },
+        0x09 => {
+            let (clusters, rest) = take.rest().as_chunks::<4>();
+            let clusters = clusters.iter().map(|cluster| u32::from_le_bytes(*cluster)).collect();
+            rest.is_empty().then_some(Record::LogBefore { clusters })?
+        }
         0x07 => Record::Extended { inode: take_inode(take)?, name: take_name(take)?, value: take.rest().to_vec() },
         0x10 => Record::Create { spot: take_spot(take)?, node: take_node(take)? },
         0x11 => {
@@ -58,7 +65,14 @@ fn content(code: u8, take: &mut Take<'_>) -> Option<Record> {
     let inode = take_inode(take)?;
     Some(match code {
         0x20 => Record::WriteInline { inode, offset: take.u64()?, time: take.u64()?, content: take.rest().to_vec() },
-        0x21 => Record::WriteExtent { inode, stretch: take_stretch(take)?, checksum: take.u32()?, time: take.u64()? },
+        0x21 => {
+            let (stretch, proof) = (take_stretch(take)?, Proof::Whole(take.u32()?));
+            Record::WriteExtent { inode, stretch, proof, time: take.u64()? }
+        }
+        0x26 => {
+            let (stretch, time) = (take_stretch(take)?, take.u64()?);
+            Record::WriteExtent { inode, stretch, proof: Proof::Blocks(take_sums(take)?), time }
+        }
         0x22 => Record::Truncate { inode, size: take.u64()?, time: take.u64()? },
         0x23 => Record::Punch { inode, offset: take.u64()?, length: take.u64()?, time: take.u64()? },
         0x24 => Record::Attributes {

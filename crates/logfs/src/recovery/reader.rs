@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use iolab_block::Buffer;
 
+use super::How;
 use crate::disk::Transfer;
 use crate::{Disk, Error, Layout};
 
@@ -17,13 +18,14 @@ pub(super) struct Reader {
     layout: Layout,
     kept: Option<(u32, Rc<Buffer>)>,
     ahead: VecDeque<(u32, Transfer)>,
+    how: How,
     /// How many clusters in a row followed one another.
     row: u32,
 }
 
 impl Reader {
-    pub(super) fn new(disk: &Disk, layout: &Layout) -> Reader {
-        Reader { disk: disk.clone(), layout: *layout, kept: None, ahead: VecDeque::new(), row: 0 }
+    pub(super) fn new(disk: &Disk, layout: &Layout, how: How) -> Reader {
+        Reader { disk: disk.clone(), layout: *layout, kept: None, ahead: VecDeque::new(), how, row: 0 }
     }
 
     /// The bytes of a cluster; the last one read is kept.
@@ -45,9 +47,26 @@ impl Reader {
                 self.ahead.push_back((number, transfer));
             }
         }
-        let bytes = Rc::new(transfer.await?);
+        let bytes = match (transfer.await, self.how) {
+            (Err(_), How::AcrossGaps | How::Regardless) => self.by_blocks(cluster).await,
+            (result, _) => result?,
+        };
+        let bytes = Rc::new(bytes);
         self.kept = Some((cluster, Rc::clone(&bytes)));
         Ok(bytes)
+    }
+
+    /// Whatever blocks of a cluster can be read, zeroes in place of the others.
+    async fn by_blocks(&self, cluster: u32) -> Buffer {
+        let block = self.layout.block_bytes as usize;
+        let mut all = Buffer::zeroed(self.layout.cluster_bytes as usize);
+        for at in (0..all.len()).step_by(block) {
+            let start = self.layout.start_of(cluster) + at as u64;
+            if let Ok(bytes) = self.disk.read(start, block).await {
+                all[at..at + block].copy_from_slice(&bytes);
+            }
+        }
+        all
     }
 
     fn start(&self, cluster: u32) -> Transfer {

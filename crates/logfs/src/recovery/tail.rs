@@ -1,11 +1,12 @@
 //! The end of the log after a crash: which of the last frames may take effect, and whether something durable is missing.
 
-use super::{Doubtful, Walk};
+use super::{Doubtful, How, Walk};
 use crate::Error;
 use crate::bytes::Take;
 use crate::checksum::crc32c;
 use crate::frame::{self, HEADER_BYTES};
-use crate::record::{Record, Relocate};
+use crate::record::{Proof, Record, Relocate};
+use crate::sums::sums_of;
 use crate::tree::Delta;
 
 /// Content that a doubtful frame refers to and that is not there.
@@ -77,32 +78,40 @@ impl Walk<'_> {
         let mut missing = Vec::new();
         let mut take = Take(frame.payload());
         while let Some(record) = Record::decode(&mut take) {
-            let (place, length, checksum) = match record {
-                Record::WriteExtent { stretch, checksum, .. } => (stretch.place, stretch.length, checksum),
-                Record::Relocate(Relocate { to, length, checksum, .. }) => (to, length, checksum),
+            let (place, length, proof) = match record {
+                Record::WriteExtent { stretch, proof, .. } => (stretch.place, stretch.length, proof),
+                Record::Relocate(Relocate { to, length, checksum, .. }) => (to, length, Proof::Whole(checksum)),
                 _ => continue,
             };
             let fits = self.layout.holds(place, length) && length <= u64::from(self.layout.cluster_bytes);
-            if !fits || self.checksum_of(place, length).await? != checksum {
+            if !fits || !self.is_there((place, length), &proof).await? {
                 missing.push((place, length));
             }
         }
         Ok(missing)
     }
 
-    async fn checksum_of(&self, place: u64, length: u64) -> Result<u32, Error> {
+    /// Whether the disk holds what a record says it does.
+    async fn is_there(&self, (place, length): (u64, u64), proof: &Proof) -> Result<bool, Error> {
         let block = u64::from(self.layout.block_bytes);
         let start = place - place % block;
         let end = self.layout.blocks(place + length);
         let bytes = self.disk.read(start, (end - start) as usize).await?;
         let skipped = (place - start) as usize;
-        Ok(crc32c(&bytes[skipped..skipped + length as usize]))
+        Ok(match proof {
+            Proof::Whole(checksum) => crc32c(&bytes[skipped..skipped + length as usize]) == *checksum,
+            Proof::Blocks(sums) => sums_of(&bytes, block as usize) == *sums,
+        })
     }
 
     /// Evidence that frames which had been durable are missing: the anchor's word, or a later frame.
     pub(super) async fn look_for_loss(&mut self) -> Result<Option<String>, Error> {
         let last = self.next.sequence - 1;
-        if last < self.durable {
+        // As many changes as there are, and the checkpoint is whole: what is missing is a part of a later one.
+        let is_all = self.how != How::Strictly
+            && self.changes.is_some_and(|changes| changes == self.anchor.changes)
+            && last >= self.anchor.newest.end;
+        if last < self.durable && !is_all {
             return Ok(Some(format!("the log ends at frame {last}, and frame {} had been durable", self.durable)));
         }
         let spare = Some(self.spare).filter(|spare| self.layout.is_usable(*spare));

@@ -1,6 +1,7 @@
 //! What records of checkpoints do. An inode is described in parts, and changes of it may lie between them: a part says what its range
 //! of names or offsets holds at that point of the log, whatever earlier changes made of it.
 
+use super::names::is_name;
 use super::{Applied, Contradiction, Delta, Tree};
 use crate::bytes::Take;
 use crate::extents::Extent;
@@ -45,18 +46,27 @@ impl Tree {
     pub(super) fn load_entries<'a>(
         &mut self,
         directory: InodeId,
-        mut entries: impl Iterator<Item = (&'a [u8], InodeId, Kind)>,
+        entries: impl Iterator<Item = (&'a [u8], InodeId, Kind)>,
     ) -> Applied {
+        let mut bad = None;
+        let mut entries = entries.inspect(|(name, _, kind)| {
+            if bad.is_none() && !is_name(directory, name, *kind) {
+                bad = Some((name.to_vec(), *kind));
+            }
+        });
         let loaded = self.edit_with(directory, |node| {
             let names = node.names_mut()?;
             if names.is_empty() {
-                return Some(names.fill(entries));
+                return Some(names.fill(&mut entries));
             }
             Some(entries.all(|(name, inode, kind)| {
                 let before = names.insert(name, inode, kind);
                 before.is_none_or(|before| before == (inode, kind))
             }))
         })?;
+        if let Some((name, kind)) = bad {
+            self.look_at_name((directory, &name), kind);
+        }
         match loaded {
             None | Some(Some(true)) => Ok(()),
             Some(_) => Err(Contradiction(format!("inode {}: an entry that cannot be", directory.0))),

@@ -1,13 +1,15 @@
 //! What records do to names and link counts.
 
 use super::{Applied, Contradiction, Tree};
+use crate::domains::HIDDEN;
+use crate::names::check_name;
 use crate::record::{InodeId, Kind, Record, Rename, Spot};
 
 impl Tree {
     pub(super) fn apply_name(&mut self, record: &Record) -> Applied {
         match record {
             Record::Create { spot, node } => {
-                if self.get(node.inode).is_some() {
+                if self.get(node.inode).is_some() && !self.tolerant {
                     return Err(Contradiction(format!("inode {} is created twice", node.inode.0)));
                 }
                 self.insert(node);
@@ -57,11 +59,19 @@ impl Tree {
     }
 
     fn add_entry(&mut self, spot: &Spot, inode: InodeId, kind: Kind, time: u64) -> Applied {
+        self.look_at_name((spot.directory, &spot.name), kind);
         let added = self.edit_with(spot.directory, |node| {
             node.modified(time);
             node.names_mut().is_some_and(|names| names.insert(&spot.name, inode, kind).is_none())
         })?;
-        if added == Some(false) { Err(at(spot, "is taken")) } else { Ok(()) }
+        if added == Some(false) && !self.tolerant { Err(at(spot, "is taken")) } else { Ok(()) }
+    }
+
+    /// Notes a name that no operation would have made. What to do about it is decided when everything has been read.
+    pub(super) fn look_at_name(&mut self, (directory, name): (InodeId, &[u8]), kind: Kind) {
+        if self.bad_name.is_none() && !is_name(directory, name, kind) {
+            self.bad_name = Some(format!("inode {} has an entry {}", directory.0, shown(name)));
+        }
     }
 
     fn remove_entry(&mut self, spot: &Spot, inode: InodeId, time: u64) -> Applied {
@@ -74,6 +84,14 @@ impl Tree {
             // The rest of a directory that is being described is what it is after this.
             Some(None) if self.is_incomplete(spot.directory) => Ok(()),
             None => Ok(()),
+            Some(None) if self.tolerant => Ok(()),
+            Some(Some((found, kind))) if self.tolerant => {
+                // Somebody else's name now: it stays.
+                self.edit_with(spot.directory, |node| {
+                    node.names_mut().map(|names| names.insert(&spot.name, found, kind))
+                })
+                .map(drop)
+            }
             _ => Err(at(spot, "is not what is removed")),
         }
     }
@@ -92,6 +110,21 @@ impl Tree {
             node.attributes.links = node.attributes.links.saturating_add_signed(by);
         })
     }
+}
+
+/// Whether a directory may have such an entry: a name, or in the root directory what stands for an intent.
+pub(crate) fn is_name(directory: InodeId, name: &[u8], kind: Kind) -> bool {
+    let is_intent = || {
+        let number = name.strip_prefix(&[HIDDEN]).filter(|number| !number.is_empty());
+        let is_number = number.is_some_and(|number| number.iter().all(u8::is_ascii_digit));
+        is_number && directory == InodeId::ROOT && kind == Kind::Symlink
+    };
+    check_name(name).is_ok() || is_intent()
+}
+
+/// A name as it is told to people, the empty one too.
+pub(crate) fn shown(name: &[u8]) -> String {
+    format!("\"{}\"", name.escape_ascii())
 }
 
 fn at(spot: &Spot, what: &str) -> Contradiction {

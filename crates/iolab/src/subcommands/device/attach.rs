@@ -92,6 +92,7 @@ fn file(
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path, transport } => tell(&format!("{} by {transport}; end with Ctrl-C", path.display())),
+        Moment::Note(text) => eprintln!("iolab: {text}"),
         Moment::Busy => eprintln!("iolab: the file is in use: served until it is unmounted, or interrupted once more"),
         Moment::CannotUnmount(reason) => {
             eprintln!("iolab: cannot unmount: {reason}; interrupt once more to end anyway")

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use iolab_image::{Access, Copied, CopyError, Image, Source, from_host, to_host};
+use iolab_image::{Access, Copied, CopyError, Image, Source, Target, from_host, to_host};
 use iolab_logfs::{InodeId, Volume};
 
 use super::facts::size_text;
@@ -142,12 +142,13 @@ fn out_of_image(arguments: &Arguments, sources: &[Vec<u8>], destination: &Path) 
         let mut sum = Copied::default();
         for source in sources {
             let name = source.rsplit(|byte| *byte == b'/').find(|name| !name.is_empty() && *name != b".");
-            let to = match name {
-                Some(name) if destination.is_dir() => destination.join(OsStr::from_bytes(name)),
+            let target = if destination.is_dir() {
                 // The root has no name: what is in it goes into the folder.
-                _ => destination.to_owned(),
+                Target { folder: destination, name: name.map(OsStr::from_bytes) }
+            } else {
+                Target::at(destination)
             };
-            add(&mut sum, to_host(fs, source, &to, arguments.recursive).await?);
+            add(&mut sum, to_host(fs, source, target, arguments.recursive).await?);
         }
         Ok(sum)
     })

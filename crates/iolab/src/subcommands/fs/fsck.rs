@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use iolab_image::{Access, Image, ImageError};
-use iolab_logfs::{Error, FaultKind, FsckReport, Repair};
+use iolab_logfs::{BadContent, ContentReport, Error, FaultKind, FsckReport, Repair};
 use serde_json::json;
 
 use super::facts::size_text;
@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// Mend what can be mended; without it nothing is changed
     #[arg(long, short)]
     repair: bool,
+    /// Read the content of all files too, and hold it against its checksums; what is wrong there cannot be mended
+    #[arg(long)]
+    content: bool,
     /// JSON instead of text
     #[arg(long)]
     json: bool,
@@ -40,18 +43,39 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
         image.run(async |disk, context| iolab_logfs::fsck(&disk, repair, context).await).map_err(operational)?;
     let (code, text) = match report {
         Ok(report) => {
-            let code = match (report.is_sound(), report.repaired) {
+            let content = match arguments.content {
+                true => Some(look_at_content(arguments, &mut image)?),
+                false => None,
+            };
+            let is_bad = content.as_ref().is_some_and(|content| !content.bad.is_empty());
+            let code = match (report.is_sound() && !is_bad, report.repaired && !is_bad) {
                 (true, _) => 0,
                 (false, true) => MENDED,
                 (false, false) => ERRORS_LEFT,
             };
-            (code, if arguments.json { as_json(&report, code) } else { as_text(arguments, &report) })
+            let said = (&report, content.as_ref());
+            (code, if arguments.json { as_json(said, code) } else { as_text(arguments, said) })
         }
         Err(error @ (Error::Unusable(_) | Error::Corrupt(_))) => (ERRORS_LEFT, hopeless(arguments, &error)),
         Err(source) => return Err(operational(ImageError::FileSystem { path: arguments.image.clone(), source })),
     };
     output::print(&text)?;
     Ok(code)
+}
+
+fn look_at_content(arguments: &Arguments, image: &mut Image) -> Result<ContentReport, Failure> {
+    let operational = |error: ImageError| Failure { code: OPERATIONAL, ..Failure::from(error) };
+    let report = image.run(async |disk, _| iolab_logfs::check_content(&disk).await).map_err(operational)?;
+    report.map_err(|source| operational(ImageError::FileSystem { path: arguments.image.clone(), source }))
+}
+
+/// A file as people know it.
+fn bad_text(bad: &BadContent) -> String {
+    let name = if bad.path.is_empty() { format!("inode {}", bad.inode.0) } else { bad.path.escape_ascii().to_string() };
+    match &bad.error {
+        Some(error) => format!("{name}: byte {} on cannot be read: {error}", bad.offset),
+        None => format!("{name}: what is at byte {} is not what was written there", bad.offset),
+    }
 }
 
 /// What cannot even be read: there is no other copy to go by.
@@ -63,7 +87,7 @@ fn hopeless(arguments: &Arguments, error: &Error) -> String {
     format!("{image}: {error}\n{image}: nothing can be mended; `iolab fs dump-log {image}` shows what is there\n")
 }
 
-fn as_text(arguments: &Arguments, report: &FsckReport) -> String {
+fn as_text(arguments: &Arguments, (report, content): (&FsckReport, Option<&ContentReport>)) -> String {
     let image = arguments.image.display();
     let mut text = String::new();
     for fault in &report.faults {
@@ -75,6 +99,9 @@ fn as_text(arguments: &Arguments, report: &FsckReport) -> String {
             text,
             "{image}: {dropped} frames at the end of the log were under way at a crash, and do not count"
         );
+    }
+    for bad in content.into_iter().flat_map(|content| &content.bad) {
+        let _ = writeln!(text, "{image}: content: {}", bad_text(bad));
     }
     let count = match report.faults.len() {
         1 => "1 error".to_owned(),
@@ -88,10 +115,24 @@ fn as_text(arguments: &Arguments, report: &FsckReport) -> String {
     };
     let (inodes, bytes, frames) = (report.inodes, size_text(report.content_bytes), report.recovery.frames);
     let _ = writeln!(text, "{image}: {verdict} ({inodes} inodes, {bytes} of content, {frames} frames in the log)");
+    let _ = match content {
+        Some(content) if content.bad.is_empty() => {
+            let (good, unproven) = (size_text(content.good_bytes), size_text(content.unproven_bytes));
+            writeln!(text, "{image}: content is what was written: {good} proven, {unproven} without a checksum")
+        }
+        Some(content) => {
+            let count = content.bad.len();
+            writeln!(
+                text,
+                "{image}: {count} parts of files are lost: reading them answers an error; copy them from elsewhere"
+            )
+        }
+        None => writeln!(text, "{image}: the content of files was not looked at; --content reads it"),
+    };
     text
 }
 
-fn as_json(report: &FsckReport, code: u8) -> String {
+fn as_json((report, content): (&FsckReport, Option<&ContentReport>), code: u8) -> String {
     let faults: Vec<_> =
         report.faults.iter().map(|fault| json!({ "kind": kind_text(fault.kind), "what": fault.what })).collect();
     let value = json!({
@@ -104,6 +145,17 @@ fn as_json(report: &FsckReport, code: u8) -> String {
         "dropped_frames": report.recovery.dropped_frames,
         "inodes": report.inodes,
         "content_bytes": report.content_bytes,
+        "content": content.map(|content| json!({
+            "good_bytes": content.good_bytes,
+            "unproven_bytes": content.unproven_bytes,
+            "bad": content.bad.iter().map(|bad| json!({
+                "inode": bad.inode.0,
+                "path": bad.path.escape_ascii().to_string(),
+                "offset": bad.offset,
+                "what": bad_text(bad),
+            })).collect::<Vec<_>>(),
+        })),
+        "older_checkpoint": report.recovery.by_older_checkpoint,
         "exit_code": code,
     });
     format!("{value:#}\n")
@@ -113,8 +165,12 @@ fn as_json(report: &FsckReport, code: u8) -> String {
 fn kind_text(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::Bootstrap => "bootstrap record",
+        FaultKind::Anchor => "anchor",
+        FaultKind::Checkpoint => "checkpoint",
+        FaultKind::OlderCheckpoint => "older checkpoint",
         FaultKind::LostTail => "lost changes",
         FaultKind::Root => "root directory",
+        FaultKind::ImpossibleName => "impossible name",
         FaultKind::BadName => "bad name",
         FaultKind::NoName => "inode without a name",
         FaultKind::LinkCount => "link count",

@@ -77,7 +77,9 @@ fn as_text(arguments: &Arguments, facts: &Facts) -> String {
     row("small writes", format!("up to {} bytes", layout.small_max_bytes));
     row("atomic writes", format!("up to {}", size_text(layout.atomic_write_bytes())));
     row("state", ended);
-    row("log read", format!("{} frames, {} records", recovery.frames, recovery.records));
+    let older =
+        if recovery.by_older_checkpoint { ", from the older checkpoint: a newer one cannot be read" } else { "" };
+    row("log read", format!("{} frames, {} records{older}", recovery.frames, recovery.records));
     row("inodes", space.inodes.to_string());
     row(
         "content",
@@ -137,6 +139,7 @@ fn as_json(facts: &Facts) -> Value {
             "frames": recovery.frames,
             "records": recovery.records,
             "dropped_frames": recovery.dropped_frames,
+            "older_checkpoint": recovery.by_older_checkpoint,
         },
         "space": space_json(space),
         "clusters": census_json(census),

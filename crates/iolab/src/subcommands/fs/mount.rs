@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     image: PathBuf,
     /// Folder to mount on
     folder: PathBuf,
-    /// Options, separated by commas: ro, suid, dev, noexec, sync, writeback, commit=SECONDS, max_write=BYTES, depth=N, transport=…
+    /// Options, separated by commas: ro, suid, dev, noexec, sync, writeback, noverify, commit=SECONDS, max_write=BYTES, depth=N, transport=…
     #[arg(short = 'o', value_name = "OPTIONS")]
     options: Vec<String>,
     /// Most bytes of small writes that are kept in memory (`64m`)
@@ -45,6 +45,8 @@ pub(crate) struct Arguments {
 
 /// The line that says that the file system can be used.
 const SERVING: &str = "serving";
+/// How lines begin that come before it, for the user.
+const NOTE: &str = "note: ";
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let options = options(arguments)?;
@@ -83,12 +85,14 @@ fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
     let opened = open_disk(path, &opening);
     let (device, notes) = opened.map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+    let behind = arguments.behind;
     for note in notes {
-        tell(&note);
+        pass_on(&note, behind, arguments.log.as_deref());
     }
     let disk = if access == Access::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
     let mut mount = OpenOptions::default();
     mount.inline_bytes = arguments.inline.unwrap_or(mount.inline_bytes);
+    mount.verify_reads = options.verify;
     if access == Access::Read {
         // Nothing is a candidate for cleaning: it would move content into memory.
         mount.policy = Policy::Greedy { k: 0.0 };
@@ -100,7 +104,6 @@ fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
     let wrong = |source| ImageError::FileSystem { path: path.to_owned(), source };
     let (volume, _) = opened.map_err(wrong)?;
     let fs = LocalVolume::try_from(volume.with_placement(Placement::LeastFull)).map_err(wrong)?;
-    let behind = arguments.behind;
     let (image, log) = (path.to_owned(), arguments.log.clone());
     let observer = Arc::new(move |moment: &Moment| observe(moment, &image, behind, log.as_deref()));
     let served = serve(Mountable { fs, disk, executor, clock }, options, &stop, observer);
@@ -119,10 +122,19 @@ fn observe(moment: &Moment, image: &Path, behind: bool, log: Option<&Path>) {
                 path.display()
             ));
         }
+        Moment::Note(text) => pass_on(text, behind, log),
         Moment::Busy => say("in use: served until it is unmounted, or interrupted once more", log),
         Moment::CannotUnmount(reason) => {
             say(&format!("cannot unmount: {reason}; interrupt once more to end anyway"), log);
         }
+    }
+}
+
+/// Tells what there is to say before the file system can be used: to the process in the foreground, if there is one.
+fn pass_on(text: &str, behind: bool, log: Option<&Path>) {
+    say(text, log);
+    if behind {
+        let _unheard = output::print(&format!("{NOTE}{text}\n"));
     }
 }
 
@@ -161,7 +173,12 @@ fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, Failure>
     let Some(output) = server.stdout.take() else { return Err(failed(std::io::ErrorKind::BrokenPipe.into())) };
     let mut output = BufReader::new(output);
     let mut said = String::new();
-    output.read_line(&mut said).map_err(failed)?;
+    loop {
+        said.clear();
+        output.read_line(&mut said).map_err(failed)?;
+        let Some(note) = said.strip_prefix(NOTE) else { break };
+        tell(note.trim_end());
+    }
     if let Some(transport) = said.strip_prefix(SERVING) {
         let (image, folder) = (arguments.image.display(), options.mount_point.display());
         output::print(&format!(

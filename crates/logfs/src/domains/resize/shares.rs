@@ -89,6 +89,7 @@ fn quotas((layout, domains): (&Layout, u32), uses: &[Use], groups: &Groups) -> R
     for (cost_bytes, domain) in log.into_iter().zip(0..) {
         let content = uses.iter().filter(|used| **used == Use::Content(domain)).count() as u32;
         // A frame may leave as much of its cluster unused as the next group is long.
+        let cost_bytes = cost_bytes + u64::from(content) * layout.sum_bytes();
         let checkpoint = (cost_bytes * 5 / 4 / u64::from(layout.cluster_bytes)) as u32 + 2;
         let least = share.least_clusters() + 3 * checkpoint;
         quotas.push((Quota { log: checkpoint + 1, rest: fair.saturating_sub(content).max(least) }, least));
