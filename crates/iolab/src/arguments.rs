@@ -232,6 +232,9 @@ pub(crate) struct AttachArguments {
     /// CPUs for the threads that serve, in turn; programs pinned to the same one are answered fastest
     #[arg(long, value_delimiter = ',')]
     pub(crate) cpu: Vec<usize>,
+    /// A file for its data that somebody else has made and whose contents may be lost
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_destroy: Vec<PathBuf>,
 }
 
 /// What to do with NVMe devices.

@@ -1,4 +1,6 @@
 //! Windows into memory: bytes and words, sharing, discarding, and the bugs that they refuse.
+//!
+//! Unsafe because it makes memfds without seals, as a peer might send them.
 
 use super::*;
 

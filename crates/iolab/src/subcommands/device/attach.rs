@@ -2,7 +2,7 @@
 //! the kernel's own interfaces and the driver in user space can be compared on one and the same device.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iolab_engine::{Engine, OpenRequest, TargetFile};
@@ -17,6 +17,7 @@ use crate::exit::Failure;
 use crate::output;
 
 pub(super) fn main(arguments: &AttachArguments) -> Result<u8, Failure> {
+    iolab_engine_nvme::allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
     let name = device_name(&arguments.name)?;
     let facts = Nvme::device(&name).map_err(|error| Failure::mistake(format!("iolab: {}", error.message)))?;
     let size = Size::new(facts.size_bytes, facts.block_bytes).map_err(failed)?;
