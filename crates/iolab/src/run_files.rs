@@ -54,7 +54,7 @@ fn places(name: &str) -> Result<Vec<(PathBuf, Option<u32>)>, Failure> {
         }
         Ok((path, (entry.kind == iolab_store::Kind::Fio).then_some(entry.part)))
     };
-    let store = database::open()?;
+    let store = database::open_to_read()?;
     if let Some(tag) = entry.strip_prefix("tag:") {
         let filter = iolab_store::Filter { tags: vec![tag.to_owned()], with_trials: true, ..Default::default() };
         let entries = store.list(&filter).map_err(database::failure)?;

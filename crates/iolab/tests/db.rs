@@ -132,3 +132,26 @@ fn reports_of_fio_are_imported_and_compared() {
     let files = lab.run(["compare", "a.json", "b.json", "--fail-if", "read.iops < -1%"]).ended(0, "").printed();
     assert!(files.contains("one run each: no interval, no verdict"), "{files}");
 }
+
+#[test]
+fn a_database_that_cannot_be_written_is_read() {
+    let lab = lab();
+    lab.run(["run", "job.fio", "--record=one.iolab"]).ended(0, "");
+    let Some(disk) = support::TinyDisk::mount(4096) else { return };
+    let place = disk.path("kept #1?.db");
+    std::fs::copy(lab.path("recordings.db"), &place).unwrap();
+    let remount = std::process::Command::new("mount").args(["-o", "remount,ro"]).arg(disk.path("")).status();
+    assert!(remount.is_ok_and(|status| status.success()));
+    let environment = [("IOLAB_DB", place)];
+    let listed = lab.run_with(["db", "list", "--json"], &environment).ended(0, "").printed();
+    assert!(listed.contains("one.iolab"), "{listed}");
+    for words in [
+        &["db", "show", "1"][..],
+        &["db", "export", "-o", "out.csv"],
+        &["db", "check"],
+        &["compare", "@1", "@1", "--figures=iops"],
+    ] {
+        lab.run_with(words, &environment).ended(0, "");
+    }
+    lab.run_with(["db", "note", "1", "x"], &environment).ended(1, "unable to open database file");
+}

@@ -48,7 +48,7 @@ fn every_ending_signal_takes_down_what_a_study_set_up() {
     lab.file(
         "s.toml",
         format!(
-            "title = \"s\"\njob = \"\"\"\n{LONG}\"\"\"\nblocks = 2\nbefore_all = \"echo before >> did\"\n\
+            "title = \"s\"\njob_text = \"\"\"\n{LONG}\"\"\"\nblocks = 2\nbefore_all = \"echo before >> did\"\n\
              after_all = \"echo after >> did\"\nset_up = \"echo up >> did\"\ntear_down = \"echo down >> did\"\n\
              [[axis]]\noption = \"iodepth\"\nvalues = [1, 2]\n"
         ),
