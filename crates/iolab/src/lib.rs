@@ -1,8 +1,10 @@
 //! The command line: everything that reads arguments and the environment, prints, and decides on exit codes.
 //!
 //! The data's way through the program is one line: job → plan → run → recording → report. `pipeline.rs` is that
-//! line; the subcommands enter and leave it at different points. No other crate prints.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
+//! line; the subcommands enter and leave it at different points. No other crate prints, and here only `printing.rs` does.
+
+#[macro_use] // its macros hide those of the standard library
+mod printing;
 
 mod arguments;
 mod database;

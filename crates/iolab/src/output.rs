@@ -9,6 +9,9 @@ use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
 
+pub(crate) use crate::printing::print;
+use crate::printing::shown;
+
 /// One report format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -84,7 +87,8 @@ impl Output {
     pub(crate) fn report(&mut self, recording: &Recording) -> Result<()> {
         if self.has_json() && !self.snapshots {
             let text = render(recording, Format::Normal, false);
-            return std::io::stderr().write_all(text.as_bytes()).context("writing to standard error");
+            crate::printing::complain(&text);
+            return Ok(());
         }
         self.add(recording)
     }
@@ -118,21 +122,11 @@ impl Output {
 
     pub(crate) fn write(&mut self, text: &str) -> Result<()> {
         match &mut self.destination {
-            Some((path, file)) => {
-                file.write_all(text.as_bytes()).with_context(|| format!("writing the report to {}", path.display()))
-            }
+            Some((path, file)) => file
+                .write_all(shown(text).as_bytes())
+                .with_context(|| format!("writing the report to {}", path.display())),
             None => print(text),
         }
-    }
-}
-
-/// Data to standard output.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever reads us has read enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        answer => answer.context("writing to standard output"),
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use iolab_bounded_read::RECORDING;
 use iolab_clock::Clock;
 use iolab_plan::Plan;
 use iolab_recording::Recording;
@@ -148,8 +149,9 @@ pub(crate) struct Loaded {
 
 /// Reads a recording, or what a killed run has left of one.
 pub(crate) fn load(path: &Path) -> Result<Loaded> {
-    let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
-    let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+    let file = iolab_bounded_read::open(path).with_context(|| format!("reading {}", path.display()))?;
+    let bytes =
+        iolab_bounded_read::read_open(&file, RECORDING).with_context(|| format!("reading {}", path.display()))?;
     if partial::is_partial(&bytes) {
         return load_partial(&file, &bytes).with_context(|| path.display().to_string());
     }

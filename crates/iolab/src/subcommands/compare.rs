@@ -71,7 +71,9 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
     let text = told(arguments, &outcome, [&baseline, &candidate])?;
     match &arguments.output {
         None => output::print(&text)?,
-        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {path}"))?,
+        Some(path) => {
+            std::fs::write(path, crate::printing::shown(&text).as_bytes()).with_context(|| format!("writing {path}"))?
+        }
     }
     let fails = |judgement: Judgement| match judgement {
         Judgement::Holds => true,

@@ -12,6 +12,7 @@ use super::study::telling;
 use crate::arguments::ReportArguments;
 use crate::exit::Failure;
 use crate::output::{self, Format};
+use crate::printing::shown;
 use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
@@ -28,7 +29,7 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
         None if arguments.figures.is_some() && !arguments.output_format.iter().any(|word| word == "html") => {}
         None => output::print(&text)?,
         Some(path) => std::fs::File::create(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .and_then(|mut file| file.write_all(shown(&text).as_bytes()))
             .with_context(|| format!("writing {path}"))?,
     }
     Ok(0)

@@ -87,7 +87,7 @@ fn job(line: &CommandLine) -> Result<(String, String), Failure> {
             Ok((own, name))
         }
         [file] => {
-            let read = |error: std::io::Error| Failure::mistake(format!("iolab: {file}: {error}"));
+            let read = |error: iolab_bounded_read::ReadError| Failure::mistake(format!("iolab: {file}: {error}"));
             let bytes = pipeline::read_input(file).map_err(read)?;
             let text = String::from_utf8(bytes)
                 .map_err(|_| Failure::mistake(format!("iolab: {file}: not UTF-8: this is not a job file")))?;

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use iolab_bounded_read::LOG;
 use iolab_clock::Clock;
 use iolab_process::{INTERRUPTS, count_signals, kill};
 use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
@@ -140,7 +141,7 @@ impl Running<'_> {
 
     fn nothing_came_of(&self, step: &Step) -> Failure {
         let log = self.folder.recording_of(step).with_extension("log");
-        let told = std::fs::read_to_string(&log).unwrap_or_default();
+        let told = iolab_bounded_read::read_text(&log, LOG).unwrap_or_default();
         let what = if matches!(step, Step::Trial(_)) { "the trial" } else { "the preconditioning" };
         Failure::failed(format!("iolab: {what} {} failed:\n{told}", step.name()))
     }
@@ -186,7 +187,7 @@ fn run_job(folder: &Folder, step: &Step, allow_destroy: &[String]) -> Result<boo
         // A worker failed: that is a fact about the trial, which its recording has.
         Some(code) if code == i32::from(FAILED) && recording.exists() => Ok(true),
         code => {
-            let told = std::fs::read_to_string(&log_path).unwrap_or_default();
+            let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
             let end = if status.code().is_some() { String::new() } else { format!(" ({status})") };
             let message = format!("iolab: the trial {} failed{end}:\n{told}", recording.display());
             let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| [MISTAKE, REFUSED].contains(code));
@@ -218,7 +219,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
         return Ok(false);
     }
     if !status.success() {
-        let told = std::fs::read_to_string(&log_path).unwrap_or_default();
+        let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
         let command = folder.command_of(trial.configuration);
         return Err(Failure::failed(format!("iolab: {} failed ({status}):\n{told}", command.display())));
     }
