@@ -38,10 +38,9 @@ pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     }
 }
 
-/// A message to standard error; one that cannot be written is lost. Colours pass where messages are coloured.
+/// A message to standard error; one that cannot be written is lost. Colours are left out where they are not welcome.
 pub(crate) fn complain(text: &str) {
-    let text = if crate::pipeline::use_color() { with_colors(text) } else { shown(text).into_owned() };
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = std::io::stderr().write_all(with_colors(text, crate::pipeline::use_color()).as_bytes());
 }
 
 /// Shows `text` in the place of the line before, on the terminal that standard error is.
@@ -55,8 +54,11 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        match is_obeyed(letter) {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // Lines of CSV end with both (RFC 4180).
+        let ends_line = letter == '\r' && letters.peek() == Some(&'\n');
+        match is_obeyed(letter) && !ends_line {
             true => drop(write!(safe, "\\u{:04x}", u32::from(letter))),
             false => safe.push(letter),
         }
@@ -72,8 +74,9 @@ fn is_obeyed(letter: char) -> bool {
     turns || matches!(letter, '\u{2028}' | '\u{2029}') || letter.is_control() && !matches!(letter, '\n' | '\t')
 }
 
-/// As [`shown`], but colours and boldness pass: they are ours, and in the hands of others they do no more than look odd.
-fn with_colors(text: &str) -> String {
+/// As [`shown`], but colours and boldness pass, or are left out: they are ours, and in the hands of others they do no more
+/// than look odd.
+fn with_colors(text: &str, wanted: bool) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("\x1b[") {
@@ -81,10 +84,14 @@ fn with_colors(text: &str) -> String {
         safe.push_str(&shown(before));
         let length = sequence.find('m').map_or(2, |end| end + 1);
         let parameters = sequence[2..length].trim_end_matches('m');
-        let harmless = |part: &str| part.parse().is_ok_and(|part| matches!(part, 0 | 1 | 31..=36 | 91..=96));
+        let harmless = |part: &str| part.parse().is_ok_and(|part| matches!(part, 0 | 1 | 4 | 31..=36 | 91..=96));
         let passes = length > 2 && (parameters.is_empty() || parameters.split(';').all(harmless));
         let piece = &sequence[..length];
-        safe.push_str(&if passes { Cow::Borrowed(piece) } else { shown(piece) });
+        match (passes, wanted) {
+            (true, true) => safe.push_str(piece),
+            (true, false) => {}
+            (false, _) => safe.push_str(&shown(piece)),
+        }
         rest = &sequence[length..];
     }
     safe.push_str(&shown(rest));
@@ -100,6 +107,7 @@ mod tests {
         for (text, safe) in [
             ("plain é\n\tand more\n", "plain é\n\tand more\n"),
             ("\x1b]0;title\x07", "\\u001b]0;title\\u0007"),
+            ("a,b\r\nc,d\r\n", "a,b\r\nc,d\r\n"),
             ("a\rb\x08\x7f", "a\\u000db\\u0008\\u007f"),
             ("\u{9b}2J", "\\u009b2J"),
             ("\u{202e}abc\u{2066}", "\\u202eabc\\u2066"),
@@ -127,7 +135,8 @@ mod tests {
             ("\x1b[", "\\u001b["),
             ("\x1b]0;am", "\\u001b]0;am"),
         ] {
-            assert_eq!(with_colors(text), safe);
+            assert!(!with_colors(text, false).contains(char::is_control), "{text:?}");
+            assert_eq!(with_colors(text, true), safe);
         }
     }
 }

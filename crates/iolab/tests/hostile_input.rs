@@ -141,3 +141,161 @@ fn little_stack_is_enough() {
         }
     }
 }
+
+#[test]
+fn a_value_never_becomes_a_line_of_a_job() {
+    let lab = Lab::new();
+    lab.file("job.fio", "[a]\nioengine=null\nsize=64k\n");
+    let trap = "4k\nexec_prerun=touch trapped";
+    let vary = format!("--vary=bs={trap},8k");
+    let own = format!("--bs={trap}");
+    for words in [
+        &["run", "job.fio", vary.as_str(), "--repeat=2", "--no-db"][..],
+        &["run", "--name=a", "--ioengine=null", "--size=64k", &own, "--vary=iodepth=1,2", "--no-db"],
+        &["run", "--name=a", "--ioengine=null", "--size=64k", &own, "--no-db"],
+        &["run", "--name=a\n[b]\nexec_prerun=touch trapped", "--ioengine=null", "--size=64k", "--no-db"],
+        &[
+            "run",
+            "--name=a]\nexec_prerun=touch trapped",
+            "--ioengine=null",
+            "--size=64k",
+            "--vary=iodepth=1,2",
+            "--no-db",
+        ],
+    ] {
+        let done = lab.run(words).ended(2, "");
+        assert!(done.errors().contains("control character"), "{done:?}");
+    }
+    for (name, value) in [("line", "4k\\nexec_prerun=touch trapped"), ("comment", "4k ; exec_prerun=touch trapped")] {
+        let study = format!(
+            "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\nname = \"size\"\noption = \"bs\"\nvalues = [\"{value}\", \"8k\"]\n"
+        );
+        let file = lab.file(&format!("{name}.toml"), study).display().to_string();
+        lab.run(["study", "plan", &file]).ended(2, "cannot stand in a job file");
+        lab.run(["study", "run", &file]).ended(2, "cannot stand in a job file");
+    }
+    // The folder of a study may be somebody else's, too.
+    lab.file("good.toml", "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\nname = \"size\"\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n");
+    lab.run(["study", "run", "good.toml", "--folder=good"]).ended(0, "");
+    let kept = lab.path("good/study.json");
+    let text = std::fs::read_to_string(&kept).unwrap().replace("\"8k\"", "\"8k\\nexec_prerun=touch trapped\"");
+    std::fs::write(&kept, text).unwrap();
+    lab.shell("rm good/trials/*").ended(0, "");
+    lab.run(["study", "resume", "good"]).ended(2, "cannot stand in a job file");
+    assert_eq!(lab.shell("find . -name trapped").printed(), "");
+}
+
+/// Everything a terminal obeys, in every text that a recording, a job file or the user brings along.
+#[test]
+fn no_terminal_obeys_a_name() {
+    let lab = recorded();
+    let evil = "\u{1b}]0;pwned\u{7}\u{9b}2J\r\u{202e}";
+    let text = std::fs::read_to_string(lab.path("it.iolab")).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for pointer in
+        ["/iolab_version", "/plan/workers/0/description", "/plan/workers/0/engine/name_", "/plan/sources/0/name"]
+    {
+        value.pointer_mut(pointer).into_iter().for_each(|one| *one = evil.into());
+    }
+    value["warnings"] = serde_json::json!([evil]);
+    value["workers"][0]["notes"] = serde_json::json!([evil]);
+    value["workers"][0]["outcome"] = serde_json::json!({"failed": {"errno": 5, "message": evil}});
+    value["plan"]["global_options"] = serde_json::json!({evil: evil});
+    value["plan"]["workers"][0]["job_options"] = serde_json::json!({evil: evil});
+    value["plan"]["workers"][0]["files"] = serde_json::json!([]);
+    value["findings"] = serde_json::json!([{"rule": evil, "severity": "note", "evidence": evil, "consequence": evil, "advice": evil, "jobs": [evil]}]);
+    value["host"]["command_line"] = serde_json::json!([evil]);
+    lab.file("evil.iolab", value.to_string());
+    std::fs::write(lab.path(&format!("{evil}.iolab")), value.to_string()).unwrap();
+    let fio = serde_json::json!({"fio version": evil, "jobs": [{"jobname": evil, "job options": {evil: evil}, "read": {"total_ios": 1, "iops": 1.0}}]});
+    lab.file("fio.json", fio.to_string());
+    lab.file("evil.fio", format!("[a]\nbs=4{evil}\n"));
+    let named = format!("{evil}.iolab");
+    let tag = format!("--tag={evil}");
+    for words in [
+        &["report", "evil.iolab"][..],
+        &["report", &named],
+        &["report", "--output-format=json", "evil.iolab"],
+        &["report", "--output-format=terse", "evil.iolab"],
+        &["report", "--output-format=html", "evil.iolab"],
+        &["report", "--output=report.txt", "evil.iolab"],
+        &["explain", "evil.iolab"],
+        &["explain", evil],
+        &["compare", "evil.iolab", "it.iolab"],
+        &["compare", "fio.json", "fio.json"],
+        &["compare", "--output=compared.txt", "fio.json", "fio.json"],
+        &["compare", &named, "it.iolab"],
+        &["compare", evil, "it.iolab"],
+        &["db", "import", "evil.iolab", &named, "fio.json"],
+        &["db", "note", "1", evil],
+        &["db", "tag", "1", evil],
+        &["db", "list"],
+        &["db", "list", &tag],
+        &["db", "show", "1"],
+        &["db", "show", "2"],
+        &["db", "export"],
+        &["db", "export", "--output=exported.csv"],
+        &["plan", "evil.fio"],
+        &["plan", evil],
+        &["plan", "--name=a", "--description", evil, "--size=64k", "--ioengine=null"],
+        &["run", "--name=a", "--description", evil, "--size=64k", "--ioengine=null", "--no-db"],
+        &["run", "--name=a", "--filename", evil, "--size=64k", "--no-db"],
+        &["study", "show", evil],
+        &["watch", evil],
+        &["engines", evil],
+        &[evil],
+    ] {
+        let done = lab.run(words);
+        for shown in [done.printed(), done.errors()] {
+            let obeyed = |letter: char| letter.is_control() && !"\n\t".contains(letter) || letter == '\u{202e}';
+            assert!(!shown.replace("\r\n", "\n").contains(obeyed), "{words:?}: {shown:?}");
+        }
+        assert!(!done.errors().contains("panicked"), "{words:?}: {done:?}");
+    }
+    for name in ["report.txt", "compared.txt"] {
+        let text = std::fs::read_to_string(lab.path(name)).unwrap();
+        assert!(text.contains("\\u001b]0;pwned\\u0007"), "{name}: {text}");
+    }
+}
+
+/// A row of the formats for programs stays one row, with as many fields.
+#[test]
+fn names_do_not_break_rows() {
+    let lab = Lab::new();
+    let plain = ["run", "--size=64k", "--ioengine=null", "--output-format=terse", "--no-db", "--record=it.iolab"];
+    let row = |name: &str| {
+        let words: Vec<&str> = plain.iter().copied().chain(["--name", name, "--description=a;b\nc"]).collect();
+        lab.run(words).ended(0, "").printed()
+    };
+    let (good, bad) = (row("plain"), row("a;b;c"));
+    assert_eq!(
+        (good.lines().count(), good.matches(';').count()),
+        (bad.lines().count(), bad.matches(';').count()),
+        "{bad}"
+    );
+    lab.run(["db", "import", "it.iolab"]).ended(0, "");
+    lab.run(["db", "note", "1", "a,\"b\"\nc;d"]).ended(0, "");
+    let csv = lab.run(["db", "export"]).ended(0, "").printed();
+    let fields: Vec<usize> = rows(&csv).iter().map(Vec::len).collect();
+    assert!(fields.len() > 1 && fields.iter().all(|count| *count == fields[0]), "{fields:?}\n{csv}");
+}
+
+/// CSV as RFC 4180 has it.
+fn rows(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => field.extend(letters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut field)),
+            '\r' if !quoted => {}
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            letter => field.push(letter),
+        }
+    }
+    rows
+}

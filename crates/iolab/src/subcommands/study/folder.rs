@@ -114,7 +114,7 @@ impl Folder {
         for (number, configuration) in design.configurations.iter().enumerate() {
             let (path, text) = match study.job {
                 JobSource::Command(_) => (self.command_of(number), with_values(job, &configuration.settings)),
-                _ => (self.job_of(number), with_settings(job, &configuration.settings)),
+                _ => (self.job_of(number), with_settings(job, &configuration.settings)?),
             };
             std::fs::write(&path, text).with_context(|| path.display().to_string())?;
         }

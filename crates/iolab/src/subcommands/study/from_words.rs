@@ -80,7 +80,7 @@ fn begin(stem: &str, words: &StudyWords) -> Result<Study, Failure> {
 
 /// The text of the one job, and what it is called.
 fn job(line: &CommandLine) -> Result<(String, String), Failure> {
-    let own = line.job_text();
+    let own = line.job_text().map_err(|error| Failure::mistake(format!("iolab: {error}")))?;
     match line.files.as_slice() {
         [] => {
             let name = line.first_job().unwrap_or("job").replace(['/', '.'], "_");

@@ -97,12 +97,14 @@ impl Running<'_> {
             }
             Step::Round(before, _) => {
                 let configuration = &self.design.configurations[before.configuration.unwrap_or(0)];
-                let load =
-                    self.own_job().map_or_else(|| with_settings(self.job, &configuration.settings), str::to_owned);
+                let load = match self.own_job() {
+                    Some(own) => own.to_owned(),
+                    None => with_settings(self.job, &configuration.settings).map_err(anyhow::Error::from)?,
+                };
                 let round = self.study.precondition.as_ref().map(|how| how.round.clone()).unwrap_or_default();
                 let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
                 let length = [setting("runtime", round), setting("time_based", "1".to_owned())];
-                self.write_job(step, &with_settings(&load, &length))?;
+                self.write_job(step, &with_settings(&load, &length).map_err(anyhow::Error::from)?)?;
                 self.run_job(step)
             }
         }
@@ -130,7 +132,8 @@ impl Running<'_> {
         let rates = closed_loop.and_then(|first| ladder.settings(level, first));
         let rates = rates.context("a level without the closed loop before it")?;
         let configuration = &self.design.configurations[trial.configuration];
-        let text = with_settings(&with_settings(self.job, &configuration.settings), &rates);
+        let text = with_settings(self.job, &configuration.settings).and_then(|text| with_settings(&text, &rates));
+        let text = text.map_err(anyhow::Error::from)?;
         Ok(self.write_job(&Step::Trial(trial), &text)?)
     }
 
