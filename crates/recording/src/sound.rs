@@ -10,8 +10,8 @@ use iolab_histogram::check_buckets;
 use iolab_plan::PerDirection;
 
 use crate::{
-    Calibration, DeviceSeries, DeviceUse, Interval, IntervalLatencies, Observations, Recording, ScheduleRecording,
-    SteadyRecording, WorkerRecording,
+    Calibration, DeviceCounters, DeviceSeries, DeviceUse, HostSample, Interval, IntervalLatencies, Observations,
+    Recording, ScheduleRecording, SteadyRecording, WorkerRecording,
 };
 
 /// The longest time of anything, ns: nine years.
@@ -22,6 +22,8 @@ pub(crate) const MOST: u64 = 1 << 53;
 pub(crate) const MOST_BYTES: u64 = 1 << 62;
 /// The latest time of day, ns since the Unix epoch: the year 2116.
 const LATEST_UNIX_NS: u64 = 1 << 62;
+/// The longest times that are added up over requests in flight, ms.
+const LONGEST_SUM_MS: u64 = 1 << 43;
 /// The most text lines that one list holds: notes, warnings, parts of a device.
 const MOST_LINES: usize = 100_000;
 
@@ -193,7 +195,32 @@ fn check_calibration(calibration: &Calibration) -> Verdict {
 fn check_use(device: &DeviceUse, place: &str) -> Verdict {
     name(&device.name, || format!("{place}.name"))?;
     device.parts.iter().try_for_each(|part| name(part, || format!("{place}.parts")))?;
+    check_counters(&device.before, place)?;
+    check_counters(&device.after, place)?;
     within(&[device.elapsed_ns], LONGEST_NS, || place.to_owned())
+}
+
+fn check_counters(counters: &DeviceCounters, place: &str) -> Verdict {
+    let DeviceCounters { read_ios, read_merges, read_sectors, write_ios, write_merges, write_sectors, .. } = *counters;
+    within(&[read_ios, read_merges, read_sectors, write_ios, write_merges, write_sectors], MOST, || place.to_owned())?;
+    let DeviceCounters { discard_ios, discard_merges, discard_sectors, flush_ios, in_flight, .. } = *counters;
+    within(&[discard_ios, discard_merges, discard_sectors, flush_ios, in_flight], MOST, || place.to_owned())?;
+    let DeviceCounters { read_ticks_ms, write_ticks_ms, discard_ticks_ms, flush_ticks_ms, .. } = *counters;
+    let DeviceCounters { io_ticks_ms, time_in_queue_ms, .. } = *counters;
+    let times = [read_ticks_ms, write_ticks_ms, discard_ticks_ms, flush_ticks_ms, io_ticks_ms, time_in_queue_ms];
+    within(&times, LONGEST_SUM_MS, || place.to_owned())
+}
+
+fn check_host(sample: &HostSample, place: &str) -> Verdict {
+    let HostSample { user_ns, system_ns, idle_ns, iowait_ns, steal_ns, cached_bytes, dirty_bytes, .. } = *sample;
+    let sums = [user_ns, system_ns, idle_ns, iowait_ns, steal_ns, cached_bytes, dirty_bytes];
+    within(&sums, MOST_BYTES, || place.to_owned())?;
+    let pressures = [sample.io_some_ns, sample.io_full_ns, sample.cpu_some_ns, sample.memory_some_ns];
+    within(&pressures.map(|time_ns| time_ns.unwrap_or(0)), MOST_BYTES, || place.to_owned())?;
+    let quota = sample.quota.unwrap_or_default();
+    let counts = [quota.periods, quota.throttled_periods, sample.thermal_events.unwrap_or(0)];
+    within(&counts, MOST, || place.to_owned())?;
+    within(&[quota.throttled_ns], MOST_BYTES, || place.to_owned())
 }
 
 impl Observations {
@@ -207,6 +234,9 @@ impl Observations {
         let mut names: Vec<&str> = self.devices.iter().map(|device| device.name.as_str()).collect();
         names.sort_unstable();
         must(names.is_sorted_by(|one, next| one < next), place, "a device is there twice")?;
+        for (at, sample) in self.host.iter().enumerate() {
+            check_host(sample, &format!("observations.host[{at}]"))?;
+        }
         ascending(self.host.iter().map(|sample| (sample.at_ns, 0)), |at| format!("observations.host[{at}]"))
     }
 }
@@ -217,6 +247,11 @@ impl DeviceSeries {
         self.parts.iter().try_for_each(|part| name(part, || format!("{place}.parts")))?;
         must(self.parts.len() <= MOST_LINES, || place.to_owned(), "it has too many parts")?;
         ascending(self.samples.iter().map(|sample| (sample.at_ns, 0)), |at| format!("{place}.samples[{at}]"))?;
+        for (at, sample) in self.samples.iter().enumerate() {
+            let place = format!("{place}.samples[{at}]");
+            check_counters(&sample.counters, &place)?;
+            within(&[sample.reads_in_flight, sample.writes_in_flight], MOST, || place)?;
+        }
         let requests = self.requests.iter().map(|interval| (interval.start_ns, interval.length_ns));
         ascending(requests, |at| format!("{place}.requests[{at}]"))
     }
