@@ -12,6 +12,9 @@ use serde_json::Value;
 
 use crate::RunSummary;
 
+/// A text whose beginnings of documents lead nowhere is not read more often than this, all attempts together.
+const MOST_READINGS: usize = 16;
+
 /// Why a text is not a report of fio.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FioJsonError {
@@ -65,6 +68,8 @@ fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
     let mut found = Vec::new();
     let mut failure = None;
     let mut place = 0;
+    let last_report = sound.rfind("\"fio version\"");
+    let mut patience = sound.len().saturating_mul(MOST_READINGS);
     while let Some(start) = next_start(&sound, place) {
         let mut stream = serde_json::Deserializer::from_str(&sound[start..]).into_iter::<Value>();
         match stream.next() {
@@ -77,13 +82,14 @@ fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
                 }
             }
             Some(Err(error)) => {
-                let line = sound[..start].matches('\n').count() + error.line();
-                let begins = sound[start..].contains("\"fio version\"");
-                failure = failure.or(begins.then(|| match error.is_eof() {
-                    true => FioJsonError::Cut { line },
-                    false => FioJsonError::Damaged { line, message: error.to_string() },
-                }));
+                if failure.is_none() && last_report.is_some_and(|report| start <= report) {
+                    failure = Some(describe(&error, &sound[..start]));
+                }
                 place = start + 1;
+                patience = patience.saturating_sub(bytes_read(&sound[start..], &error));
+                if patience == 0 {
+                    break;
+                }
             }
             None => break,
         }
@@ -91,13 +97,40 @@ fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
     if found.is_empty() { Err(failure.unwrap_or(FioJsonError::NotFio)) } else { Ok(found) }
 }
 
-/// The next line that begins with a bracket or a brace.
+fn describe(error: &serde_json::Error, before: &str) -> FioJsonError {
+    let line = before.matches('\n').count() + error.line();
+    match error.is_eof() {
+        true => FioJsonError::Cut { line },
+        false => FioJsonError::Damaged { line, message: error.to_string() },
+    }
+}
+
+/// How many bytes of `text` were read when `error` was found in it, 1 at least.
+fn bytes_read(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+    lines.saturating_add(error.column()).max(1)
+}
+
+/// Where the next document may begin: right at `from`, or with the first letter of a line.
 fn next_start(text: &str, from: usize) -> Option<usize> {
-    let is_start = |place: usize| {
-        let line = text[..place].rfind('\n').map_or(0, |end| end + 1);
-        text[line..place].trim().is_empty() || place == from
-    };
-    text[from..].match_indices(['{', '[']).map(|(place, _)| from + place).find(|place| is_start(*place))
+    let is_start = |place: usize| text[place..].starts_with(['{', '[']);
+    if is_start(from) {
+        return Some(from);
+    }
+    let line = text[..from].rfind('\n').map_or(0, |end| end + 1);
+    let mut place = if text[line..from].trim().is_empty() { line } else { next_line(text, from)? };
+    loop {
+        let rest = &text[place..];
+        let letter = place + rest.len() - rest.trim_start().len();
+        if is_start(letter) {
+            return Some(letter);
+        }
+        place = next_line(text, letter)?;
+    }
+}
+
+fn next_line(text: &str, from: usize) -> Option<usize> {
+    Some(from + text.get(from..)?.find('\n')? + 1)
 }
 
 fn is_report(value: &Value) -> bool {

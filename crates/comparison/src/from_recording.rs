@@ -82,7 +82,7 @@ fn job(global: &BTreeMap<String, String>, plan: &WorkerPlan, worker: &WorkerReco
         stage: plan.stage,
         options,
         directions: directions.filter(|(_, of)| of.ios > 0).map(summary).collect(),
-        cpu_ns: Some((worker.cpu.user_ns + worker.cpu.system_ns) as f64),
+        cpu_ns: Some(worker.cpu.user_ns.saturating_add(worker.cpu.system_ns) as f64),
         intervals: Vec::new(),
     }
 }
@@ -95,6 +95,9 @@ fn operations(direction: Direction) -> Operations {
     }
 }
 
+/// The most intervals that a comparison lays out: half a day of the shortest.
+const MOST_INTERVALS: u64 = 1 << 22;
+
 /// The intervals of a job's workers together, from when the last of them was measured until the first was not any more. An interval in which a worker
 /// completed nothing may be missing from its recording, and counts.
 fn intervals(workers: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<IntervalSummary> {
@@ -106,6 +109,9 @@ fn intervals(workers: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<IntervalSummary
     else {
         return Vec::new();
     };
+    if end.saturating_sub(first) > MOST_INTERVALS {
+        return Vec::new();
+    }
     let empty =
         |number: u64| IntervalSummary { start_ns: number * grid_ns, length_ns: grid_ns, directions: Vec::new() };
     let mut merged: Vec<IntervalSummary> = (first..end).map(empty).collect();
@@ -171,8 +177,8 @@ fn add(sums: &mut Vec<DirectionInterval>, more: &DirectionInterval) {
     match sums.iter_mut().find(|own| own.operations == more.operations) {
         None => sums.push(more.clone()),
         Some(own) => {
-            own.ios += more.ios;
-            own.bytes += more.bytes;
+            own.ios = own.ios.saturating_add(more.ios);
+            own.bytes = own.bytes.saturating_add(more.bytes);
             own.lat.merge(&more.lat);
             own.clat.merge(&more.clat);
             own.response.merge(&more.response);

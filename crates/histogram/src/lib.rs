@@ -13,4 +13,4 @@ mod sparse;
 
 pub use buckets::{BUCKETS, Baseline, FIO_BUCKETS, Histogram, bucket_low, bucket_middle, bucket_of};
 pub use packed::{LONGEST_DIFFERENCE, PackedBuckets, PackedHistogram, put_varint, take_varint};
-pub use sparse::SparseHistogram;
+pub use sparse::{SparseHistogram, check_buckets};

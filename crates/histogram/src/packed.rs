@@ -13,6 +13,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::sparse::check_sums;
 use crate::{BUCKETS, SparseHistogram, bucket_of};
 
 /// Most values one difference may hold: sums of many of them stay far from overflowing.
@@ -97,8 +98,7 @@ impl PackedHistogram {
             Some(first) if self.min > self.max || (bucket_of(self.min), bucket_of(self.max)) != (first, last) => {
                 Err("the extremes are outside the buckets")
             }
-            Some(_) if !(self.sum_of_squares.is_finite() && self.sum_of_squares >= 0.0) => Err("no sum of squares"),
-            Some(_) => Ok(()),
+            Some(_) => check_sums(total, (self.min, self.max), (u128::from(self.sum), self.sum_of_squares)),
         }
     }
 
@@ -227,6 +227,7 @@ mod tests {
             ("\"min\":3", "\"min\":4"),
             ("\"max\":5", "\"max\":2"),
             ("34.0", "-1.0"),
+            ("\"sum\":8", "\"sum\":11"),
         ] {
             assert!(serde_json::from_str::<PackedHistogram>(&good.replace(part, wrong)).is_err(), "{wrong}");
         }

@@ -360,10 +360,13 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
     let parsed = match Iolab::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
-            let code = if error.use_stderr() { MISTAKE } else { 0 };
-            // Help or an error message that cannot be printed leaves only the exit code.
+            if error.use_stderr() {
+                crate::printing::complain(&error.render().ansi().to_string());
+                return ExitCode::from(MISTAKE);
+            }
+            // Help is ours, and clap knows where its colours are welcome. Where it cannot be printed, there is nobody to tell.
             let _ = error.print();
-            return ExitCode::from(code);
+            return ExitCode::from(0);
         }
     };
     exit::code(match parsed.action {

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_bounded_read::STUDY_FOLDER;
 use iolab_comparison::RunSummary;
 use iolab_recording::Recording;
 use iolab_store::{Kind, NewEntry, Store, StoreError};
@@ -124,9 +125,7 @@ pub(crate) fn import(store: &mut Store, path: &Path) -> Result<usize, Failure> {
 
 /// The entries of a recording or of reports of fio.
 fn of_file(path: &Path) -> Result<Vec<NewEntry>, Failure> {
-    let wrong = |error: std::io::Error| Failure::mistake(format!("iolab: {}: {error}", path.display()));
-    let bytes = std::fs::read(path).map_err(wrong)?;
-    if run_files::is_recording(path, &bytes) {
+    if run_files::is_recording(path)? {
         let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
         return Ok(vec![of_recording(path, &loaded.recording)]);
     }
@@ -148,7 +147,7 @@ fn of_recording(path: &Path, recording: &Recording) -> NewEntry {
 fn add_study(store: &mut Store, folder: &Path) -> Result<usize, Failure> {
     let (study, files) = run_files::study(folder)?;
     let is_command = matches!(study.job, JobSource::Command(_));
-    let text = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let text = |name: &str| iolab_bounded_read::read_text(&folder.join(name), STUDY_FOLDER).ok();
     let mut trials = Vec::new();
     for TrialFile { path, block, points } in files {
         let entry = match is_command {

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use iolab_bounded_read::DEVICE_ENTRY;
 
 use crate::exit::{Failure, Mistake};
 
@@ -66,9 +67,9 @@ impl Catalogue {
     pub(crate) fn find(&self, name: &str) -> Result<Entry> {
         check_name(name)?;
         let path = self.path(name);
-        match std::fs::read_to_string(&path) {
+        match iolab_bounded_read::read_text(&path, DEVICE_ENTRY) {
             Ok(text) => read(name, &text).with_context(|| path.display().to_string()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.is_missing() => {
                 let names: Vec<String> = self.list()?.into_iter().map(|entry| entry.name).collect();
                 bail!(Mistake(format!("there is no device {name}{}", alternatives(name, &names))))
             }
@@ -90,7 +91,8 @@ impl Catalogue {
                 continue;
             }
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            let text =
+                iolab_bounded_read::read_text(&path, DEVICE_ENTRY).with_context(|| path.display().to_string())?;
             entries.push(read(&name, &text).with_context(|| path.display().to_string())?);
         }
         entries.sort_by(|left, right| left.name.cmp(&right.name));

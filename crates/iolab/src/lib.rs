@@ -1,18 +1,10 @@
 //! The command line: everything that reads arguments and the environment, prints, and decides on exit codes.
 //!
 //! The data's way through the program is one line: job → plan → run → recording → report. `pipeline.rs` is that
-//! line; the subcommands enter and leave it at different points. No other crate prints.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // this is the crate that prints
+//! line; the subcommands enter and leave it at different points. No other crate prints, and here only `printing.rs` does.
 
-/// As in the standard library, but nobody dies of a terminal that is gone: what a run measured is still to be saved.
-macro_rules! eprintln {
-    () => { $crate::output::tell(format_args!("\n")) };
-    ($($part:tt)*) => { $crate::output::tell(format_args!("{}\n", format_args!($($part)*))) };
-}
-/// The same without a line break.
-macro_rules! eprint {
-    ($($part:tt)*) => { $crate::output::tell(format_args!($($part)*)) };
-}
+#[macro_use] // its macros hide those of the standard library
+mod printing;
 
 mod arguments;
 mod database;

@@ -10,6 +10,8 @@ use iolab_recording::Recording;
 use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
 
 use crate::exit::Failure;
+pub(crate) use crate::printing::print;
+use crate::printing::shown;
 
 /// What messages call the report of a run.
 pub(crate) const REPORT: &str = "the report (--output)";
@@ -98,7 +100,8 @@ impl Output {
     pub(crate) fn report(&mut self, recording: &Recording) -> Result<()> {
         if self.has_json() && !self.snapshots {
             let text = render(recording, Format::Normal, false);
-            return std::io::stderr().write_all(text.as_bytes()).context("writing to standard error");
+            crate::printing::complain(&text);
+            return Ok(());
         }
         self.add(recording)
     }
@@ -136,7 +139,7 @@ impl Output {
     pub(crate) fn write(&mut self, text: &str) -> Result<()> {
         match &mut self.destination {
             Some(output) => {
-                let written = output.write_all(text.as_bytes());
+                let written = output.write_all(shown(text).as_bytes());
                 written.with_context(|| format!("writing the report to {}", output.path().display()))
             }
             None => print(text),
@@ -148,22 +151,7 @@ impl Output {
 pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &str) -> Result<(), Failure> {
     match path {
         None => Ok(print(text)?),
-        Some(path) => Ok(outputs.place(path, Kind::Report, OUTPUT)?.write(text.as_bytes())?),
-    }
-}
-
-/// A message to standard error. Where that is gone, there is nobody to tell.
-pub(crate) fn tell(message: std::fmt::Arguments<'_>) {
-    let _ = std::io::stderr().lock().write_all(message.to_string().as_bytes());
-}
-
-/// Data to standard output.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever reads us has read enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        answer => answer.context("writing to standard output"),
+        Some(path) => Ok(outputs.place(path, Kind::Report, OUTPUT)?.write(shown(text).as_bytes())?),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use iolab_bounded_read::{JOB_FILE, ReadError};
 use iolab_clock::Clock;
 use iolab_guard::Guard;
 use iolab_jobfile::command_line::{CommandLine, RunOptions};
@@ -75,19 +76,12 @@ pub(crate) fn parse(command_line: &CommandLine, here: &Here) -> Result<JobSet, F
         .map_err(|failure| Failure::mistake(iolab_jobfile::render(&failure.diagnostics, &failure.sources, use_color())))
 }
 
-/// Job files are read whole; one larger than this is not a job file.
-const MOST_BYTES: u64 = 64 << 20;
-
 /// The bytes of a job file; `-` is standard input.
-pub(crate) fn read_input(name: &str) -> std::io::Result<Vec<u8>> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let mut source: Box<dyn Read> = if name == "-" { Box::new(std::io::stdin()) } else { Box::new(File::open(name)?) };
-    source.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(std::io::Error::other("larger than 64 MiB: this is not a job file"));
+pub(crate) fn read_input(name: &str) -> Result<Vec<u8>, ReadError> {
+    match name {
+        "-" => iolab_bounded_read::read_standard_input(JOB_FILE),
+        name => iolab_bounded_read::read(Path::new(name), JOB_FILE),
     }
-    Ok(bytes)
 }
 
 fn overrides(run: &RunOptions) -> Overrides {

@@ -158,8 +158,9 @@ pub(crate) struct Loaded {
 
 /// Reads a recording, or what a killed run has left of one.
 pub(crate) fn load(path: &Path) -> Result<Loaded> {
-    let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
-    let bytes = std::fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+    let file = iolab_bounded_read::open(path).with_context(|| format!("reading {}", path.display()))?;
+    let bytes = iolab_bounded_read::read_open(&file, iolab_bounded_read::RECORDING)
+        .with_context(|| format!("reading {}", path.display()))?;
     if partial::is_partial(&bytes) {
         return load_partial(&file, &bytes).with_context(|| path.display().to_string());
     }

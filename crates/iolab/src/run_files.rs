@@ -2,8 +2,10 @@
 //!
 //! A name is an entry of the database (`@12`, `@tag:NAME`), a recording, a JSON report of fio, a folder of those, the folder of a study, or a folder of such folders.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use iolab_bounded_read::{FIO_REPORT, ReadError, STUDY_FOLDER};
 use iolab_comparison::{Run, RunSummary, Side};
 use iolab_recording::partial;
 use iolab_study::{Design, JobSource, Planned, Study, Trial};
@@ -120,7 +122,7 @@ pub(crate) struct TrialFile {
 pub(crate) fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
     let file = path.join("study.json");
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", file.display()));
-    let text = std::fs::read_to_string(&file).map_err(|error| wrong(error.to_string()))?;
+    let text = iolab_bounded_read::read_text(&file, STUDY_FOLDER).map_err(|error| wrong(error.to_string()))?;
     let study: Study = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let design = iolab_study::design(&study).map_err(|error| wrong(error.to_string()))?;
     let extension = if matches!(study.job, JobSource::Command(_)) { "json" } else { "iolab" };
@@ -145,7 +147,7 @@ fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), 
 /// What the command of a trial printed.
 pub(crate) fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = iolab_bounded_read::read_text(path, FIO_REPORT).map_err(|error| wrong(error.to_string()))?;
     let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     // Its place is kept beside what it measured.
     let planned = Planned { block: 0, configuration: 0, level: None };
@@ -176,18 +178,22 @@ fn place(recording: &Path, design: &Design) -> Option<(u32, Vec<(String, String)
 /// What is in a file: one recording, or the reports of fio.
 pub(crate) fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failure> {
     let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
-    let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    if is_recording(path, &bytes) {
+    if is_recording(path)? {
         return Ok(vec![summary(path, with_intervals)?]);
     }
+    let bytes = iolab_bounded_read::read(path, FIO_REPORT).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
     iolab_comparison::read_fio_json(&path.display().to_string(), &text).map_err(|error| wrong(error.to_string()))
 }
 
 /// Whether a file is a recording, whole or partial; else it may be a report of fio.
-pub(crate) fn is_recording(path: &Path, bytes: &[u8]) -> bool {
-    let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-    has_extension(path, "iolab") || partial::is_partial(bytes) || begins.contains("iolab_recording")
+pub(crate) fn is_recording(path: &Path) -> Result<bool, Failure> {
+    let wrong = |error: ReadError| Failure::mistake(format!("iolab: {}: {error}", path.display()));
+    let mut begins = Vec::new();
+    let file = iolab_bounded_read::open(path).map_err(wrong)?;
+    file.take(200).read_to_end(&mut begins).map_err(|error| wrong(error.into()))?;
+    let says_so = || String::from_utf8_lossy(&begins).contains("iolab_recording");
+    Ok(has_extension(path, "iolab") || partial::is_partial(&begins) || says_so())
 }
 
 fn summary(path: &Path, with_intervals: bool) -> Result<RunSummary, Failure> {

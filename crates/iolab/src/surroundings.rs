@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_bounded_read::{ARRIVALS, JOB_FILE};
 use iolab_engine::DeviceFacts;
 use iolab_jobfile::Surroundings;
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
@@ -25,8 +26,11 @@ impl Here {
 impl Surroundings for Here {
     fn include(&self, name: &str, from: &str) -> Result<String, String> {
         let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
-        let tried = std::fs::read_to_string(name).or_else(|_| std::fs::read_to_string(&beside));
-        tried.map_err(|error| format!("{name}: {error}"))
+        let tried = match iolab_bounded_read::read_text(Path::new(name), JOB_FILE) {
+            Err(error) if error.is_missing() => iolab_bounded_read::read_text(&beside, JOB_FILE),
+            tried => tried,
+        };
+        tried.map_err(|error| error.to_string())
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -97,7 +101,7 @@ impl Machine for Here {
     }
 
     fn text(&self, path: &Path) -> Result<String, String> {
-        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+        iolab_bounded_read::read_text(path, ARRIVALS).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, String> {

@@ -12,6 +12,7 @@ use iolab_report::Snapshot;
 use iolab_runner::{Observer, Progress, State};
 
 use crate::eta;
+use crate::printing::shown;
 use crate::snapshot_file::SnapshotFile;
 
 /// Where the status line goes.
@@ -131,7 +132,8 @@ impl Observer for Terminal<'_> {
         if self.display.status == StatusTo::Stderr && due {
             let percent = if total > 0 { done as f64 * 100.0 / total as f64 } else { 100.0 };
             let mib = |bytes: u64| bytes >> 20;
-            let line = format!("laying out {}: {} of {} MiB ({percent:.0} %)", path.display(), mib(done), mib(total));
+            let path = path.display().to_string();
+            let line = format!("laying out {}: {} of {} MiB ({percent:.0} %)", shown(&path), mib(done), mib(total));
             self.write(&format!("{line}\x1b[K\r"));
             self.line_is_open = true;
         }

@@ -151,7 +151,18 @@ impl<'a> Collector<'a> {
             }
         }
         job.settings.overlay(&job.own);
+        self.check_name(&job);
         self.set.jobs.push(job);
+    }
+
+    /// Reports have a line for each job, and rows with its name.
+    fn check_name(&mut self, job: &JobSection) {
+        let other = job.settings.get("name").map_or("", |setting| setting.text.as_str());
+        if [job.name.as_str(), other].iter().any(|name| name.contains(char::is_control)) {
+            let reason = "the name of a job has no line breaks and no other control characters".to_owned();
+            let (severity, source, span) = (Severity::Error, job.source, job.span);
+            self.report(Diagnostic { severity, source, span, reason, suggestion: None });
+        }
     }
 
     /// Settings of the global engine options that this engine has.

@@ -13,6 +13,8 @@ const LONGEST_NAME: usize = 255;
 const MAX_INCLUDES: usize = 16;
 /// Most files one job file may pull in, so that a doubling chain of includes cannot fill memory.
 const MOST_SOURCES: usize = 1_000;
+/// Most bytes of all files together: each of many included files may be large.
+const MOST_BYTES: usize = 64 << 20;
 
 /// Reads job files one after another into a growing list of sources.
 pub(crate) struct Reader<'a> {
@@ -126,6 +128,10 @@ impl Reader<'_> {
     fn include(&mut self, source: usize, name: &str, span: (usize, usize), state: &mut State) {
         if state.depth >= MAX_INCLUDES || self.sources.len() >= MOST_SOURCES {
             return self.refuse(source, span, "includes are nested too deeply, perhaps in a circle", None);
+        }
+        if self.sources.iter().map(|(_, text)| text.len()).sum::<usize>() > MOST_BYTES {
+            let reason = format!("the files included so far have more than {} MiB together", MOST_BYTES >> 20);
+            return self.refuse(source, span, reason, None);
         }
         let from = self.sources[source].0.clone();
         match self.surroundings.include(name, &from) {

@@ -7,10 +7,12 @@
 //! `resolve` turns values into a plan.
 
 mod entry;
+mod line;
 mod settings;
 mod value;
 
 pub use entry::{AUTOMATIC, Category, Choice, Kind, OptionEntry, Status, TimeUnit};
+pub use line::{NotALine, job_line};
 pub use settings::{Setting, Settings};
 pub use value::{
     BlockSplit, Direction, Distribution, PerDirection, RateProcess, SizeSpec, SplitShare, Value, ZoneShare,

@@ -1,6 +1,6 @@
 //! Reading and writing the JSON form.
 
-use crate::Recording;
+use crate::{Recording, Unsound};
 
 /// Format number of the recordings this version writes.
 pub const FORMAT: u32 = 1;
@@ -11,6 +11,9 @@ pub enum ReadError {
     /// Not JSON, or not the shape of a recording.
     #[error("not an iolab recording: {0}")]
     Shape(#[from] serde_json::Error),
+    /// It has the shape of a recording, and no run can have made it.
+    #[error("not a recording that a run can have made: {0}")]
+    Unsound(#[from] Unsound),
     /// Another format.
     #[error("recording format {found}; this version reads format {FORMAT}")]
     Format {
@@ -26,7 +29,11 @@ impl Recording {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads what [`Recording::to_json`] wrote.
+    /// Reads what [`Recording::to_json`] wrote, and checks that its parts fit together: every recording that was read has
+    /// passed here.
+    ///
+    /// # Errors
+    /// It is of another shape or format, or cannot be of a run.
     pub fn from_json(text: &str) -> Result<Recording, ReadError> {
         #[derive(serde::Deserialize)]
         struct Header {
@@ -36,6 +43,8 @@ impl Recording {
         if header.iolab_recording != u64::from(FORMAT) {
             return Err(ReadError::Format { found: header.iolab_recording });
         }
-        Ok(serde_json::from_str(text)?)
+        let recording: Recording = serde_json::from_str(text)?;
+        recording.check()?;
+        Ok(recording)
     }
 }

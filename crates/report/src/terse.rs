@@ -52,7 +52,7 @@ pub fn terse(recording: &Recording, version: TerseVersion) -> String {
             line.field(job.errors.first);
         }
         if let Some(description) = &job.plan.description {
-            line.field(description);
+            line.name(description);
         }
         text.push_str(&line.text);
         text.push('\n');
@@ -75,6 +75,11 @@ impl Line {
         let _ = write!(self.text, "{separator}{value}");
     }
 
+    /// A text of the user's: a separator or a line break in it would break the row.
+    fn name(&mut self, text: &str) {
+        self.field(text.replace(|letter: char| letter == ';' || letter.is_control(), "_"));
+    }
+
     fn float(&mut self, value: f64) {
         self.field(format_args!("{value:.6}"));
     }
@@ -85,7 +90,7 @@ fn write_job(line: &mut Line, job: &JobFigures<'_>, version: TerseVersion) {
     if version >= TerseVersion::V3 {
         line.field(crate::FIO_VERSION);
     }
-    line.field(&job.plan.job);
+    line.name(&job.plan.job);
     line.field(job.plan.group);
     line.field(job.errno);
     let trims = version != TerseVersion::V3;
@@ -151,7 +156,7 @@ fn write_latency(line: &mut Line, histogram: &SparseHistogram) {
 
 fn write_device(line: &mut Line, device: &DeviceFigures) {
     let mut counters = |name: &str, of: &DeviceCounters, util_percent: f64| {
-        line.field(name);
+        line.name(name);
         let ios = [of.read_ios, of.write_ios, of.read_merges, of.write_merges];
         for value in ios.into_iter().chain([of.read_ticks_ms, of.write_ticks_ms, of.time_in_queue_ms]) {
             line.field(value);

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use iolab_bounded_read::{ARRIVALS, ReadError};
 use iolab_clock::Clock;
 use iolab_engine::{Capabilities, Engine, FileUse, Lane, OpenRequest};
 use iolab_guard::{Change, Guard, Opening};
@@ -100,7 +101,11 @@ fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
 
 /// The arrivals of the file that the plan names, if it still is what it was.
 fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
-    let text = std::fs::read_to_string(&plan.path).map_err(|error| open_files::fatal(&plan.path, &error))?;
+    let unreadable = |error| match error {
+        ReadError::System(error) => open_files::fatal(&plan.path, &error),
+        refused => Fatal { errno: libc::EINVAL, message: format!("{}: {refused}", plan.path) },
+    };
+    let text = iolab_bounded_read::read_text(plan.path.as_ref(), ARRIVALS).map_err(unreadable)?;
     let changed =
         || Fatal { errno: libc::ESTALE, message: format!("{} has changed since the run was planned", plan.path) };
     if arrivals_checksum(&text) != plan.checksum {

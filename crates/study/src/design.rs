@@ -4,7 +4,7 @@ use iolab_statistics::Random;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::contrasts;
-use crate::{Study, StudyError, reach};
+use crate::{JobSource, Study, StudyError, job_text, reach};
 
 /// An option of a job and its value, as in a job file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,10 @@ const MOST_TRIALS: usize = 100_000;
 pub fn design(study: &Study) -> Result<Design, StudyError> {
     check_options(study)?;
     check_names(study)?;
+    if !matches!(study.job, JobSource::Command(_)) {
+        let points = study.axes.iter().flat_map(|axis| &axis.points).map(|point| point.settings.as_slice());
+        std::iter::once(study.settings.as_slice()).chain(points).try_for_each(|own| job_text::lines(own).map(drop))?;
+    }
     let trials_of_one = 1 + study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
     let size = study.axes.iter().try_fold(trials_of_one, |size, axis| size.checked_mul(axis.points.len()));
     if size.and_then(|size| size.checked_mul(study.blocks as usize)).is_none_or(|trials| trials > MOST_TRIALS) {

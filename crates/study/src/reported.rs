@@ -32,11 +32,26 @@ impl Reported {
 
 /// The command of a configuration: every `{option}` is its value, as one word of the shell.
 pub fn with_values(command: &str, settings: &[Setting]) -> String {
-    let mut text = command.to_owned();
-    for setting in settings {
-        text = text.replace(&format!("{{{}}}", setting.option), &quoted(&setting.value));
+    let mut text = String::new();
+    let mut rest = command;
+    // One pass: what a value holds is not looked at again.
+    while let Some(place) = rest.find('{') {
+        text.push_str(&rest[..place]);
+        rest = &rest[place..];
+        let named =
+            |setting: &&Setting| rest[1..].strip_prefix(&setting.option).is_some_and(|end| end.starts_with('}'));
+        match settings.iter().find(named) {
+            Some(setting) => {
+                text.push_str(&quoted(&setting.value));
+                rest = &rest[setting.option.len() + 2..];
+            }
+            None => {
+                text.push('{');
+                rest = &rest[1..];
+            }
+        }
     }
-    text
+    text + rest
 }
 
 /// A word as it is for sh(1); plain ones stay as they are.

@@ -3,6 +3,7 @@
 /// Package and layer, lowest first. A crate may use crates of lower layers only.
 const LAYERS: &[(&str, u32)] = &[
     ("iolab-units", 0),
+    ("iolab-bounded-read", 0),
     ("iolab-clock", 0),
     ("iolab-memory", 0),
     ("iolab-process", 0),

@@ -1,7 +1,7 @@
 //! `iolab demo`: psync, libaio and io_uring on a temporary file, the driver in user space on a virtual SSD, in
 //! interleaved rounds, and a table.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -183,16 +183,14 @@ struct OneLine<'a> {
 
 fn clear_line() {
     if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
+        crate::printing::show_progress("");
     }
 }
 
 impl OneLine<'_> {
     fn show(&self, text: &str) {
         if std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K{text}");
-            // A progress line that cannot be shown is no reason to stop.
-            let _ = std::io::stderr().flush();
+            crate::printing::show_progress(text);
         }
     }
 }

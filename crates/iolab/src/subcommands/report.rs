@@ -12,6 +12,7 @@ use crate::arguments::ReportArguments;
 use crate::exit::Failure;
 use crate::output::{self, Format};
 use crate::outputs;
+use crate::printing::shown;
 use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
@@ -32,7 +33,7 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
         // Who asks for figures as files only does not want a page on the terminal.
         None if arguments.figures.is_some() && !arguments.output_format.iter().any(|word| word == "html") => {}
         None => output::print(&text)?,
-        Some(place) => place.write(text.as_bytes())?,
+        Some(place) => place.write(shown(&text).as_bytes())?,
     }
     Ok(0)
 }

@@ -13,6 +13,7 @@ mod trials;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use iolab_bounded_read::{JOB_FILE, STUDY_FILE};
 use iolab_statistics::Rules;
 use iolab_study::{
     Analysis, Design, JobSource, Setting, Study, StudyError, analyse, describe_design, describe_results, next,
@@ -186,7 +187,8 @@ fn go_on(folder: &Folder, study: &Study, allow_destroy: &[String]) -> Result<u8,
 /// The study of a file and the text of its job.
 fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
     let place = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::mistake(format!("iolab: {place}: {error}")))?;
+    let text = iolab_bounded_read::read_text(path, STUDY_FILE)
+        .map_err(|error| Failure::mistake(format!("iolab: {place}: {error}")))?;
     let mut study = iolab_study::read(&text).map_err(|error| mistake(path, &error))?;
     if form.quick {
         study = study.quickened().map_err(|error| mistake(path, &error))?;
@@ -220,7 +222,7 @@ fn text_of(source: &JobSource, folder: &Path) -> Result<String, String> {
         JobSource::Text(text) | JobSource::Command(text) => Ok(text.clone()),
         JobSource::File(name) => {
             let path = folder.join(name);
-            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+            iolab_bounded_read::read_text(&path, JOB_FILE).map_err(|error| format!("{}: {error}", path.display()))
         }
     }
 }

@@ -12,15 +12,14 @@ mod screen;
 mod selection;
 mod text;
 
-use std::io::{ErrorKind, Write};
 use std::sync::atomic::Ordering;
 
-use anyhow::Context;
 use iolab_block_columns::{Layout, Unit};
 use iolab_clock::Clock;
 use iolab_observe::System;
 
 use crate::exit::Failure;
+use crate::printing::print_to_reader;
 pub(crate) use arguments::WatchArguments;
 use looks::Looker;
 use text::{Form, Printer};
@@ -41,7 +40,7 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
     let mut printer = Printer::new(form, looker.facts());
     let mut before = None;
     let mut lines = Lines { clock: &clock, next_ns: clock.now_ns() };
-    if !write(&printer.begin())? {
+    if !print_to_reader(&printer.begin())? {
         return Ok(0);
     }
     let mut left = pace.reports.map(|reports| reports + u64::from(arguments.skip_first));
@@ -49,7 +48,7 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
         let look = looker.look();
         let skipped = before.is_none() && arguments.skip_first;
         let text = if skipped { printer.skip() } else { printer.report(before.as_ref(), &look, &looker) };
-        if !write(&text)? {
+        if !print_to_reader(&text)? {
             return Ok(0);
         }
         before = Some(look);
@@ -58,7 +57,7 @@ pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
             break;
         }
     }
-    write(&printer.end())?;
+    print_to_reader(&printer.end())?;
     Ok(0)
 }
 
@@ -111,14 +110,5 @@ impl Lines<'_> {
             }
             self.clock.sleep_until(self.next_ns.min(now_ns + NOTICE_NS), 0);
         }
-    }
-}
-
-/// Prints; false when nobody reads any more.
-fn write(text: &str) -> Result<bool, Failure> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        answer => Ok(answer.map(|()| true).context("writing to standard output")?),
     }
 }

@@ -10,6 +10,8 @@ mod quote;
 mod run_options;
 mod run_table;
 
+use iolab_options::{NotALine, job_line};
+
 use crate::parse::Failure;
 use crate::raw::{Assignment, Document, Scope, Section};
 use crate::{Diagnostic, Severity, Surroundings};
@@ -47,17 +49,22 @@ impl CommandLine {
     }
 
     /// The job options of the command line as the text of a job file; empty when there are none.
-    pub fn job_text(&self) -> String {
+    ///
+    /// # Errors
+    /// A name or a value that a job file cannot hold.
+    pub fn job_text(&self) -> Result<String, NotALine> {
         let mut text = String::new();
         for section in &self.document.sections {
+            if section.name.contains(|letter: char| letter.is_control() || "[];#".contains(letter)) {
+                let reason = "a name has no brackets, no `;`, no `#` and no control characters there";
+                return Err(NotALine { setting: format!("--name={}", section.name.escape_debug()), reason });
+            }
             text += &format!("[{}]\n", section.name);
             for assignment in section.assignments.iter().filter(|assignment| assignment.name != "name") {
-                text += &assignment.name;
-                text += &assignment.value.as_ref().map(|value| format!("={value}")).unwrap_or_default();
-                text.push('\n');
+                text += &job_line(&assignment.name, assignment.value.as_deref())?;
             }
         }
-        text
+        Ok(text)
     }
 }
 

@@ -64,6 +64,12 @@ pub fn parse_value(kind: &Kind, text: Option<&str>, rules: NumberRules) -> Resul
     if whole.is_empty() {
         return Err(whole.refuse("the value is empty"));
     }
+    let control = |(_, letter): &(usize, char)| letter.is_control() && *letter != '\t';
+    if let (false, Some((at, letter))) = (matches!(kind, Kind::Text), whole.text.char_indices().find(control)) {
+        return Err(whole
+            .sub(at, at + letter.len_utf8())
+            .refuse("there is a line break or another control character in it"));
+    }
     by_kind(kind, whole, rules)
 }
 

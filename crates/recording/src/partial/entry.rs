@@ -13,6 +13,7 @@ use iolab_histogram::{Baseline, Histogram, LONGEST_DIFFERENCE, PackedHistogram, 
 use iolab_plan::Direction;
 
 use super::{HEADER_BYTES, INTERVAL, seal};
+use crate::sound::{LONGEST_NS, MOST, MOST_BYTES};
 use crate::{DirectionInterval, IntervalLatencies};
 
 const CLAT_EQUALS_LAT: u8 = 8;
@@ -112,7 +113,9 @@ pub(super) fn take_interval(mut payload: &[u8]) -> Option<(u32, IntervalLatencie
     let bytes = &mut payload;
     let worker = u32::try_from(take_varint(bytes)?).ok()?;
     let (start_ns, length_ns) = (take_varint(bytes)?, take_varint(bytes)?);
-    start_ns.checked_add(length_ns)?;
+    if start_ns > LONGEST_NS || length_ns > LONGEST_NS {
+        return None;
+    }
     let mut directions: Vec<DirectionInterval> = Vec::new();
     while let Some(number) = bytes.split_off_first() {
         let direction = *Direction::ALL.get(usize::from(*number))?;
@@ -129,7 +132,11 @@ fn take_direction(direction: Direction, bytes: &mut &[u8]) -> Option<DirectionIn
     let latencies = *bytes.split_off_first()?;
     let clat_equals_lat = latencies & CLAT_EQUALS_LAT != 0;
     let has = |latency: Latency| latencies & latency as u8 != 0;
-    if latencies > 15 || (clat_equals_lat && (has(Latency::Clat) || !has(Latency::Lat))) {
+    if ios > MOST
+        || moved > MOST_BYTES
+        || latencies > 15
+        || (clat_equals_lat && (has(Latency::Clat) || !has(Latency::Lat)))
+    {
         return None;
     }
     let mut histogram = |latency| match has(latency) {

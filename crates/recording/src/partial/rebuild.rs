@@ -120,7 +120,8 @@ impl Partial {
         recording.workers = numbers.into_iter().map(|number| self.worker(number)).collect();
         let ends = recording.workers.iter().map(|worker| worker.started_ns.saturating_add(worker.runtime_ns));
         recording.elapsed_ns = ends.max().unwrap_or(0);
-        recording.observations = self.observations.take();
+        // Each entry was sound; one after another they need not be.
+        recording.observations = self.observations.take().filter(|seen| seen.check().is_ok());
         recording.devices = recording.observations.iter().flat_map(Observations::device_uses).collect();
         recording.warnings.push(
             "this run did not come to its end: of jobs that were running there are only complete intervals, without \

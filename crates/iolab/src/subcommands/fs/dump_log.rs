@@ -38,7 +38,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
         let text = if arguments.json { as_json(&line).to_string() } else { as_text(&line) };
         // Once it has failed, nothing more is written; the log ends soon enough.
         if written.is_ok() {
-            written = writeln!(out, "{text}");
+            written = writeln!(out, "{}", crate::printing::shown(&text));
         }
     };
     let ended = image.run(async |disk, _| dump_log(&disk, arguments.domain, &mut sink).await)?;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use iolab_bounded_read::{ReadError, TESTER_FILE};
 use iolab_fs_bench::{
     ConfError, Job, JobResult, Kind, Pace, Target, TesterConf, TesterOptions, TesterResult, run_tester,
 };
@@ -49,8 +50,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let place = arguments.conf.display();
-    let unreadable = |error| Failure::mistake(format!("iolab: {place}: {error}"));
-    let yaml = std::fs::read_to_string(&arguments.conf).map_err(unreadable)?;
+    let unreadable = |error: ReadError| Failure::mistake(format!("iolab: {place}: {error}"));
+    let yaml = iolab_bounded_read::read_text(&arguments.conf, TESTER_FILE).map_err(unreadable)?;
     let wrong = |error: ConfError| Failure::mistake(format!("iolab: {place}:{}: {}", error.line, error.message));
     let mut conf = TesterConf::parse(&yaml).map_err(wrong)?;
     if let Some(name) = arguments.only.iter().find(|name| conf.jobs.iter().all(|job| job.name != **name)) {

@@ -148,8 +148,7 @@ fn say(text: &str, log: Option<&Path>) {
 }
 
 fn tell(text: &str) {
-    use std::io::Write;
-    let _unheard = writeln!(std::io::stderr(), "iolab: {text}");
+    eprintln!("iolab: {text}");
 }
 
 /// Starts the server as a process of its own, and waits until it serves or says why not.

@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_bounded_read::{STUDY_FILE, STUDY_FOLDER};
 use iolab_study::{Collection, part_name, read_collection};
 
 use super::folder::to_json;
@@ -15,7 +16,7 @@ use crate::exit::Failure;
 
 /// The study files of a file: itself, or those of the collection that it describes.
 pub(super) fn files_of(file: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), Failure> {
-    let text = std::fs::read_to_string(file)
+    let text = iolab_bounded_read::read_text(file, STUDY_FILE)
         .map_err(|error| Failure::mistake(format!("iolab: {}: {error}", file.display())))?;
     let Some(collection) = read_collection(&text).map_err(|error| super::mistake(file, &error))? else {
         return Ok((None, vec![file.to_owned()]));
@@ -30,7 +31,7 @@ pub(super) fn begin(folder: &Path, collection: &Collection) -> Result<Vec<PathBu
     let parts = collection.studies.iter().map(|file| folder.join(part_name(file))).collect();
     let kept = collection_file(folder);
     let text = to_json(collection);
-    if std::fs::read_to_string(&kept).is_ok_and(|found| found == text) {
+    if iolab_bounded_read::read_text(&kept, STUDY_FOLDER).is_ok_and(|found| found == text) {
         return Ok(parts);
     }
     if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -47,7 +48,9 @@ pub(super) fn begin(folder: &Path, collection: &Collection) -> Result<Vec<PathBu
 /// The study folders of a folder: itself, or those of the collection that it holds.
 pub(crate) fn folders_of(folder: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), Failure> {
     let kept = collection_file(folder);
-    let Ok(text) = std::fs::read_to_string(&kept) else { return Ok((None, vec![folder.to_owned()])) };
+    let Ok(text) = iolab_bounded_read::read_text(&kept, STUDY_FOLDER) else {
+        return Ok((None, vec![folder.to_owned()]));
+    };
     let collection: Collection =
         serde_json::from_str(&text).map_err(|error| Failure::mistake(format!("iolab: {}: {error}", kept.display())))?;
     let folders = collection.studies.iter().map(|file| folder.join(part_name(file))).collect();

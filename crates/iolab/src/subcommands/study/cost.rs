@@ -41,7 +41,9 @@ pub(super) fn of(study: &Study, design: &Design, job: &str) -> Result<Cost, Fail
     }
     for (number, configuration) in design.configurations.iter().enumerate() {
         let name = configuration.name();
-        let plan = plan(&with_settings(job, &configuration.settings)).map_err(|mut failure| {
+        let text = with_settings(job, &configuration.settings)
+            .map_err(|error| Failure::mistake(format!("iolab: configuration {name}: {error}")))?;
+        let plan = plan(&text).map_err(|mut failure| {
             failure.message = format!("configuration {name}:\n{}", failure.message);
             failure
         })?;

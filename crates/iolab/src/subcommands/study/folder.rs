@@ -20,6 +20,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use iolab_bounded_read::{FIO_REPORT, JOB_FILE, STUDY_FOLDER};
 use iolab_outputs::{Kind, Output, OutputError, Place, make_private_folder};
 use iolab_plan::Direction;
 use iolab_recording::Recording;
@@ -43,7 +44,7 @@ impl Folder {
     pub(super) fn begin(path: &Path, study: &Study, job: &str) -> Result<Folder, Failure> {
         let folder = Folder(path.to_owned());
         let text = to_json(study);
-        match std::fs::read_to_string(folder.study_file()) {
+        match iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER) {
             Ok(found) if found == text && folder.job().is_ok_and(|found| found == job) => return Ok(folder),
             Ok(_) => {
                 return Err(Failure::mistake(format!(
@@ -71,7 +72,7 @@ impl Folder {
     /// Opens the folder of a study that has begun.
     pub(super) fn open(path: &Path) -> Result<(Folder, Study), Failure> {
         let folder = Folder(path.to_owned());
-        let text = std::fs::read_to_string(folder.study_file()).map_err(|error| {
+        let text = iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER).map_err(|error| {
             Failure::mistake(format!("iolab: {} is not the folder of a study: study.json: {error}", path.display()))
         })?;
         let study = serde_json::from_str(&text)
@@ -93,7 +94,7 @@ impl Folder {
 
     /// Keeps other runs of this study out until what is returned is dropped.
     pub(super) fn lock(&self) -> Result<File, Failure> {
-        let file = File::open(self.study_file()).context("opening study.json")?;
+        let file = iolab_bounded_read::open(&self.study_file()).context("opening study.json")?;
         match file.try_lock() {
             Err(std::fs::TryLockError::WouldBlock) => {
                 Err(Failure::mistake(format!("iolab: another process is running the study of {}", self.0.display())))
@@ -105,7 +106,7 @@ impl Folder {
 
     /// Its job.
     pub(super) fn job(&self) -> anyhow::Result<String> {
-        std::fs::read_to_string(self.job_file()).with_context(|| self.job_file().display().to_string())
+        iolab_bounded_read::read_text(&self.job_file(), JOB_FILE).with_context(|| self.job_file().display().to_string())
     }
 
     /// Writes the job of each configuration.
@@ -113,7 +114,7 @@ impl Folder {
         for (number, configuration) in design.configurations.iter().enumerate() {
             let (path, text) = match study.job {
                 JobSource::Command(_) => (self.command_of(number), with_values(job, &configuration.settings)),
-                _ => (self.job_of(number), with_settings(job, &configuration.settings)),
+                _ => (self.job_of(number), with_settings(job, &configuration.settings)?),
             };
             write(&path, &text)?;
         }
@@ -183,7 +184,7 @@ impl Folder {
     /// What a trial measured, if it was run to its end.
     fn trial(&self, study: &Study, planned: Planned, seen: Seen<'_>) -> Option<Trial> {
         if let JobSource::Command(_) = study.job {
-            let text = std::fs::read_to_string(self.printed_of(planned)).ok()?;
+            let text = iolab_bounded_read::read_text(&self.printed_of(planned), FIO_REPORT).ok()?;
             let printed = serde_json::from_str(&text).ok()?;
             return Some(Trial::of_command(planned, &study.figures, &printed));
         }
@@ -194,7 +195,9 @@ impl Folder {
 
     fn precondition_result(&self, how: &Precondition, step: &Step) -> Option<StepResult> {
         if let Step::Purge(_) = step {
-            let purge = serde_json::from_str(&std::fs::read_to_string(self.purge_file(step)).ok()?).ok()?;
+            let purge =
+                serde_json::from_str(&iolab_bounded_read::read_text(&self.purge_file(step), STUDY_FOLDER).ok()?)
+                    .ok()?;
             return Some(StepResult { purge: Some(purge), ..StepResult::default() });
         }
         // What failed half-way has not brought the storage into any known state.

@@ -80,14 +80,14 @@ fn begin(stem: &str, words: &StudyWords) -> Result<Study, Failure> {
 
 /// The text of the one job, and what it is called.
 fn job(line: &CommandLine) -> Result<(String, String), Failure> {
-    let own = line.job_text();
+    let own = line.job_text().map_err(|error| Failure::mistake(format!("iolab: {error}")))?;
     match line.files.as_slice() {
         [] => {
             let name = line.first_job().unwrap_or("job").replace(['/', '.'], "_");
             Ok((own, name))
         }
         [file] => {
-            let read = |error: std::io::Error| Failure::mistake(format!("iolab: {file}: {error}"));
+            let read = |error: iolab_bounded_read::ReadError| Failure::mistake(format!("iolab: {file}: {error}"));
             let bytes = pipeline::read_input(file).map_err(read)?;
             let text = String::from_utf8(bytes)
                 .map_err(|_| Failure::mistake(format!("iolab: {file}: not UTF-8: this is not a job file")))?;

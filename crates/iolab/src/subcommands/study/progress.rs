@@ -51,7 +51,7 @@ impl<'s> Progress<'s> {
             Step::Round(_, round) => format!("precondition: round {}", round + 1),
         };
         if std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K{line}{}", if left.len() == 1 { "\n" } else { "" });
+            crate::printing::show_progress(&format!("{line}{}", if left.len() == 1 { "\n" } else { "" }));
         } else {
             eprintln!("{line}");
         }

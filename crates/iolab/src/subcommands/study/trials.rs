@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use iolab_bounded_read::LOG;
 use iolab_clock::Clock;
 use iolab_process::{INTERRUPTS, kill};
 use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
@@ -95,12 +96,14 @@ impl Running<'_> {
             }
             Step::Round(before, _) => {
                 let configuration = &self.design.configurations[before.configuration.unwrap_or(0)];
-                let load =
-                    self.own_job().map_or_else(|| with_settings(self.job, &configuration.settings), str::to_owned);
+                let load = match self.own_job() {
+                    Some(own) => own.to_owned(),
+                    None => with_settings(self.job, &configuration.settings).map_err(anyhow::Error::from)?,
+                };
                 let round = self.study.precondition.as_ref().map(|how| how.round.clone()).unwrap_or_default();
                 let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
                 let length = [setting("runtime", round), setting("time_based", "1".to_owned())];
-                self.write_job(step, &with_settings(&load, &length))?;
+                self.write_job(step, &with_settings(&load, &length).map_err(anyhow::Error::from)?)?;
                 self.run_job(step)
             }
         }
@@ -128,7 +131,8 @@ impl Running<'_> {
         let rates = closed_loop.and_then(|first| ladder.settings(level, first));
         let rates = rates.context("a level without the closed loop before it")?;
         let configuration = &self.design.configurations[trial.configuration];
-        let text = with_settings(&with_settings(self.job, &configuration.settings), &rates);
+        let text = with_settings(self.job, &configuration.settings).and_then(|text| with_settings(&text, &rates));
+        let text = text.map_err(anyhow::Error::from)?;
         Ok(self.write_job(&Step::Trial(trial), &text)?)
     }
 
@@ -139,7 +143,7 @@ impl Running<'_> {
 
     fn nothing_came_of(&self, step: &Step) -> Failure {
         let log = self.folder.recording_of(step).with_extension("log");
-        let told = std::fs::read_to_string(&log).unwrap_or_default();
+        let told = iolab_bounded_read::read_text(&log, LOG).unwrap_or_default();
         let what = if matches!(step, Step::Trial(_)) { "the trial" } else { "the preconditioning" };
         Failure::failed(format!("iolab: {what} {} failed:\n{told}", step.name()))
     }
@@ -185,7 +189,7 @@ fn run_job(folder: &Folder, step: &Step, allow_destroy: &[String]) -> Result<boo
         // A worker failed: that is a fact about the trial, which its recording has.
         Some(code) if code == i32::from(FAILED) && recording.exists() => Ok(true),
         code => {
-            let told = std::fs::read_to_string(&log_path).unwrap_or_default();
+            let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
             let end = if status.code().is_some() { String::new() } else { format!(" ({status})") };
             let message = format!("iolab: the trial {} failed{end}:\n{told}", recording.display());
             let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| [MISTAKE, REFUSED].contains(code));
@@ -217,7 +221,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
         return Ok(false);
     }
     if !status.success() {
-        let told = std::fs::read_to_string(&log_path).unwrap_or_default();
+        let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
         let command = folder.command_of(trial.configuration);
         return Err(Failure::failed(format!("iolab: {} failed ({status}):\n{told}", command.display())));
     }
