@@ -37,17 +37,28 @@ impl ReadError {
     }
 }
 
-/// Opens a regular file for reading.
+/// Opens a regular file for reading, or a pipe that the program was handed as a descriptor (`<(…)` of the shell,
+/// `/dev/stdin`): whoever handed it over writes to it.
 ///
 /// # Errors
 /// It is missing, may not be read, or is not a regular file.
 pub fn open(path: &Path) -> Result<File, ReadError> {
+    if is_own_descriptor(path) && std::fs::metadata(path)?.file_type().is_fifo() {
+        return Ok(File::open(path)?);
+    }
     // Opening a device can change what it does (a tape rewinds, a watchdog starts): so it is looked at before.
     check(std::fs::metadata(path)?.file_type())?;
     // The name may stand for something else by now, so this must not wait either.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     check(file.metadata()?.file_type())?;
     Ok(file)
+}
+
+/// Whether a path names a descriptor of this process (proc_pid_fd(5)).
+fn is_own_descriptor(path: &Path) -> bool {
+    let Some(path) = path.to_str() else { return false };
+    let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"));
+    path == "/dev/stdin" || number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 fn check(kind: FileType) -> Result<(), ReadError> {
@@ -143,6 +154,20 @@ mod tests {
     fn a_length_is_not_believed() {
         assert!(matches!(read(Path::new("/proc/self/status"), SMALL), Err(ReadError::TooLarge(_))));
         assert!(!read(Path::new("/proc/self/status"), crate::LOG).unwrap().is_empty());
+    }
+
+    /// The shell's `<(…)`.
+    #[test]
+    fn a_pipe_that_was_handed_over_is_read_within_the_limit() {
+        use std::io::Write;
+        use std::os::fd::AsRawFd;
+        for (content, fits) in [("1234", true), ("12345", false)] {
+            let (reader, mut writer) = io::pipe().unwrap();
+            writer.write_all(content.as_bytes()).unwrap();
+            drop(writer);
+            let path = format!("/dev/fd/{}", reader.as_raw_fd());
+            assert_eq!(read(Path::new(&path), SMALL).is_ok(), fits);
+        }
     }
 
     #[test]
