@@ -168,6 +168,18 @@ pub fn structures(image: &[u8]) -> Vec<(Structure, std::ops::Range<usize>)> {
     found
 }
 
+/// Where the checkpoints lie that the anchors of domain 0 name: the first frame of each. The newest comes first.
+pub fn checkpoint_frames(image: &[u8]) -> Vec<usize> {
+    let Ok(layout) = Layout::decode(image) else { return Vec::new() };
+    let layout = layout.of_domain(0, 0);
+    let anchors = Anchor::places(&layout).map(|place| Anchor::decode(&image[place as usize..], &layout));
+    let newest = anchors.into_iter().flatten().max_by_key(|anchor| anchor.number);
+    let generations = newest.into_iter().flat_map(|anchor| [Some(anchor.newest), anchor.before]).flatten();
+    generations
+        .map(|generation| (layout.start_of(generation.start.cluster) + u64::from(generation.start.offset)) as usize)
+        .collect()
+}
+
 /// Changes the image as `input` says; looks at it, repairs it and uses it. Answers what opening said.
 pub fn survive(image: &[u8], input: &[u8]) -> Option<Error> {
     let disk = RamDisk::with_contents(image.to_vec(), BLOCK as u32);

@@ -34,6 +34,9 @@ pub(crate) struct Contradiction(pub(crate) String);
 
 type Applied = Result<(), Contradiction>;
 
+/// The last byte of a file or disk comes before this one.
+const MOST_BYTES: u64 = i64::MAX as u64;
+
 #[derive(Debug)]
 pub(crate) struct Tree {
     inodes: Table,
@@ -244,7 +247,10 @@ impl Tree {
 
     fn put(&mut self, inode: InodeId, offset: u64, extent: Extent, deltas: &mut Vec<Delta>) -> Applied {
         let length = extent.length;
-        if length == 0 || offset.checked_add(length).is_none() {
+        let on_disk = if let Place::Disk(place) = extent.place { place } else { 0 };
+        // Beyond that no byte of a file and none of a disk can be: sums stay far from what a number can be.
+        let is_within = |start: u64| start.checked_add(length).is_some_and(|end| end <= MOST_BYTES);
+        if length == 0 || !is_within(offset) || !is_within(on_disk) {
             return Err(Contradiction(format!("inode {}: {length} bytes at {offset}", inode.0)));
         }
         self.clear(inode, offset, offset + length, deltas)?;
@@ -274,7 +280,9 @@ impl Tree {
     /// Moves what still lies where the record says to where it says; the rest of the range has changed meanwhile and stays.
     fn relocate(&mut self, relocate: &Relocate, deltas: &mut Vec<Delta>) -> Applied {
         let Relocate { inode, offset, length, from, to, .. } = *relocate;
-        let Some(end) = offset.checked_add(length).filter(|_| to.checked_add(length).is_some()) else {
+        let Some(end) =
+            offset.checked_add(length).filter(|_| to.checked_add(length).is_some_and(|end| end <= MOST_BYTES))
+        else {
             return Err(Contradiction(format!("inode {}: {length} bytes moved from {offset}", inode.0)));
         };
         let Some(Content::File(file)) = self.inodes.get(inode).map(|node| &node.content) else {

@@ -5,7 +5,7 @@ mod rig;
 
 use iolab_block::{CrashPoints, RamDisk, Survival};
 use iolab_executor::Order;
-use iolab_logfs::{InodeId, OpenOptions};
+use iolab_logfs::{InodeId, OpenOptions, hostile};
 
 use rig::crash::tell;
 use rig::load::{Step, perform};
@@ -132,4 +132,54 @@ fn a_checkpoint_is_written_when_its_time_has_come() {
     assert_eq!(change(&mut bench, 10), 1);
     bench.clock.advance(OpenOptions::default().checkpoint_interval_ns);
     assert_eq!(change(&mut bench, 10), 1, "nothing has changed");
+}
+
+#[test]
+fn a_crash_at_every_event_of_a_checkpoint_and_of_reading_it_back_loses_nothing() {
+    let (image, model, [many, _, on_disk, in_log]) = prepared();
+    for seed in 0..scale() {
+        let mut random = Random(seed);
+        let mut script = |at: usize, _: &Model| match at {
+            // The last checkpoint and the one before are other ones each time.
+            2 | 5 | 8 => Some(Step::Checkpoint),
+            0..9 => Some(step(&mut random, [many, many, on_disk, in_log])),
+            _ => None,
+        };
+        let story = tell(image.clone(), model.clone(), seed, &mut script);
+        let crashes = story.crash_everywhere(1);
+        assert!(crashes > 40, "{crashes}");
+    }
+}
+
+#[test]
+fn either_checkpoint_will_do_after_a_crash_at_any_event() {
+    let (image, model, [many, _, on_disk, in_log]) = prepared();
+    let mut random = Random(3);
+    let mut script = |at: usize, _: &Model| match at {
+        3 | 7 => Some(Step::Checkpoint),
+        0..10 => Some(step(&mut random, [many, many, on_disk, in_log])),
+        _ => None,
+    };
+    let story = tell(image, model, 3, &mut script);
+    let mut points = CrashPoints::new(&story.trace, story.image.clone(), BLOCK);
+    let (mut older, mut tried) = (0, 0);
+    for events in 0..=story.trace.events() {
+        points.advance(events);
+        let whole = points.image(Survival::Nothing);
+        // What a checkpoint says is damaged, in its first frame or its last: the other one and the log give the same.
+        for (number, place) in hostile::checkpoint_frames(&whole).into_iter().enumerate() {
+            let mut damaged = whole.clone();
+            damaged[place + 100] ^= 0x20;
+            let disk = RamDisk::with_contents(damaged, BLOCK);
+            let mut bench = Bench::new(disk, Order::Fair);
+            let opened = bench.try_open(small_memory());
+            let (fs, recovery) = opened.unwrap_or_else(|error| panic!("event {events}, frame {number}: {error}"));
+            let found = bench.run(snapshot(&fs));
+            let known = story.states.iter().any(|state| difference(&found, &state.snapshot()).is_none());
+            assert!(known, "event {events}, frame {number}: a state that never was");
+            older += u32::from(recovery.by_older_checkpoint);
+            tried += 1;
+        }
+    }
+    assert!(older * 3 > tried && tried >= 16, "{older} of {tried}");
 }
