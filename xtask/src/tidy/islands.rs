@@ -8,7 +8,10 @@ use crate::rust_text::{line_of, mask, word_positions};
 /// The unsafe islands: a crate or a file below `crates/` or `testkit/`, and what safe Rust cannot do there. ARCHITECTURE.md lists
 /// the same.
 const ISLANDS: &[(&str, &str)] = &[
-    ("memory", "maps memory, hands out pointers into buffers that the kernel writes, and handles SIGBUS of mapped files"),
+    (
+        "memory",
+        "maps memory, hands out pointers into buffers that the kernel writes, and handles SIGBUS of mapped files",
+    ),
     ("process", "forks, and calls what only a single-threaded process may call"),
     ("clock", "reads the time-stamp counter"),
     ("native_aio", "speaks the kernel's AIO interface and reads the ring that it shares"),
