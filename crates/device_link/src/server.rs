@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,6 +67,9 @@ impl Server {
             let answers = || socket::connect(&probe, &address, PROBE).map_or_else(is_there, |()| true);
             if errno != rustix::io::Errno::ADDRINUSE || answers() {
                 return Err(errno.into());
+            }
+            if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else than a socket is there"));
             }
             std::fs::remove_file(path)?;
             bind(&listener, &address)?;

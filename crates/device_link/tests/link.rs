@@ -145,6 +145,26 @@ fn a_socket_left_by_a_killed_server_is_replaced_and_a_live_one_is_not() {
 }
 
 #[test]
+fn what_is_no_socket_is_left_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("toy.sock");
+    std::fs::write(&path, "years of work").unwrap();
+    assert!(Server::start(&path, Arc::new(Toy::default())).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), b"years of work");
+}
+
+#[test]
+fn a_driver_sees_at_once_that_its_server_has_ended() {
+    let (_toy, server, path, _folder) = served();
+    let mut link = Link::connect(&path).unwrap();
+    link.write_u32(0x10, 7);
+    assert_eq!(link.read_u32(0x10), 7);
+    drop(server);
+    assert_eq!(link.read_u32(0x10), u32::MAX);
+    assert!(link.reset().is_err() && link.allocate(4096).is_err());
+}
+
+#[test]
 fn memory_that_could_vanish_or_be_no_memory_is_refused() {
     let (_toy, _server, path, folder) = served();
     let mut link = Link::connect(&path).unwrap();
