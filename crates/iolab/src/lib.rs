@@ -19,6 +19,7 @@ mod output;
 mod outputs;
 mod pipeline;
 mod recordings;
+mod room_to_run;
 mod run_files;
 mod safety;
 mod snapshot_file;
@@ -30,10 +31,16 @@ use std::process::ExitCode;
 
 /// `iolab …`.
 pub fn iolab_main(arguments: &[String]) -> ExitCode {
-    arguments::dispatch(arguments)
+    match room_to_run::make() {
+        Ok(()) => arguments::dispatch(arguments),
+        Err(failure) => exit::code(Err(failure)),
+    }
 }
 
 /// `fio …`.
 pub fn fio_main(arguments: &[String]) -> ExitCode {
-    fio_mode::main(arguments.get(1..).unwrap_or_default())
+    match room_to_run::make() {
+        Ok(()) => fio_mode::main(arguments.get(1..).unwrap_or_default()),
+        Err(failure) => exit::code(Err(failure)),
+    }
 }

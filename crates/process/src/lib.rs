@@ -16,5 +16,5 @@ pub use placement::{
     cpus_allowed, lock_memory, map_large_allocations, name_thread, raise_open_files_limit, set_batch, set_cpus,
     set_identity, set_io_priority, set_nice, set_numa_memory, set_write_life_hint, sharpen_timers,
 };
-pub use signals::{INTERRUPTS, REPORTS_ASKED, count_signals};
+pub use signals::{INTERRUPTS, REPORTS_ASKED, count_signals, survive_size_limits};
 pub use usage::{Usage, thread_id, thread_usage};

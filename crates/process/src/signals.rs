@@ -47,6 +47,11 @@ pub fn count_signals() {
     ASKED.into_iter().chain([libc::SIGUSR1]).for_each(handle);
 }
 
+/// From here on a write beyond the limit on sizes (`ulimit -f`) fails like one to a full disk, instead of ending the process.
+pub fn survive_size_limits() {
+    handle(libc::SIGXFSZ);
+}
+
 fn is_ignored(signal: libc::c_int) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: without a new action, sigaction only writes the old one into the place given; all zero is a valid value of it if the call fails.
