@@ -9,7 +9,6 @@
 //! marked or not. The guard prints nothing: it gives hazards, and whether each is accepted.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -21,125 +20,11 @@ use rustix::io::Errno;
 
 use crate::in_use::InUse;
 use crate::opening::{self, Closed, Place};
+use crate::request::{Change, Judgement, Opening, Presence, Refusal, Removal, Rules, Target};
 use crate::{Danger, Hazard, Identity, LayoutMark, layout_mark, mark_layout};
 
 /// How often a file is tried to be made or opened while somebody else makes and removes it.
 const TRIES: u32 = 8;
-
-/// What the user allows.
-#[derive(Debug, Clone, Default)]
-pub struct Rules {
-    /// `--allow-destroy`: these may be changed whatever they are.
-    pub allowed: Vec<PathBuf>,
-    /// fio's manners: a job that writes overwrites a file that it names exactly, marked or not.
-    pub as_fio: bool,
-}
-
-/// A path to touch, and how it came about.
-#[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
-    /// File, folder or device.
-    pub path: &'a Path,
-    /// Of a generated name, the folder that it must stay below; empty is the current folder.
-    pub beneath: Option<&'a Path>,
-    /// Whether the user named the very path as what to work on.
-    pub exact: bool,
-}
-
-impl<'a> Target<'a> {
-    /// A path that the user named.
-    pub fn named(path: &'a Path) -> Target<'a> {
-        Target { path, beneath: None, exact: true }
-    }
-}
-
-/// What is going to be done to a target.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
-    /// Its content is replaced, trimmed or cut off.
-    pub overwrites: bool,
-    /// It is filled up to so many bytes if it is shorter.
-    pub extends_to: u64,
-    /// It is removed.
-    pub removes: bool,
-    /// The job accepts that the target is in use (`allow_mounted_write=1`).
-    pub in_use_is_accepted: bool,
-}
-
-impl Change {
-    /// Everything that a file can suffer but removal.
-    pub const OVERWRITES: Change =
-        Change { overwrites: true, extends_to: 0, removes: false, in_use_is_accepted: false };
-
-    /// Whether a file of so many bytes would be changed at all.
-    pub fn touches(&self, size_bytes: u64) -> bool {
-        self.overwrites || self.removes || size_bytes < self.extends_to
-    }
-}
-
-/// A hazard, and whether it may be passed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
-    /// What speaks against it.
-    pub hazard: Hazard,
-    /// Whether the user's rules accept it all the same: worth a word.
-    pub accepted: bool,
-}
-
-/// Why the guard did not do what it was asked for.
-#[derive(Debug)]
-pub enum Refusal {
-    /// It would have destroyed something.
-    Hazards(Vec<Hazard>),
-    /// The kernel's answer.
-    Io(io::Error),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Hazards(hazards) => {
-                let sentences: Vec<String> = hazards.iter().map(Hazard::to_string).collect();
-                f.write_str(&sentences.join("; "))
-            }
-            Refusal::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-impl From<Errno> for Refusal {
-    fn from(errno: Errno) -> Refusal {
-        Refusal::Io(errno.into())
-    }
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Refusal {
-        Refusal::Io(error)
-    }
-}
-
-/// Whether anything stands at a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// Nothing.
-    Missing,
-    /// Something.
-    There,
-}
-
-/// How a file is opened.
-#[derive(Debug, Clone, Copy)]
-pub struct Opening {
-    /// Access mode and the flags of open(2) that the caller wants; never `O_TRUNC`.
-    pub flags: OFlags,
-    /// Whether a missing file is made.
-    pub create: bool,
-    /// Whether missing folders are made, too.
-    pub make_folders: bool,
-}
 
 /// Judges, opens, makes and removes.
 #[derive(Debug)]
@@ -178,8 +63,11 @@ impl Guard {
     /// Everything that `change` would destroy at `target`, and whether the rules accept it. Changes nothing. What is
     /// judged now may be opened by the same guard later.
     pub fn judge(&mut self, target: &Target<'_>, change: &Change) -> Vec<Judgement> {
-        let found = Place::of(target, false).and_then(|place| place.look());
-        let file = match found {
+        let place = Place::of(target, false);
+        if change.removal == Removal::Name && place.as_ref().is_ok_and(Place::is_link) {
+            return vec![self.refused(Danger::ForeignLink.at(target.path))];
+        }
+        let file = match place.and_then(|place| place.look()) {
             Ok(Some(file)) => file,
             Ok(None) | Err(Closed::Errno(Errno::NOENT | Errno::NOTDIR)) => {
                 self.absent.insert(target.path.to_owned());
@@ -205,7 +93,11 @@ impl Guard {
     /// # Errors
     /// [`Refusal`].
     pub fn allow(&self, target: &Target<'_>, change: &Change) -> Result<Presence, Refusal> {
-        match self.place(target, false).and_then(|place| place.look().map_err(|closed| refusal(target.path, closed))) {
+        let place = self.place(target, false);
+        if change.removal == Removal::Name && place.as_ref().is_ok_and(Place::is_link) {
+            return Err(Refusal::Hazards(vec![Danger::ForeignLink.at(target.path)]));
+        }
+        match place.and_then(|place| place.look().map_err(|closed| refusal(target.path, closed))) {
             Ok(Some(file)) => self.check(target, change, &file).map(|()| Presence::There),
             Ok(None) => Ok(Presence::Missing),
             Err(Refusal::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Presence::Missing),
@@ -272,7 +164,7 @@ impl Guard {
         if !file.metadata()?.is_file() {
             return Ok(false);
         }
-        self.check(target, &Change { removes: true, ..*change }, &file)?;
+        self.check(target, &Change { removal: Removal::File, ..*change }, &file)?;
         place.unlink()?;
         Ok(true)
     }
@@ -322,7 +214,7 @@ impl Guard {
             let mut hazards = self.in_use.of_file(target.path, identity, file, thorough);
             hazards.extend(self.foreign(target, change, &metadata, file));
             hazards
-        } else if kind.is_dir() && change.removes {
+        } else if kind.is_dir() && change.removal == Removal::Name {
             let ours = matches!(layout_mark(file), Ok(LayoutMark::Present));
             if ours { Vec::new() } else { vec![Danger::ForeignFolder.at(target.path)] }
         } else {
@@ -333,7 +225,7 @@ impl Guard {
 
     /// A file that somebody would miss.
     fn foreign(&self, target: &Target<'_>, change: &Change, metadata: &Metadata, file: &File) -> Option<Hazard> {
-        if !change.removes && is_nobodys(metadata, file) {
+        if change.removal == Removal::None && is_nobodys(metadata, file) {
             return None;
         }
         let size_bytes = metadata.len();

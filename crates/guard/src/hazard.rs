@@ -59,6 +59,8 @@ pub enum Danger {
     },
     /// A folder without the mark, which would be removed.
     ForeignFolder,
+    /// A symbolic link, which no job makes, would be removed.
+    ForeignLink,
     /// A generated name does not lead to a place of its own below the folder of the job.
     Strays {
         /// How: a symbolic link, `..`.
@@ -87,7 +89,11 @@ impl Danger {
             | Danger::Claimed
             | Danger::Locked
             | Danger::Partitioned { .. } => true,
-            Danger::Foreign { .. } | Danger::ForeignFolder | Danger::Strays { .. } | Danger::Unknown { .. } => false,
+            Danger::Foreign { .. }
+            | Danger::ForeignFolder
+            | Danger::ForeignLink
+            | Danger::Strays { .. }
+            | Danger::Unknown { .. } => false,
         }
     }
 }
@@ -117,6 +123,7 @@ impl fmt::Display for Danger {
                 write!(f, "the file holds {size_bytes} bytes that no job is known to have made")
             }
             Danger::ForeignFolder => f.write_str("no job is known to have made this folder"),
+            Danger::ForeignLink => f.write_str("no job has made this symbolic link"),
             Danger::Strays { reason } => f.write_str(reason),
             Danger::Unknown { reason } => write!(f, "cannot tell what is there: {reason}"),
         }

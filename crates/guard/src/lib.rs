@@ -19,12 +19,14 @@ mod in_use;
 mod loop_status;
 mod mark;
 mod opening;
+mod request;
 mod room;
 mod signature;
 
-pub use guard::{Change, Guard, Judgement, Opening, Presence, Refusal, Rules, Target, hazards_at};
+pub use guard::{Guard, hazards_at};
 pub use hazard::{Danger, Hazard};
 pub use identity::Identity;
 pub use mark::{LayoutMark, MARK_NAME, layout_mark, mark_layout};
+pub use request::{Change, Judgement, Opening, Presence, Refusal, Removal, Rules, Target};
 pub use room::{Need, Shortage, shortages};
 pub use signature::{SIGNATURE_BYTES, signatures};

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use iolab_guard::{Change, Danger, Guard, Hazard, Judgement, Opening, Refusal, Rules, Target};
+use iolab_guard::{Change, Danger, Guard, Hazard, Judgement, Opening, Refusal, Removal, Rules, Target};
 use iolab_observe::System;
 use rustix::fs::{Mode, OFlags};
 
@@ -44,7 +44,8 @@ fn opens(path: &Path, change: Change) -> bool {
     may
 }
 
-const FILLS: Change = Change { overwrites: false, extends_to: 1 << 16, removes: false, in_use_is_accepted: false };
+const FILLS: Change =
+    Change { overwrites: false, extends_to: 1 << 16, removal: Removal::None, in_use_is_accepted: false };
 
 #[test]
 fn what_is_there_is_told_by_mark_and_content() {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use iolab_engine::{Capabilities, FileUse};
-use iolab_guard::{Change, Danger, Guard, Judgement, Rules, Target};
+use iolab_guard::{Change, Danger, Guard, Judgement, Removal, Rules, Target};
 use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_resolve::Mode;
@@ -111,8 +111,8 @@ impl Check {
         let Judgement { hazard, accepted } = judgement;
         let (does, would) = match change {
             Change { overwrites: true, .. } => ("overwrites", "overwrite"),
-            Change { removes: true, .. } => ("removes", "remove"),
-            _ => ("extends", "extend"),
+            Change { removal: Removal::None, .. } => ("extends", "extend"),
+            _ => ("removes", "remove"),
         };
         let job = &worker.job;
         if accepted {

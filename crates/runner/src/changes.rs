@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use iolab_engine::{Capabilities, FileEffect, FileUse};
-use iolab_guard::{Change, Target};
+use iolab_guard::{Change, Removal, Target};
 use iolab_options::Direction;
 use iolab_plan::{BufferMemory, FileOrigin, FilePlan, WorkerPlan};
 
@@ -25,18 +25,18 @@ pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePl
         (_, FileEffect::Makes | FileEffect::Removes) => false,
     };
     let layout = &worker.layout;
+    let removal = match capabilities.effect {
+        FileEffect::Removes => Removal::Name,
+        _ if layout.unlink || layout.unlink_each_loop => Removal::File,
+        _ => Removal::None,
+    };
     let extends_to = match (capabilities.files, capabilities.effect) {
         // A read takes storage, too, however long the file is.
         (FileUse::Descriptors, FileEffect::Changes) => u64::MAX,
         (FileUse::Descriptors, _) if !file.block_device => file.layout_bytes,
         _ => 0,
     };
-    Change {
-        overwrites,
-        extends_to,
-        removes: capabilities.effect == FileEffect::Removes || layout.unlink || layout.unlink_each_loop,
-        in_use_is_accepted: layout.allow_mounted_write,
-    }
+    Change { overwrites, extends_to, removal, in_use_is_accepted: layout.allow_mounted_write }
 }
 
 /// The file that `mem=mmap:FILE` makes as long as the buffers and, when it is shared, fills with their content.

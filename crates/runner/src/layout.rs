@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use iolab_engine::{FileUse, Op, OpKind};
-use iolab_guard::{Change, Guard, Need, Opening, Presence};
+use iolab_guard::{Change, Guard, Need, Opening, Presence, Removal};
 use iolab_plan::{BufferContent, Fallocate, FilePlan, Plan, WorkerPlan};
 use iolab_workload::BufferFiller;
 use rustix::fs::{FallocateFlags, OFlags};
@@ -167,7 +167,7 @@ fn one(path: &Path, task: &Task<'_>, guard: &Guard, progress: &mut dyn FnMut(u64
     let layout = &task.worker.layout;
     let opening = Opening { flags: OFlags::RDWR, create: layout.allow_create, make_folders: layout.make_folders };
     // What is removed in the end is judged when it is removed.
-    let change = Change { removes: false, ..task.change };
+    let change = Change { removal: Removal::None, ..task.change };
     let file = guard.open(&target_of(task.file), &change, &opening);
     let file = file.map_err(|refusal| refused(&context("laying out"), refusal))?;
     let length = file.metadata().map_err(|error| fatal(&context("stat"), &error))?.len();

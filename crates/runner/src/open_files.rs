@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 
 use iolab_engine::{Capabilities, FileUse, TargetFile};
-use iolab_guard::{Change, Guard, Opening, Presence, Refusal};
+use iolab_guard::{Change, Guard, Opening, Presence, Refusal, Removal};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
 use rustix::fs::{Advice, OFlags};
 
@@ -92,7 +92,7 @@ impl OpenFiles {
 
     /// Removes the regular files that the job works on; what its engine does not touch stays.
     pub(crate) fn remove(&self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
-        let files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removes);
+        let files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removal != Removal::None);
         files.map(|(file, change)| remove(file, change, guard)).collect()
     }
 
