@@ -15,7 +15,7 @@ pub(crate) const SUMS: u8 = 0x08;
 const UNKNOWN: u32 = 0;
 /// Bytes of a record without its checksums.
 const HEAD_BYTES: usize = 12;
-const ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
 
 /// The checksum of a block; never [`UNKNOWN`].
 fn of_block(block: &[u8]) -> u32 {

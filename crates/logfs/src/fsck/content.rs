@@ -1,5 +1,6 @@
 //! Whether the content of files is what was written: every block that a file holds is read and held against its checksum.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use crate::disk::Transfer;
@@ -139,8 +140,8 @@ fn paths(loaded: &Loaded) -> HashMap<InodeId, Vec<u8>> {
         let names = loaded.tree.get(directory).and_then(|node| node.names());
         for (name, inode, kind) in names.into_iter().flat_map(|names| names.iter()) {
             let path = [&paths[&directory][..], b"/", name].concat();
-            if !paths.contains_key(&inode) {
-                paths.insert(inode, path);
+            if let Entry::Vacant(vacant) = paths.entry(inode) {
+                vacant.insert(path);
                 open.extend((kind == Kind::Directory).then_some(inode));
             }
         }
