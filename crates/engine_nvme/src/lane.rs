@@ -7,7 +7,7 @@
 
 use iolab_clock::Clock;
 use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, Wait};
-use iolab_nvme_driver::{DmaSlice, DriverError, Loss, Namespace, Outcome, QueuePair, Submit, WaitPolicy};
+use iolab_nvme_driver::{DmaSlice, DriverError, Namespace, Outcome, QueuePair, Submit, WaitPolicy};
 
 use crate::errno;
 use crate::name::{DeviceName, Place};
@@ -33,7 +33,6 @@ pub struct NvmeLane {
     devices: Box<[Device]>,
     /// For time-outs only.
     clock: Clock,
-    notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -91,7 +90,6 @@ impl NvmeLane {
             sleeps: wishes.queue.wait != WaitPolicy::Poll,
             devices: Box::new([]),
             clock: Clock::monotonic(),
-            notes: Vec::new(),
         };
         let (mut queues, mut files, mut devices) = (Vec::new(), Vec::new(), Vec::new());
         for target in request.files {
@@ -159,19 +157,15 @@ impl NvmeLane {
     /// Looks at every queue once.
     #[inline(always)]
     fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
-        let NvmeLane { queues, devices, moves, notes, .. } = self;
+        let NvmeLane { queues, devices, moves, .. } = self;
         let mut found = 0;
         for queue in queues.iter_mut() {
-            let device = &devices[queue.device];
-            device.opened.poll();
+            devices[queue.device].opened.poll();
             let Some(pair) = queue.pair.as_mut() else { continue };
             let reaped = pair.reap(out.room_left(), |ended| {
                 let result = match ended.outcome {
                     Outcome::Done => moves[usize::from(ended.slot)] as i32,
-                    failed => {
-                        note_end(failed, &device.farewell, notes);
-                        -errno::of_outcome(failed)
-                    }
+                    failed => -errno::of_outcome(failed),
                 };
                 out.push(Completion { slot: u32::from(ended.slot), result });
             });
@@ -202,14 +196,6 @@ fn farewell(name: &DeviceName) -> String {
         _ => "its registers do not answer, or it could not be reset",
     };
     format!("{name}: the device is gone: {why}")
-}
-
-/// Says once that a device is gone.
-#[cold]
-fn note_end(outcome: Outcome, farewell: &str, notes: &mut Vec<String>) {
-    if outcome == Outcome::Lost(Loss::Dead) && !notes.iter().any(|note| note == farewell) {
-        notes.push(farewell.to_owned());
-    }
 }
 
 #[cold]
@@ -267,7 +253,8 @@ impl Lane for NvmeLane {
     }
 
     fn notes(&self) -> &[String] {
-        &self.notes
+        let gone = self.devices.iter().find(|device| device.opened.controller.is_given_up());
+        gone.map_or(&[], |device| std::slice::from_ref(&device.farewell))
     }
 }
 

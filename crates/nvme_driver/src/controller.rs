@@ -134,6 +134,11 @@ impl Controller {
         self.shared.epoch.load(Ordering::Acquire)
     }
 
+    /// Whether the controller was given up: its device is gone, or could not be reset.
+    pub fn is_given_up(&self) -> bool {
+        self.shared.lock().alive().is_err()
+    }
+
     /// Shuts the controller down in the way that keeps its caches (CC.SHN, Base, section 7.6.2), and gives it up.
     pub fn shut_down(&self) -> Result<(), DriverError> {
         self.shared.lock().shut_down(&self.shared.facts)
