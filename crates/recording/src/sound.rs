@@ -91,7 +91,7 @@ impl Recording {
         must(self.warnings.len() <= MOST_LINES, || "warnings".to_owned(), "there are too many")?;
         must(self.findings.len() <= MOST_LINES, || "findings".to_owned(), "there are too many")?;
         self.devices.iter().enumerate().try_for_each(|(at, device)| check_use(device, &format!("devices[{at}]")))?;
-        self.calibration.iter().try_for_each(|calibration| check_calibration(calibration))?;
+        self.calibration.iter().try_for_each(check_calibration)?;
         self.observations.iter().try_for_each(Observations::check)
     }
 }
