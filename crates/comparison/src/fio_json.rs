@@ -156,7 +156,10 @@ fn continues(before: &Value, after: &Value) -> bool {
     let progress = |document: &Value| -> Vec<(String, u64)> {
         let name = |job: &Value| job["jobname"].as_str().unwrap_or_default().to_owned();
         let operations = |job: &Value| {
-            ["read", "write", "trim", "mixed"].iter().filter_map(|key| job[*key]["total_ios"].as_u64()).sum()
+            ["read", "write", "trim", "mixed"]
+                .iter()
+                .filter_map(|key| job[*key]["total_ios"].as_u64())
+                .fold(0, u64::saturating_add)
         };
         job::jobs(document).iter().map(|job| (name(job), operations(job))).collect()
     };

@@ -167,7 +167,7 @@ impl Latencies {
         }
         let (ours, theirs) = (self.count as f64, other.count as f64);
         self.mean_ns = self.mean_ns.zip(other.mean_ns).map(|(a, b)| (a * ours + b * theirs) / (ours + theirs));
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.percentiles.clear();
         self.histogram = match (self.histogram.take(), &other.histogram) {
             (Some(mut all), Some(more)) => {
@@ -193,8 +193,8 @@ impl Latencies {
 impl DirectionSummary {
     /// Adds what another worker or job did at the same time.
     pub fn merge(&mut self, other: &DirectionSummary) {
-        self.ios += other.ios;
-        self.bytes += other.bytes;
+        self.ios = self.ios.saturating_add(other.ios);
+        self.bytes = self.bytes.saturating_add(other.bytes);
         self.ios_per_second += other.ios_per_second;
         self.bytes_per_second += other.bytes_per_second;
         self.lat.merge(&other.lat);
@@ -206,7 +206,7 @@ impl DirectionSummary {
 impl JobSummary {
     /// Adds a worker of the same job.
     pub fn merge(&mut self, other: JobSummary) {
-        self.workers += other.workers;
+        self.workers = self.workers.saturating_add(other.workers);
         self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(ours, theirs)| ours + theirs);
         for direction in &other.directions {
             match self.directions.iter_mut().find(|own| own.operations == direction.operations) {

@@ -55,7 +55,7 @@ pub(crate) fn value(figure: &Figure, kind: LatencyKind, trial: &Trial<'_>) -> Op
         Measure::Latency(percent) => latencies().percentile(*percent),
         Measure::Response(percent) => all(|one| &one.response).percentile(*percent),
         Measure::CpuPerOperation => {
-            let operations: u64 = directions().map(|one| one.ios).sum();
+            let operations = directions().map(|one| one.ios).fold(0, u64::saturating_add);
             let cpu_ns = jobs.iter().map(|job| job.cpu_ns).sum::<Option<f64>>()?;
             (operations > 0).then(|| cpu_ns / operations as f64)
         }

@@ -79,7 +79,7 @@ impl<'a> Job<'a> {
     }
 
     pub(crate) fn sum(&self, of: impl Fn(&Member<'a>) -> u64) -> u64 {
-        self.members.iter().map(of).sum()
+        self.members.iter().map(of).fold(0, u64::saturating_add)
     }
 
     pub(crate) fn is_kernel(&self) -> bool {

@@ -289,8 +289,10 @@ fn mean_latency_ns(job: &Job<'_>) -> Option<f64> {
 }
 
 fn mean_bytes(job: &Job<'_>) -> f64 {
-    let moved: u64 =
-        Direction::ALL.iter().map(|way| job.sum(|member| member.worker.directions[*way as usize].bytes)).sum();
+    let moved: u64 = Direction::ALL
+        .iter()
+        .map(|way| job.sum(|member| member.worker.directions[*way as usize].bytes))
+        .fold(0, u64::saturating_add);
     moved as f64 / job.sum(Member::ios).max(1) as f64
 }
 

@@ -161,7 +161,7 @@ fn add_study(store: &mut Store, folder: &Path) -> Result<usize, Failure> {
     }
     let first = trials.iter().min_by_key(|trial| trial.summary.started_unix_ns.unwrap_or(u64::MAX));
     let facts = first.map(|trial| trial.summary.clone()).unwrap_or_default();
-    let end = |trial: &NewEntry| Some(trial.summary.started_unix_ns? + trial.summary.elapsed_ns?);
+    let end = |trial: &NewEntry| Some(trial.summary.started_unix_ns?.saturating_add(trial.summary.elapsed_ns?));
     let elapsed_ns = trials.iter().filter_map(end).max().zip(facts.started_unix_ns).map(|(end, start)| end - start);
     let summary = RunSummary {
         elapsed_ns,

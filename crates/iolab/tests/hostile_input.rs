@@ -299,3 +299,34 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     }
     rows
 }
+
+/// What random inputs have found: numbers at the ends of their ranges, and plans that would not fit into memory.
+#[test]
+fn numbers_at_the_ends_of_their_ranges_are_planned_or_refused() {
+    let lab = Lab::new();
+    for (words, code) in [
+        (&["--size=1m", "--rw=randrw", "--bs=9223372036854775808"][..], 2),
+        (&["--size=1m", "--rate=9223372036854775808"], 0),
+        (&["--size=1m", "--numjobs=4294967295", "--max-jobs=4294967295"], 2),
+        (&["--size=1m", "--nrfiles=4294967295"], 2),
+        (&["--size=1m", "--nrfiles=1000000", "--numjobs=1000"], 2),
+    ] {
+        let words: Vec<&str> = ["plan", "--name=a", "--ioengine=null"].iter().chain(words).copied().collect();
+        let done = lab.shell(&format!("ulimit -v 3000000; exec {} {}", env!("CARGO_BIN_EXE_iolab"), words.join(" ")));
+        assert!(!done.errors().contains("panicked") && done.code() == code, "{words:?}: {done:?}");
+    }
+    let fio = |more: &str| format!("{{\"fio version\": \"fio-3.42\", {more}}}");
+    for (number, text) in [
+        fio("\"timestamp\": 18446744073709551615, \"jobs\": [{\"jobname\": \"a\", \"elapsed\": 18446744073709551615}]"),
+        fio("\"jobs\": [{\"jobname\": \"a\", \"job_start\": 18446744073709551615, \"read\": {\"total_ios\": 1}}]"),
+        fio("\"jobs\": [{\"jobname\": \"a\", \"read\": {\"total_ios\": 1, \"clat_ns\": {\"mean\": 1.0, \"bins\": {\"1\": 18446744073709551615, \"2\": 18446744073709551615}}}}]"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let name = format!("{number}.json");
+        lab.file(&name, text);
+        let done = lab.run(["compare", &name, &name]);
+        assert!(!done.errors().contains("panicked") && done.code() == 0, "{text}: {done:?}");
+    }
+}

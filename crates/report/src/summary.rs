@@ -85,7 +85,8 @@ fn row(case: &str, rounds: &[Recording]) -> Row {
         iops.push(round_iops);
         rates.push(round_bytes);
         let workers = figures.jobs.iter().flat_map(|job| &job.workers);
-        cpu_ns += workers.map(|worker| worker.cpu.user_ns + worker.cpu.system_ns).sum::<u64>();
+        cpu_ns +=
+            workers.map(|worker| worker.cpu.user_ns.saturating_add(worker.cpu.system_ns)).fold(0, u64::saturating_add);
     }
     iops.sort_by(f64::total_cmp);
     rates.sort_by(f64::total_cmp);

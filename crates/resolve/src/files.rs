@@ -11,7 +11,7 @@ use crate::names::{Keywords, below, generate, split};
 use crate::{Mode, PathKind};
 
 /// Most files of one worker: operations name files by 32-bit numbers, and plans list them.
-const MOST_FILES: u32 = 10_000_000;
+pub(crate) const MOST_FILES: u32 = 2_000_000;
 
 /// One file before its size is settled.
 pub(crate) struct Target {
@@ -119,10 +119,11 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
     job.setting("unique_filename");
     let directories = directories(job);
     let nrfiles = job.count("nrfiles");
-    let files = nrfiles.unwrap_or(1);
+    let mut files = nrfiles.unwrap_or(1);
     let format = job.text("filename_format").unwrap_or_default();
     if files > MOST_FILES {
         job.error("nrfiles", format!("nrfiles={files} is more than {MOST_FILES}"), "");
+        files = 1;
     }
     if let Some(below) = job.text("opendir") {
         return opened_directory(job, &below);

@@ -16,7 +16,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
     let [bytes, iops, min_bytes, min_iops] =
         ["rate", "rate_iops", "rate_min", "rate_iops_min"].map(|name| job.triple(name).map(|rate| rate.unwrap_or(0)));
     for (one, other, a, b) in [("rate", "rate_iops", bytes, iops), ("rate_min", "rate_iops_min", min_bytes, min_iops)] {
-        if a.iter().sum::<u64>() > 0 && b.iter().sum::<u64>() > 0 {
+        if a.iter().any(|rate| *rate > 0) && b.iter().any(|rate| *rate > 0) {
             job.error(other, format!("{one} and {other} exclude each other"), "give one of them");
         }
     }
@@ -33,7 +33,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
     }
     warn_of_held_back(job, workload, bytes, iops);
     let process = process(job);
-    let rated = bytes.iter().chain(&iops).sum::<u64>() > 0;
+    let rated = bytes.iter().chain(&iops).any(|rate| *rate > 0);
     if process == RateProcess::Poisson && !rated {
         job.warn("rate_process", "rate_process has no effect without rate or rate_iops", "");
     }

@@ -20,12 +20,20 @@ pub(crate) fn resolve_section(
 ) {
     let section = placement.section;
     let Some(engine) = engine::find(request, findings, reads, section) else { return };
+    let mut planned: usize = workers.iter().map(|worker: &WorkerPlan| worker.files.len()).sum();
     for clone in 0..placement.clones {
         let job = Job { request, findings, reads, section, engine, number: placement.first + clone, clone };
         if clone == 0 {
             status::check(&job);
         }
-        workers.push(resolve(&job, placement));
+        let worker = resolve(&job, placement);
+        planned += worker.files.len();
+        if planned > files::MOST_FILES as usize {
+            let reason = format!("the workers of this run have more than {} files together", files::MOST_FILES);
+            job.error("nrfiles", reason, "lower nrfiles or numjobs");
+            return;
+        }
+        workers.push(worker);
     }
 }
 

@@ -72,7 +72,7 @@ fn mix_by_rate(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks) -> Option<PerD
         return None;
     }
     let wanted: PerDirection<u64> = std::array::from_fn(|index| {
-        let mean_bytes = ((blocks.sizes[index].min() + blocks.sizes[index].max()) / 2).max(1);
+        let mean_bytes = blocks.sizes[index].min().midpoint(blocks.sizes[index].max()).max(1);
         let by_bytes = bytes[index].filter(|rate| *rate > 0).map(|rate| (rate / mean_bytes).max(1));
         iops[index].filter(|rate| *rate > 0).or(by_bytes).unwrap_or(0)
     });

@@ -159,7 +159,11 @@ impl Figure {
             Measure::Response(percent) => percentile(&merged(directions().map(|one| &one.response)), *percent),
             Measure::CpuPerOperation => {
                 let operations: u64 = directions().map(|one| one.ios).sum();
-                let cpu: u64 = recording.workers.iter().map(|worker| worker.cpu.user_ns + worker.cpu.system_ns).sum();
+                let cpu: u64 = recording
+                    .workers
+                    .iter()
+                    .map(|worker| worker.cpu.user_ns.saturating_add(worker.cpu.system_ns))
+                    .fold(0, u64::saturating_add);
                 (operations > 0).then(|| cpu as f64 / operations as f64)
             }
             Measure::Device(figure) => figure.of(recording.devices.first()?),

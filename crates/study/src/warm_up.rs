@@ -108,7 +108,7 @@ fn trim(worker: &mut WorkerRecording, from_ns: u64) {
         // Not known by interval.
         direction.slat = SparseHistogram::default();
         direction.ios = of_direction().map(|one| one.ios).sum();
-        direction.bytes = of_direction().map(|one| one.bytes).sum();
+        direction.bytes = of_direction().map(|one| one.bytes).fold(0, u64::saturating_add);
         if direction.runtime_ns > 0 {
             direction.runtime_ns = end_ns - begun_ns;
         }

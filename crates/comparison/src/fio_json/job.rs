@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iolab_histogram::{SparseHistogram, bucket_low, bucket_of};
+use iolab_histogram::{SparseHistogram, bucket_low, bucket_of, check_buckets};
 use serde_json::Value;
 
 use crate::summary::gather;
@@ -18,10 +18,11 @@ pub(super) fn jobs(document: &Value) -> Vec<&Value> {
 pub(super) fn start_ms(document: &Value) -> Option<u64> {
     let stated = jobs(document).iter().filter_map(|job| job["job_start"].as_u64()).min();
     stated.or_else(|| {
-        let made_ms =
-            document["timestamp_ms"].as_u64().or(document["timestamp"].as_u64().map(|seconds| seconds * 1000));
+        let made_ms = document["timestamp_ms"]
+            .as_u64()
+            .or(document["timestamp"].as_u64().and_then(|seconds| seconds.checked_mul(1000)));
         let elapsed_s = jobs(document).iter().filter_map(|job| job["elapsed"].as_u64()).max().unwrap_or(0);
-        made_ms?.checked_sub(elapsed_s * 1000)
+        made_ms?.checked_sub(elapsed_s.checked_mul(1000)?)
     })
 }
 
@@ -42,8 +43,12 @@ pub(super) fn run(name: &str, document: &Value) -> RunSummary {
         name: name.to_owned(),
         tool: document["fio version"].as_str().unwrap_or("fio").to_owned(),
         hostname: (!hosts.is_empty()).then(|| hosts.join(", ")),
-        started_unix_ns: start_ms(document).map(|ms| ms * 1_000_000),
-        elapsed_ns: jobs.iter().filter_map(|job| job["elapsed"].as_u64()).max().map(|seconds| seconds * 1_000_000_000),
+        started_unix_ns: start_ms(document).and_then(|ms| ms.checked_mul(1_000_000)),
+        elapsed_ns: jobs
+            .iter()
+            .filter_map(|job| job["elapsed"].as_u64())
+            .max()
+            .and_then(|seconds| seconds.checked_mul(1_000_000_000)),
         flaw,
         notes: lost.then(|| note.to_owned()).into_iter().collect(),
         jobs: gathered,
@@ -138,7 +143,12 @@ fn bins(value: &Value) -> Option<SparseHistogram> {
     buckets.retain(|(_, count)| *count > 0);
     buckets.sort_unstable();
     let (first, last) = (buckets.first()?.0, buckets.last()?.0);
-    let count = buckets.iter().map(|(_, count)| count).sum::<u64>();
+    buckets.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        kept.1 = kept.1.saturating_add(if same { later.1 } else { 0 });
+        same
+    });
+    let count = check_buckets(&buckets).ok()?;
     let within = |bucket: u32, stated: Option<u64>| {
         let (low, end) = (bucket_low(bucket as usize), bucket_low(bucket as usize + 1));
         stated.unwrap_or(low).clamp(low, end.saturating_sub(1).max(low))

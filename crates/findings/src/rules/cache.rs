@@ -143,7 +143,7 @@ pub(crate) fn no_device(facts: &Facts<'_>) -> Vec<Seen> {
         return Vec::new();
     }
     of_jobs(facts, Severity::Note, |job| {
-        let moved: u64 = DATA.iter().map(|direction| job.whole_bytes(*direction)).sum();
+        let moved: u64 = DATA.iter().map(|direction| job.whole_bytes(*direction)).fold(0, u64::saturating_add);
         let looked = job.first().plan.measurement.disk_util;
         (looked && job.is_direct() && moved as f64 >= LEAST_BYTES)
             .then(|| format!("no block device was found under its files, to which {} went", bytes(moved as f64)))

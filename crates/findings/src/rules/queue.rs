@@ -61,8 +61,8 @@ pub(crate) fn submission_blocks(facts: &Facts<'_>) -> Vec<Seen> {
 /// one call, whose time each of them counts.
 pub(crate) fn submission_share(member: Member<'_>) -> f64 {
     let batches = &member.worker.depth.submit_batches;
-    let calls: u64 = batches.iter().map(|batch| batch.1).sum();
-    let sent: u64 = batches.iter().map(|batch| u64::from(batch.0) * batch.1).sum();
+    let calls: u64 = batches.iter().map(|batch| batch.1).fold(0, u64::saturating_add);
+    let sent: u64 = batches.iter().map(|batch| u64::from(batch.0).saturating_mul(batch.1)).fold(0, u64::saturating_add);
     let submitting_ns: f64 = member.worker.directions.iter().map(|direction| direction.slat.sum as f64).sum();
     if calls == 0 || sent == 0 {
         return 0.0;

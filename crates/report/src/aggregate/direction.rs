@@ -135,8 +135,8 @@ fn worker_total(directions: &[Direction], worker: &WorkerRecording) -> Direction
 }
 
 fn add(sum: &mut DirectionRecording, own: &DirectionRecording) {
-    sum.ios += own.ios;
-    sum.bytes += own.bytes;
+    sum.ios = sum.ios.saturating_add(own.ios);
+    sum.bytes = sum.bytes.saturating_add(own.bytes);
     sum.runtime_ns = sum.runtime_ns.max(own.runtime_ns);
     sum.short_ios += own.short_ios;
     sum.dropped_ios += own.dropped_ios;

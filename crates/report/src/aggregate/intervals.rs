@@ -53,8 +53,8 @@ struct Part {
 
 impl Part {
     fn add(&mut self, interval: &DirectionInterval) {
-        self.ios += interval.ios;
-        self.bytes += interval.bytes;
+        self.ios = self.ios.saturating_add(interval.ios);
+        self.bytes = self.bytes.saturating_add(interval.bytes);
         self.lat.merge(&interval.lat());
         self.clat.merge(&interval.clat());
         self.response.merge(&interval.response());

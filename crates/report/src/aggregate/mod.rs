@@ -205,7 +205,7 @@ fn message_of(outcome: &Outcome) -> Option<String> {
 }
 
 fn cpu_figures(workers: &[&WorkerRecording]) -> CpuFigures {
-    let sum = |of: fn(&WorkerRecording) -> u64| workers.iter().map(|worker| of(worker)).sum::<u64>();
+    let sum = |of: fn(&WorkerRecording) -> u64| workers.iter().map(|worker| of(worker)).fold(0, u64::saturating_add);
     let runtime_ns = sum(|worker| worker.runtime_ns);
     let percent = |ns: u64| if runtime_ns == 0 { 0.0 } else { ns as f64 * 100.0 / runtime_ns as f64 };
     CpuFigures {
@@ -225,7 +225,7 @@ fn error_figures(members: &[Member<'_>]) -> ErrorFigures {
     let survived = members.iter().any(|(_, worker)| worker.outcome.errno() == 0 && !worker.errors.is_empty());
     ErrorFigures {
         shown: allowed || survived,
-        total: counts().map(|error| error.count).sum(),
+        total: counts().map(|error| error.count).fold(0, u64::saturating_add),
         first: counts().next().map_or(0, |error| error.errno),
     }
 }

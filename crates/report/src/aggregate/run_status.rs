@@ -59,7 +59,7 @@ fn group_status(number: u32, jobs: &[JobFigures<'_>]) -> RunStatus {
 }
 
 fn sum_line(name: &'static str, parts: &[&DirectionFigures]) -> Option<RunStatusLine> {
-    let bytes = parts.iter().map(|figures| figures.bytes).sum();
+    let bytes = parts.iter().map(|figures| figures.bytes).fold(0, u64::saturating_add);
     let longest_ns = parts.iter().map(|figures| figures.runtime_ns).max()?;
     let mut worker_rates = (f64::INFINITY, 0.0_f64);
     let mut runtime_range_ms = (u64::MAX, 0);

@@ -44,8 +44,8 @@ pub fn summed_series(workers: &[&WorkerRecording], directions: &[Direction], int
         cell.start_ns = cell.start_ns.min(interval.start_ns);
         cell.end_ns = cell.end_ns.max(end_ns);
         for direction in directions {
-            cell.ios += interval.ios[direction.index()];
-            cell.bytes += interval.bytes[direction.index()];
+            cell.ios = cell.ios.saturating_add(interval.ios[direction.index()]);
+            cell.bytes = cell.bytes.saturating_add(interval.bytes[direction.index()]);
         }
     }
     let mut series: Vec<Sample> = Vec::with_capacity(cells.len());
@@ -69,8 +69,8 @@ pub fn windows(series: &[Sample], window_ms: u64) -> Vec<Sample> {
     for sample in series {
         let window = open.get_or_insert(Sample { start_ns: sample.start_ns, ..Sample::default() });
         window.end_ns = sample.end_ns;
-        window.ios += sample.ios;
-        window.bytes += sample.bytes;
+        window.ios = window.ios.saturating_add(sample.ios);
+        window.bytes = window.bytes.saturating_add(sample.bytes);
         if window.end_ns - window.start_ns >= window_ns {
             whole.extend(open.take());
         }

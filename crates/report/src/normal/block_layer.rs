@@ -53,6 +53,7 @@ fn ratio(device_bytes: u64, direction: usize, recording: &Recording) -> Option<f
     if recording.plan.workers.iter().any(|worker| worker.limits.ramp_ns > 0) {
         return None;
     }
-    let moved: u64 = recording.workers.iter().map(|worker| worker.directions[direction].bytes).sum();
+    let moved: u64 =
+        recording.workers.iter().map(|worker| worker.directions[direction].bytes).fold(0, u64::saturating_add);
     (moved > 0).then(|| device_bytes as f64 / moved as f64)
 }

@@ -203,7 +203,11 @@ impl Folder {
         // What failed half-way has not brought the storage into any known state.
         let recording = self.whole(step).filter(|one| one.workers.iter().all(|worker| worker.outcome.errno() == 0))?;
         let written = recording.workers.iter().map(|worker| worker.directions[Direction::Write as usize].bytes);
-        Some(StepResult { value: how.figure.of(&recording), written_bytes: written.sum(), purge: None })
+        Some(StepResult {
+            value: how.figure.of(&recording),
+            written_bytes: written.fold(0, u64::saturating_add),
+            purge: None,
+        })
     }
 
     /// The recording of a step that was not interrupted.
