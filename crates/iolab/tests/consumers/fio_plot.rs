@@ -27,6 +27,8 @@ write_iops_log=out/randrw-iodepth-4-numjobs-2
 #[test]
 fn the_report_has_what_it_draws() {
     let folder = Folder::new();
+    // As bench-fio does before it starts fio.
+    std::fs::create_dir(folder.path("out")).expect("a folder");
     folder.write("job.fio", JOB);
     let report = report(&folder, &["job.fio"]);
     assert!(text(&report, "fio version").starts_with("fio-3"));
@@ -51,6 +53,8 @@ fn the_report_has_what_it_draws() {
 #[test]
 fn the_logs_are_named_and_columned_as_it_reads() {
     let folder = Folder::new();
+    // As bench-fio does before it starts fio.
+    std::fs::create_dir(folder.path("out")).expect("a folder");
     folder.write("job.fio", JOB);
     folder.good(&["job.fio"]);
     for kind in ["bw", "iops", "lat", "slat", "clat"] {
