@@ -1,5 +1,6 @@
 //! `iolab device`: virtual SSDs that a user creates, serves, looks at and throws away.
 
+mod arguments;
 mod attach;
 mod serve;
 
@@ -10,10 +11,12 @@ use iolab_device_link::{LinkError, ask};
 use iolab_engine_nvme::{check_media, remove_media};
 use iolab_virtual_ssd::Config;
 
-use crate::arguments::{DeviceAction, DeviceParameters};
 use crate::device_catalogue::{Catalogue, Entry, socket};
 use crate::exit::Failure;
 use crate::{device_state, output};
+
+pub(crate) use arguments::DeviceAction;
+use arguments::DeviceParameters;
 
 pub(crate) fn main(action: &DeviceAction) -> Result<u8, Failure> {
     match action {

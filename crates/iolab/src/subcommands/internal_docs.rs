@@ -9,7 +9,8 @@ use crate::{engine_registry, outputs};
 
 pub(crate) fn main(folder: &Path) -> Result<u8, Failure> {
     make_folder(folder)?;
-    let mut outputs = outputs::beside(false, []);
+    // The pages are in version control: whatever stands there is the page that is made anew.
+    let mut outputs = outputs::beside(true, []);
     let pages = [
         ("options.md", iolab_jobfile::help::reference_page()),
         ("columns.md", iolab_report::columns::reference_page()),

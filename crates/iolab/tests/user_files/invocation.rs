@@ -137,7 +137,8 @@ impl Invocation {
     /// Whether it names a way out of the folder itself: what is made there is what it asked for.
     pub(crate) fn names_a_way_out(&self) -> bool {
         let leads_out = |word: &String| {
-            let named = word.starts_with("--directory=") || word.starts_with("--filename=") || !word.contains('=');
+            let options = ["--directory=", "--filename=", "--mem="];
+            let named = options.iter().any(|option| word.starts_with(option)) || !word.contains('=');
             named && (word.contains("way") || word.contains("dangling"))
         };
         self.words.iter().any(leads_out)

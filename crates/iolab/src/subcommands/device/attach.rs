@@ -11,7 +11,7 @@ use iolab_export_fuse::{PoolShape, Size, Stop, Transport};
 use iolab_memory::{Backing, SlotPool};
 use iolab_options::Settings;
 
-use crate::arguments::AttachArguments;
+use super::arguments::AttachArguments;
 use crate::device_catalogue::{Catalogue, socket};
 use crate::exit::Failure;
 use crate::output;

@@ -8,7 +8,7 @@ use iolab_clock::Clock;
 use iolab_device_server::{ServeError, ServeOptions};
 use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive, make_socket_folder};
 
-use crate::arguments::ServeArguments;
+use super::arguments::ServeArguments;
 use crate::device_catalogue::{Catalogue, socket};
 use crate::exit::Failure;
 use crate::output;
