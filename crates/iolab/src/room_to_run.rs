@@ -1,11 +1,9 @@
 //! What the program needs of the limits it was started under (`ulimit`), before it does anything.
+//! A small stack (`ulimit -s`) is none of them: the program brings its own.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 
 use crate::exit::Failure;
-
-/// Stack that every command has enough of, with room to spare.
-const STACK_BYTES: u64 = 4 << 20;
 
 /// Address space below which the program itself and a few small jobs do not fit.
 const ADDRESSES_BYTES: u64 = 128 << 20;
@@ -23,20 +21,5 @@ pub(crate) fn make() -> Result<(), Failure> {
             ADDRESSES_BYTES >> 20
         )));
     }
-    make_stack()
-}
-
-/// The kernel asks for the limit whenever the stack grows.
-fn make_stack() -> Result<(), Failure> {
-    let now = getrlimit(Resource::Stack);
-    let Some(current) = now.current.filter(|current| *current < STACK_BYTES) else { return Ok(()) };
-    let within = now.maximum.is_none_or(|most| most >= STACK_BYTES);
-    let maximum = if within { now.maximum } else { Some(STACK_BYTES) };
-    setrlimit(Resource::Stack, Rlimit { current: Some(STACK_BYTES), maximum }).map_err(|_| {
-        Failure::mistake(format!(
-            "iolab: the stack is limited to {} KiB: raise the limit to {} KiB or more (ulimit -s)",
-            current >> 10,
-            STACK_BYTES >> 10
-        ))
-    })
+    Ok(())
 }

@@ -21,11 +21,11 @@ fn what_is_not_a_job_file_is_said_to_be_none() {
     std::fs::File::create(lab.path("large.fio")).unwrap().set_len(65 << 20).unwrap();
     for (file, said) in [
         ("missing.fio", "missing.fio: No such file or directory"),
-        (".", "Is a directory"),
+        (".", "it is a folder"),
         ("junk.fio", "looks like a binary file"),
         ("zeroes.fio", "looks like a binary file"),
-        ("large.fio", "larger than 64 MiB"),
-        ("/dev/zero", "larger than 64 MiB"),
+        ("large.fio", "more than 64 MiB"),
+        ("/dev/zero", "it is a character device"),
         ("empty.fio", "no jobs are defined"),
     ] {
         let done = lab.run(["run", file]).ended(2, said);

@@ -11,7 +11,7 @@
 //! Blocks that are filled before writes and are larger than a cache have no trial.
 
 use iolab_memory::{Backing, SlotPool};
-use iolab_plan::{BlockSizes, Plan, RandomMap, WorkerPlan};
+use iolab_plan::{BlockSizes, FileOrigin, Plan, RandomMap, WorkerPlan};
 use iolab_workload::BufferFiller;
 
 use super::LaneKind;
@@ -117,6 +117,7 @@ fn nameless(worker: &WorkerPlan) -> WorkerPlan {
     (plan.workload.seed, plan.workload.buffer_seed, plan.pacing.seed) = (1, 1, 1);
     for file in &mut plan.files {
         file.path.clear();
+        file.origin = FileOrigin::Named;
         (file.start_bytes, file.layout_bytes, file.block_device) = (0, 0, false);
     }
     let process = &mut plan.process;
