@@ -47,7 +47,13 @@ impl Place {
             }
             return Ok(Place { folder: None, name: target.path.into(), follow: OFlags::empty() });
         };
-        let outside = || Closed::Strays(format!("a generated name must stay below {}", shown(beneath).display()));
+        let outside = || {
+            let folder = match beneath.as_os_str().is_empty() {
+                true => "the current folder".to_owned(),
+                false => beneath.display().to_string(),
+            };
+            Closed::Strays(format!("a generated name must stay below {folder}"))
+        };
         let inner = target.path.strip_prefix(beneath).map_err(|_| outside())?;
         let mut names = Vec::new();
         for component in inner.components() {
@@ -59,7 +65,7 @@ impl Place {
         }
         let Some((last, folders)) = names.split_last() else { return Err(outside()) };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut folder = rustix::fs::open(shown(beneath), flags, Mode::empty())?;
+        let mut folder = rustix::fs::open(nameable(beneath), flags, Mode::empty())?;
         for name in folders {
             folder = enter(&folder, name, make_folders)?;
         }
@@ -115,7 +121,7 @@ fn parent_of(path: &Path) -> Option<&Path> {
 }
 
 /// The current folder has no name in paths.
-fn shown(folder: &Path) -> &Path {
+fn nameable(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 

@@ -11,9 +11,9 @@ use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_resolve::Mode;
 use iolab_runner::{buffer_file, change_of, target_of, writes};
-use iolab_units::format_bytes;
 
 use crate::engine_registry::{self, ENGINES};
+use crate::subcommands::fs::size_text;
 
 mod logfs;
 mod nvme;
@@ -74,8 +74,8 @@ pub(crate) fn no_room(plan: &Plan) -> Vec<String> {
             "{}: the files need {} more, and its file system has room for {}. Lower size, make room, or say \
              fill_device=1 to write until it is full",
             shortage.path.display(),
-            format_bytes(shortage.needed_bytes),
-            format_bytes(shortage.usable_bytes)
+            size_text(shortage.needed_bytes),
+            size_text(shortage.usable_bytes)
         )
     });
     said.collect()

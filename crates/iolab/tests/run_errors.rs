@@ -24,7 +24,7 @@ fn what_is_not_a_job_file_is_said_to_be_none() {
         (".", "it is a folder"),
         ("junk.fio", "looks like a binary file"),
         ("zeroes.fio", "looks like a binary file"),
-        ("large.fio", "more than 64 MiB"),
+        ("large.fio", "too much for a job file"),
         ("/dev/zero", "it is a character device"),
         ("empty.fio", "no jobs are defined"),
     ] {

@@ -100,7 +100,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// A size for people: `1.5 GiB`.
-pub(super) fn size_text(bytes: u64) -> String {
+pub(crate) fn size_text(bytes: u64) -> String {
     for (power, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
         let one = 1_u64 << power;
         if bytes >= one {
