@@ -7,12 +7,13 @@ use iolab_block::Buffer;
 use iolab_clock::Clock;
 use iolab_executor::{Event, Spawner};
 
+use crate::activity::Activity;
 use crate::allocation::Heads;
 use crate::anchor::Anchor;
 use crate::cleaning::{Policy, ReadingCost};
 use crate::clusters::ClusterTable;
 use crate::extents::Place;
-use crate::instance::{Activity, Instance, Phase, State};
+use crate::instance::{Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
