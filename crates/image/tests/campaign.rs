@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use iolab_image::{Access, CopyError, Image, ImageError, Source, Target, from_host, to_host};
@@ -287,7 +288,7 @@ fn damaged_images_are_told_used_as_far_as_they_are_good_and_repaired() {
         survive(folder.path(), &original, &image, number, &mut tally);
     }
     let memory = peak_memory_kib();
-    println!("{count} images: {tally:?}, at most {} MiB of memory", memory >> 10);
+    let _ = writeln!(std::io::stderr(), "{count} images: {tally:?}, at most {} MiB of memory", memory >> 10);
     assert!(memory < MOST_MEMORY_KIB, "{memory} KiB of memory");
     assert!(tally.opened * 2 > count && tally.wrong_content > 0 && tally.repaired > 0, "{tally:?}");
 }

@@ -11,8 +11,9 @@ use crate::checksum::crc32c;
 use crate::cleaning::{Budget, reading_plan};
 use crate::clusters::{ClusterUse, Piece};
 use crate::extents::Place;
-use crate::instance::{FOR_CLEANING, Instance, Need, Phase, State, step_aside};
+use crate::instance::{Instance, Phase, State, step_aside};
 use crate::record::{INLINE, Record, Relocate};
+use crate::space::{FOR_CLEANING, Need};
 use crate::sums::sums_of;
 
 /// Clusters that are looked at in one step.

@@ -8,9 +8,9 @@
 mod reading;
 mod writing;
 
-use crate::instance::Need;
 use crate::locks::Mode;
 use crate::record::{InodeId, Record};
+use crate::space::Need;
 use crate::{Error, LogFs};
 
 /// Largest size of a file, bytes.

@@ -8,8 +8,9 @@ use crate::allocation::Stream;
 use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;
 use crate::extents::{ExtentMap, Place};
-use crate::instance::{Need, State, step_aside};
+use crate::instance::{State, step_aside};
 use crate::record::InodeId;
+use crate::space::Need;
 use crate::{Error, LogFs};
 
 /// Pieces that change their place before others get a turn.

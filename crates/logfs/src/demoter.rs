@@ -10,8 +10,9 @@ use crate::allocation::Stream;
 use crate::cleaner::{Moving, record_sums, relocate, write_slots};
 use crate::clusters::Piece;
 use crate::extents::Place;
-use crate::instance::{Instance, Need, Phase, State, step_aside};
+use crate::instance::{Instance, Phase, State, step_aside};
 use crate::record::{INLINE, InodeId};
+use crate::space::Need;
 use crate::tree::Inode;
 
 /// Most bytes in one pass.

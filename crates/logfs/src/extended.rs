@@ -1,9 +1,9 @@
 //! Extended attributes (xattr(7)): small values under names, in the log with everything else. What the names mean, and who may
 //! set which, is for those who show the file system.
 
-use crate::instance::Need;
 use crate::locks::Mode;
 use crate::record::{InodeId, Record};
+use crate::space::Need;
 use crate::tree::cost_bytes;
 use crate::{Error, LogFs};
 

@@ -3,9 +3,11 @@
 use std::rc::Rc;
 
 use crate::Error;
-use crate::instance::{Activity, Instance, Need};
+use crate::activity::Activity;
+use crate::instance::Instance;
 use crate::locks::Mode;
 use crate::record::{Attributes, InodeId, Record};
+use crate::space::Need;
 
 /// An open file system. Clones are handles to the same one.
 #[derive(Debug, Clone)]

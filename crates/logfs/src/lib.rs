@@ -20,6 +20,7 @@
 //! What does not exist yet: exchanging renames, space set aside by `allocate`. Cutting off very many extents
 //! at once, by one `truncate`, is one step and makes others wait.
 
+mod activity;
 mod allocation;
 mod anchor;
 mod attributes;
@@ -56,9 +57,11 @@ mod open;
 mod paths;
 mod record;
 mod recovery;
+mod space;
 mod sums;
 mod tree;
 
+pub use activity::Activity;
 pub use attributes::{Attributes, InodeId, Kind};
 pub use census::Census;
 pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
@@ -71,7 +74,6 @@ pub use error::Error;
 pub use extended::Setting;
 pub use file_system::{AttributeChange, LogFs, Space};
 pub use fsck::{BadContent, ContentReport, Fault, FaultKind, FsckReport, Repair, check_content, fsck};
-pub use instance::Activity;
 pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs};
 pub use names::{Entry, Occupied, Owner};

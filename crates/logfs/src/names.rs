@@ -1,9 +1,9 @@
 //! Operations on names. They lock the directories shared and the names exclusively, wait for space, check, and commit: checks and commit
 //! have no await between them.
 
-use crate::instance::Need;
 use crate::locks::{Held, Key, Mode};
 use crate::record::{Attributes, InodeId, Kind, Node, Record, Rename, Spot};
+use crate::space::Need;
 use crate::tree::{Inode, Names, Tree};
 use crate::{Error, LogFs};
 

@@ -7,12 +7,13 @@ use iolab_block::Buffer;
 use iolab_clock::Clock;
 use iolab_executor::{Event, Spawner};
 
+use crate::activity::Activity;
 use crate::allocation::Heads;
 use crate::anchor::Anchor;
 use crate::cleaning::{Policy, ReadingCost};
 use crate::clusters::ClusterTable;
 use crate::extents::Place;
-use crate::instance::{Activity, Instance, Phase, State};
+use crate::instance::{Instance, Phase, State};
 use crate::locks::Locks;
 use crate::log::Log;
 use crate::record::Stretch;
@@ -177,15 +178,17 @@ pub(crate) async fn start(
     Ok((LogFs(instance), recovery))
 }
 
-/// Brings the bootstrap record up to the version that is written. Everything of version 1 is a part of it.
+/// Brings both bootstrap records up to the version that is written, also the one that a crash kept from it. Everything of version 1 is a part of it.
 async fn upgrade(disk: &Disk, layout: &Layout) -> Result<(), Error> {
-    let new = layout.current();
-    if new.version == layout.version {
-        return Ok(());
-    }
+    let (new, block) = (layout.current(), layout.block_bytes as usize);
     for place in new.bootstrap_places() {
-        disk.write(place, Buffer::padded(&new.encode(), new.block_bytes as usize)).await?;
-        disk.flush().await?;
+        let found = disk.read(place, block).await.map_err(Error::from).and_then(|bytes| Layout::decode(&bytes));
+        let is_old =
+            |found: Layout| (found.id, found.generation) == (new.id, new.generation) && found.version < new.version;
+        if layout.version < new.version || found.is_ok_and(is_old) {
+            disk.write(place, Buffer::padded(&new.encode(), block)).await?;
+            disk.flush().await?;
+        }
     }
     Ok(())
 }

@@ -28,8 +28,11 @@ fn used(steps: usize) -> (Vec<u8>, Model) {
     (disk.with(|bytes| bytes.to_vec()), model)
 }
 
+/// A path, and its content or why that cannot be read.
+type Found = (Vec<u8>, Result<Vec<u8>, Error>);
+
 /// Everything that can be read of a file system, and what says that it cannot.
-fn contents(fs: &LogFs, bench: &mut Bench) -> Vec<(Vec<u8>, Result<Vec<u8>, Error>)> {
+fn contents(fs: &LogFs, bench: &mut Bench) -> Vec<Found> {
     let entries = fs.tree();
     let read = |(path, entry): (Vec<u8>, Entry)| {
         let content =

@@ -6,9 +6,10 @@ use smallvec::SmallVec;
 use super::MOST_BYTES;
 use crate::allocation::{Slot, Slots, Stream};
 use crate::cleaner::write_slots;
-use crate::instance::{Instance, Need, State, step_aside};
+use crate::instance::{Instance, State, step_aside};
 use crate::locks::Mode;
 use crate::record::{InodeId, Proof, Record, Stretch, SumList};
+use crate::space::Need;
 use crate::sums::sums_of;
 use crate::{Error, LogFs};
 

@@ -1,9 +1,9 @@
 //! A domain's part of the root directory, and the changes of it that need an intent.
 
 use super::root::{HIDDEN, Intent, Part};
-use crate::instance::Need;
 use crate::names::Occupied;
 use crate::record::{InodeId, Kind, Node, Record, Spot};
+use crate::space::Need;
 use crate::tree::{Content, Tree};
 use crate::{Error, LogFs};
 

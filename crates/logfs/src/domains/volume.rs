@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use super::master::{Asker, Placement};
 use super::worker::Worker;
+use crate::activity::Activity;
 use crate::file_system::AttributeChange;
-use crate::instance::Activity;
 use crate::record::{Attributes, InodeId};
 use crate::{Error, Layout, LogFs, Space};
 

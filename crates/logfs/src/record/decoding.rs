@@ -1,9 +1,6 @@
 //! Bodies of records, read from their bytes; what is none is `None`.
 
-use super::{
-    Attributes, Kind, Proof, Record, Relocate, Rename, take_entry, take_inode, take_kind, take_name, take_node,
-    take_spot, take_stretch,
-};
+use super::{Attributes, InodeId, Kind, Node, Proof, Record, Relocate, Rename, Spot, Stretch};
 use crate::bytes::Take;
 use crate::sums::{SUMS, take_sums};
 
@@ -105,4 +102,51 @@ fn content(code: u8, take: &mut Take<'_>) -> Option<Record> {
         0x31 => Record::RemoveExtended { inode, name: take_name(take)?, time: take.u64()? },
         _ => return None,
     })
+}
+
+/// The code of the next record and its body, taken off `take`.
+pub(crate) fn split_head<'a>(take: &mut Take<'a>) -> Option<(u8, &'a [u8])> {
+    let code = take.u8()?;
+    let [a, b, c] = take.array::<3>()?;
+    take.bytes(u32::from_le_bytes([a, b, c, 0]) as usize).map(|body| (code, body))
+}
+
+fn take_spot(take: &mut Take<'_>) -> Option<Spot> {
+    Some(Spot { directory: take_inode(take)?, name: take_name(take)? })
+}
+
+pub(crate) fn take_inode(take: &mut Take<'_>) -> Option<InodeId> {
+    take.u64().map(InodeId)
+}
+
+fn take_name(take: &mut Take<'_>) -> Option<Vec<u8>> {
+    let length = take.u8()?;
+    take.bytes(usize::from(length)).map(<[u8]>::to_vec)
+}
+
+/// One of the entries of a directory, as a checkpoint lists them.
+pub(crate) fn take_entry<'a>(take: &mut Take<'a>) -> Option<(&'a [u8], InodeId, Kind)> {
+    let (inode, kind) = (take_inode(take)?, take_kind(take)?);
+    let length = take.u8()?;
+    Some((take.bytes(usize::from(length))?, inode, kind))
+}
+
+fn take_kind(take: &mut Take<'_>) -> Option<Kind> {
+    take.u8().and_then(Kind::from_byte)
+}
+
+fn take_node(take: &mut Take<'_>) -> Option<Node> {
+    let inode = take_inode(take)?;
+    let (kind, mode) = (take_kind(take)?, take.u16()?);
+    let (uid, gid, links) = (take.u32()?, take.u32()?, take.u32()?);
+    let (size, accessed_ns, modified_ns) = (take.u64()?, take.u64()?, take.u64()?);
+    let (changed_ns, born_ns, parent) = (take.u64()?, take.u64()?, take_inode(take)?);
+    let length = take.u16()?;
+    let target = take.bytes(usize::from(length))?.to_vec();
+    let attributes = Attributes { kind, mode, uid, gid, links, size, accessed_ns, modified_ns, changed_ns, born_ns };
+    Some(Node { inode, attributes, parent, target })
+}
+
+pub(crate) fn take_stretch(take: &mut Take<'_>) -> Option<Stretch> {
+    Some(Stretch { offset: take.u64()?, length: take.u64()?, place: take.u64()? })
 }

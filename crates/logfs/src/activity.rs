@@ -1,0 +1,44 @@
+//! Counts of what an open file system did besides what it was asked for.
+
+/// What went on in the background since opening.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Checkpoints that were finished.
+    pub checkpoints: u64,
+    /// Passes of cleaning that moved something.
+    pub cleaning_passes: u64,
+    /// Bytes of live content that cleaning moved.
+    pub moved_bytes: u64,
+    /// Bytes of small content that were moved out of memory.
+    pub demoted_bytes: u64,
+    /// Clusters that the device was told to be free.
+    pub discarded_clusters: u64,
+    /// Clusters that became free.
+    pub freed_clusters: u64,
+    /// Frames of the metadata log.
+    pub frames: u64,
+    /// Flushes of the device for syncs.
+    pub syncs: u64,
+    /// Checkpoints that could not be read back.
+    pub bad_checkpoints: u64,
+    /// Reads that found content other than was written.
+    pub content_errors: u64,
+}
+
+impl Activity {
+    /// What went on in both of two domains.
+    pub(crate) fn and(&self, other: &Activity) -> Activity {
+        Activity {
+            checkpoints: self.checkpoints + other.checkpoints,
+            cleaning_passes: self.cleaning_passes + other.cleaning_passes,
+            moved_bytes: self.moved_bytes + other.moved_bytes,
+            demoted_bytes: self.demoted_bytes + other.demoted_bytes,
+            discarded_clusters: self.discarded_clusters + other.discarded_clusters,
+            freed_clusters: self.freed_clusters + other.freed_clusters,
+            frames: self.frames + other.frames,
+            syncs: self.syncs + other.syncs,
+            bad_checkpoints: self.bad_checkpoints + other.bad_checkpoints,
+            content_errors: self.content_errors + other.content_errors,
+        }
+    }
+}
