@@ -198,7 +198,7 @@ fn the_log_is_told_and_where_it_ends() {
     }
     assert!(text.trim_end().ends_with("verdict=this is where the log was closed"), "{text}");
     let frames = lab.run(words("dump-log --frames a.img")).ended(0, "").printed();
-    assert!(frames.contains("frame  cluster=1") && !frames.contains("    create"), "{frames}");
+    assert!(frames.contains("frame  cluster=2") && !frames.contains("    create"), "{frames}");
     let lines = lab.run(words("dump-log --json a.img")).ended(0, "").printed();
     let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let create = lines.iter().find(|line| line["type"] == "create").unwrap();
