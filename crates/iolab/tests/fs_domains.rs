@@ -92,7 +92,7 @@ fn a_directory_moves_between_domains_with_all_below_it() {
 fn a_move_between_domains_that_cannot_be_changes_nothing() {
     let lab = lab();
     lab.file("x", "x");
-    lab.file("large", vec![1; 14 << 20]);
+    lab.file("large", vec![1; 13 << 20]);
     lab.run(words("cp a.img x :/one/x")).ended(0, "");
     lab.run(words("cp a.img x :/two/x")).ended(0, "");
     lab.run(words("cp a.img large :/one")).ended(0, "");

@@ -389,3 +389,6 @@ impl Tree {
         Node { inode: InodeId::ROOT, attributes, parent: InodeId::ROOT, target: Vec::new() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,6 +123,11 @@ mod tests {
         assert_eq!(options.flags, MountFlags::NODEV | MountFlags::NOATIME);
         assert_eq!((options.commit_seconds, options.transfer_bytes, options.writeback), (30, 65536, false));
         assert_eq!(options.transport, Transport::Classic);
+        assert!(options.verify);
+        options.apply("noverify").unwrap();
+        assert!(!options.verify);
+        options.apply("noverify,verify").unwrap();
+        assert!(options.verify);
         for bad in ["user_xattr", "commit=soon", "transport=pigeon", "ro=1"] {
             let refused = options.apply(bad).unwrap_err().to_string();
             assert!(refused.contains(bad) && refused.contains("nowriteback"), "{refused}");

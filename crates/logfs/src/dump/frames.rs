@@ -14,13 +14,30 @@ struct Found {
     epoch: u64,
 }
 
+/// All of the log that is kept: from the older checkpoint on, and from the newest one on where damage lies between the two.
 pub(super) async fn walk(
     disk: &Disk,
     layout: &Layout,
     anchor: &Anchor,
     sink: &mut dyn FnMut(DumpLine),
 ) -> Result<(), Error> {
-    let (mut place, mut spare, mut epoch) = (anchor.newest.start, 0, 0);
+    let mut wanted_sequence = 0;
+    for generation in anchor.before.into_iter().chain([anchor.newest]) {
+        if wanted_sequence <= generation.start.sequence {
+            wanted_sequence = walk_from(generation.start, disk, (layout, anchor), sink).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Answers the sequence of the frame that is not there.
+async fn walk_from(
+    start: FramePlace,
+    disk: &Disk,
+    (layout, anchor): (&Layout, &Anchor),
+    sink: &mut dyn FnMut(DumpLine),
+) -> Result<u64, Error> {
+    let (mut place, mut spare, mut epoch) = (start, 0, 0);
     let mut bytes = None;
     let mut visited = 0;
     loop {
@@ -45,7 +62,7 @@ pub(super) async fn walk(
             Ok(found) => (place, spare, epoch) = (found.next, found.spare, found.epoch),
             Err(there_why) => {
                 sink(end(&place, &here_why, spare, &there_why, anchor));
-                return Ok(());
+                return Ok(place.sequence);
             }
         }
     }

@@ -81,9 +81,14 @@ fn damage_is_told_with_place_and_reason() {
         let mut damaged = image.clone();
         damaged[place] = byte;
         let lines = dump(damaged).unwrap();
-        let last = lines.last().unwrap();
-        assert_eq!(number(last, "offset"), number(second, "offset"));
-        assert!(matches!(field(last, "why"), DumpValue::Word(text) if text.contains(why)), "{last:?}");
+        let ends: Vec<&DumpLine> = lines.iter().filter(|line| line.kind == "end").collect();
+        assert_eq!(number(ends[0], "offset"), number(second, "offset"));
+        assert!(matches!(field(ends[0], "why"), DumpValue::Word(text) if text.contains(why)), "{:?}", ends[0]);
+        // The damage lies before the newest checkpoint, which is told with all that comes behind it.
+        let newest = number(&lines[2], "first_sequence");
+        let told: Vec<usize> =
+            lines.iter().filter(|line| line.kind == "frame").map(|line| number(line, "sequence")).collect();
+        assert!(told.contains(&newest) && ends.len() == 2, "{told:?}");
     }
     let mut without = image.clone();
     without[512..1536].fill(1);
