@@ -176,11 +176,11 @@ impl Guard {
     /// A file that was there is handed out if it may be changed.
     fn opened(&self, target: &Target<'_>, change: &Change, file: File) -> Result<File, Refusal> {
         let metadata = file.metadata()?;
-        let fresh = metadata.is_file() && is_nobodys(&metadata, &file);
+        let fresh = change.touches(metadata.len()) && metadata.is_file() && is_nobodys(&metadata, &file);
         self.check(target, change, &file)?;
         let flags = rustix::fs::fcntl_getfl(&file)?;
         rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
-        if fresh && change.touches(metadata.len()) {
+        if fresh {
             // Without the mark a later run asks the user before it overwrites the file: no reason to fail this one.
             let _marked = mark_layout(&file);
         }
@@ -267,7 +267,12 @@ fn holds_no_data(metadata: &Metadata, file: &File) -> bool {
     if metadata.len() == 0 {
         return true;
     }
-    let no_data = |file: &File| matches!(rustix::fs::seek(file, SeekFrom::Data(0)), Err(Errno::NXIO));
+    let no_data = |file: &File| {
+        let found = rustix::fs::seek(file, SeekFrom::Data(0));
+        // Whoever is handed the file begins at its beginning.
+        let _ = rustix::fs::seek(file, SeekFrom::Start(0));
+        found == Err(Errno::NXIO)
+    };
     if no_data(file) {
         return true;
     }

@@ -169,6 +169,21 @@ fn a_file_that_another_program_has_locked_is_in_use() {
 }
 
 #[test]
+fn a_file_is_handed_out_at_its_beginning() {
+    use std::io::Seek;
+    use std::os::unix::fs::FileExt;
+    let place = Place::new();
+    let path = place.at("made");
+    assert!(opens(&path, Change::OVERWRITES));
+    // Data behind a hole.
+    File::options().write(true).open(&path).unwrap().write_all_at(b"data", 1 << 20).unwrap();
+    for change in [Change::OVERWRITES, Change::default()] {
+        let mut opened = guard(Rules::default()).open(&Target::named(&path), &change, &writing()).unwrap();
+        assert_eq!(opened.stream_position().unwrap(), 0);
+    }
+}
+
+#[test]
 fn pipes_do_not_hold_up_whoever_opens_them() {
     let place = Place::new();
     let pipe = place.at("pipe");
