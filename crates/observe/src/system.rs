@@ -99,6 +99,12 @@ pub(crate) mod fixtures {
         placed: BTreeMap<PathBuf, DeviceNumber>,
     }
 
+    impl Default for Fixture {
+        fn default() -> Fixture {
+            Fixture::new()
+        }
+    }
+
     impl Fixture {
         /// An empty machine.
         pub fn new() -> Fixture {

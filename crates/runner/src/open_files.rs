@@ -92,8 +92,8 @@ impl OpenFiles {
 
     /// Removes the regular files that the job works on; what its engine does not touch stays.
     pub(crate) fn remove(&self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
-        let files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removal != Removal::None);
-        files.map(|(file, change)| remove(file, change, guard)).collect()
+        let mut files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removal != Removal::None);
+        files.try_for_each(|(file, change)| remove(file, change, guard))
     }
 
     /// Marks the files and folders that an engine on paths has made.
