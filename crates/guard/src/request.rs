@@ -42,7 +42,7 @@ pub enum Removal {
     /// It stays.
     #[default]
     None,
-    /// A regular file is removed; a link to one stays ([`Guard::remove`]).
+    /// A regular file is removed; a link to one stays ([`crate::Guard::remove`]).
     File,
     /// Whatever has the name is removed, a symbolic link itself, too (unlink(2), rmdir(2)).
     Name,
