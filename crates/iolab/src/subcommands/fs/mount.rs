@@ -15,9 +15,11 @@ use iolab_executor::{Executor, Order};
 use iolab_image::{Access, ImageError, Lock, Overlay};
 use iolab_logfs::{Disk, LocalVolume, OpenOptions, Placement, Policy, open_volume};
 use iolab_logfs_fuse::{Moment, Mountable, Options, Stop, serve};
+use rustix::fs::OFlags;
 
 use crate::exit::Failure;
 use crate::output;
+use crate::printing::shown;
 
 /// What to mount, where and how.
 #[derive(Debug, clap::Args)]
@@ -138,11 +140,19 @@ fn pass_on(text: &str, behind: bool, log: Option<&Path>) {
     }
 }
 
+/// The log is only added to; what a link leads to, and what is no regular file, is left alone.
+fn open_log(path: &Path) -> Option<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = std::fs::OpenOptions::new().append(true).create(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+}
+
 fn say(text: &str, log: Option<&Path>) {
     use std::io::Write;
-    match log.and_then(|path| std::fs::OpenOptions::new().append(true).create(true).open(path).ok()) {
+    match log.and_then(open_log) {
         // Where it cannot be written there is nobody to tell.
-        Some(mut file) => drop(writeln!(file, "iolab: {text}")),
+        Some(mut file) => drop(writeln!(file, "iolab: {}", shown(text))),
         None => tell(text),
     }
 }
