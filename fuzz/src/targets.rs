@@ -1,8 +1,9 @@
 //! The table of fuzz targets: every reader of text or bytes that come from outside.
 //!
-//! A target must not panic, whatever it is given, and it checks what must hold of what it read. Adding one: a
-//! line in [`TARGETS`], a binary in `fuzz/fuzz_targets`, an entry in `fuzz/Cargo.toml`; the smoke test checks
-//! that they agree. [`CANARY`] has a bug on purpose: a fuzzer that does not find it is broken.
+//! A target must not panic, whatever it is given, and it checks what must hold of what it read.
+//! Adding one: a line in [`TARGETS`], a binary in `fuzz/fuzz_targets`, an entry in
+//! `fuzz/Cargo.toml`; the smoke test checks that they agree. [`CANARY`] has a bug on purpose: a
+//! fuzzer that does not find it is broken.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,7 @@ use iolab_recording::partial::{self, Partial};
 use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
 
 /// The enemy of a device that the driver's own tests use too.
-#[path = "../../crates/nvme_driver/tests/drive/enemy.rs"]
+#[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
 mod nvme_enemy;
 
 /// One target.
@@ -74,7 +75,8 @@ pub const TARGETS: &[Target] = &[
             &[0; LogEntry::ENCODED_BYTES],
             &[0xff; LogEntry::ENCODED_BYTES],
             b"",
-            // A block of two operations with offsets: the first with its traits, the second like it.
+            // A block of two operations with offsets: the first with its traits, the second like
+            // it.
             b"\x21\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x45\x64\x32\0\x10\0\0\0\0\0\
               \0\x10\0\0\0\0\0\0\x05\x64\x32\0\x20\0\0\0\0\0\0",
         ],
@@ -112,7 +114,8 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "nvme_device",
         seeds: &[
-            // Whether it is an enemy from the start, then looks: from f0h on something goes wrong, and the next bytes say what.
+            // Whether it is an enemy from the start, then looks: from f0h on something goes wrong,
+            // and the next bytes say what.
             &[0, 0, 0, 0, 0xf1, 0, 0, 0, 0, 2, 1, 0, 0, 0, 3, 0, 5, 0, 1, 0],
             &[0, 0xff, 9, 0, 0xf0, 200, 1, 2, 3, 4, 5, 6, 7, 8, 0xff, 3],
             &[1, 0, 0, 0, 0xf0, 20, 1],
@@ -180,7 +183,8 @@ fn job_file(input: &[u8]) {
     fuzz_entry(input, &World);
 }
 
-/// `name`, newline, value: the value is read by the kind of the option, or refused with a place inside it.
+/// `name`, newline, value: the value is read by the kind of the option, or refused with a place
+/// inside it.
 fn option_value(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let Some((name, value)) = text.split_once('\n') else { return };
@@ -204,8 +208,8 @@ fn recording_reader(input: &[u8]) {
     }
 }
 
-/// Partial recordings: as the bytes are, and as entries with right checksums around them (a length, then a kind,
-/// then the content). What is read makes a recording, which survives being saved.
+/// Partial recordings: as the bytes are, and as entries with right checksums around them (a length,
+/// then a kind, then the content). What is read makes a recording, which survives being saved.
 fn partial_recording(input: &[u8]) {
     let mut forged = partial_start();
     let mut rest = input;
@@ -230,14 +234,15 @@ pub fn partial_start() -> Vec<u8> {
     static START: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let empty = TARGETS.iter().find(|target| target.name == "recording_reader").map(|target| target.seeds[0]);
         let text = empty.and_then(|seed| std::str::from_utf8(seed).ok()).unwrap_or_default();
-        let worker = include_str!("../../crates/recording/tests/worker_plan.json");
+        let worker = include_str!("../../crates/contract/recording/tests/worker_plan.json");
         let text = text.replacen("\"workers\":[]", &format!("\"workers\":[{worker}]"), 1);
         Recording::from_json(&text).map(|recording| partial::start(&recording)).unwrap_or_default()
     });
     START.clone()
 }
 
-/// Bytes that decode encode to the same bytes; what is read of a block can be written and is read again.
+/// Bytes that decode encode to the same bytes; what is read of a block can be written and is read
+/// again.
 fn log_entry(input: &[u8]) {
     for bytes in input.chunks_exact(LogEntry::ENCODED_BYTES) {
         let Ok(bytes) = bytes.try_into() else { continue };

@@ -1,10 +1,13 @@
-//! Text against golden files: what a test makes must be what the file of its crate says, byte for byte.
+//! Text against golden files: what a test makes must be what the file of its crate says, byte for
+//! byte.
 //!
-//! After an intended change, run with `IOLAB_BLESS=1` to rewrite the files, and read the difference. A missing file counts as empty.
+//! After an intended change, run with `IOLAB_BLESS=1` to rewrite the files, and read the
+//! difference. A missing file counts as empty.
 
 use std::path::Path;
 
-/// Compares `actual` with `tests/golden/NAME` of the crate whose folder is `manifest_folder` (`env!("CARGO_MANIFEST_DIR")`).
+/// Compares `actual` with `tests/golden/NAME` of the crate whose folder is `manifest_folder`
+/// (`env!("CARGO_MANIFEST_DIR")`).
 ///
 /// # Panics
 /// They differ, or a file that is to be rewritten cannot be.

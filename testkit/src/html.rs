@@ -1,4 +1,5 @@
-//! Reads a page as strictly as its readers may need: tags balanced, attributes quoted, ids unique, references that lead somewhere.
+//! Reads a page as strictly as its readers may need: tags balanced, attributes quoted, ids unique,
+//! references that lead somewhere.
 //!
 //! It knows just the HTML that the reports are made of; it is no parser for other pages.
 
@@ -134,7 +135,8 @@ impl HtmlPage {
         }
     }
 
-    /// Asserts what holds of every page of reports: it asks for nothing from outside, and every figure has its numbers in a table.
+    /// Asserts what holds of every page of reports: it asks for nothing from outside, and every
+    /// figure has its numbers in a table.
     ///
     /// # Panics
     /// It does not hold.

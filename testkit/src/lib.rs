@@ -1,5 +1,6 @@
 //! What tests of several crates share. Nothing that ships depends on it.
 
+pub mod folder;
 pub mod golden;
 pub mod html;
 pub mod simulated;

@@ -1,9 +1,10 @@
-//! A storage device that exists only in a test: an engine whose operations take the times that a script says, on a
-//! simulated clock, and fail when it says so.
+//! A storage device that exists only in a test: an engine whose operations take the times that a
+//! script says, on a simulated clock, and fail when it says so.
 //!
-//! The lane holds its depth in truth: operations are served side by side, each from the flush that made it visible.
-//! Time passes only while the lane waits in `reap`, so that on a simulated clock every latency is exactly what the
-//! script said. It allocates nothing after it was opened, and moves no data.
+//! The lane holds its depth in truth: operations are served side by side, each from the flush that
+//! made it visible. Time passes only while the lane waits in `reap`, so that on a simulated clock
+//! every latency is exactly what the script said. It allocates nothing after it was opened, and
+//! moves no data.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,8 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use iolab_clock::Clock;
 use iolab_engine::{
     Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Lane, LaneError, Op, OpKind,
-    OpenError, OpenRequest, Submission, Wait,
+    OpenError, OpenRequest, Polling, Submission, Wait,
 };
+use iolab_options::{PageCache, Reach};
 
 /// What becomes of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub enum Fate {
 
 type Script = dyn Fn(u64, &Op) -> Fate + Send + Sync;
 
-/// A device: its clock, and the fate of the n-th operation offered to it.
+/// A device: its clock, and the outcome of the n-th operation offered to it.
 #[derive(Clone)]
 pub struct Device {
     clock: Clock,
@@ -50,7 +52,8 @@ impl fmt::Debug for Device {
 
 static DEVICES: Mutex<BTreeMap<PathBuf, Device>> = Mutex::new(BTreeMap::new());
 
-/// Makes a device that jobs reach as `filename=name`. Operations are counted from 0, anew in each lane.
+/// Makes a device that jobs reach as `filename=name`. Operations are counted from 0, anew in each
+/// lane.
 pub fn make_device(name: &str, clock: &Clock, script: impl Fn(u64, &Op) -> Fate + Send + Sync + 'static) {
     let device = Device { clock: clock.clone(), script: Arc::new(script) };
     DEVICES.lock().unwrap_or_else(PoisonError::into_inner).insert(PathBuf::from(name), device);
@@ -94,7 +97,13 @@ impl Engine for Simulated {
             direct: true,
             extends_files: true,
             effect: FileEffect::ByDirection,
+            reach: Reach::Device,
+            page_cache: PageCache::Never,
+            polling: Polling::Never,
+            reads_to_write: false,
+            needs: &[],
         },
+        trials: &[],
     };
 
     fn open(request: &OpenRequest<'_>) -> Result<SimulatedLane, OpenError> {
@@ -121,10 +130,10 @@ impl Lane for SimulatedLane {
         if self.fresh.len() + self.serving.len() == self.depth {
             return Submission::Full;
         }
-        let fate = (self.device.script)(self.offered, op);
+        let outcome = (self.device.script)(self.offered, op);
         self.offered += 1;
         let whole = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.length as i32 } else { 0 };
-        let (result, takes_ns) = match fate {
+        let (result, takes_ns) = match outcome {
             Fate::Served(ns) => (whole, ns),
             Fate::Short(bytes, ns) => (bytes as i32, ns),
             Fate::Failed(errno, ns) => (-errno, ns),

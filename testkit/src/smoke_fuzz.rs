@@ -1,8 +1,8 @@
 //! A small fuzzer without feedback: mutates seeds with a fixed random sequence and catches panics.
 //!
-//! It finds what is easy to find, in every test run, on the stable compiler, the same on every machine. The
-//! thorough search is cargo-fuzz with the same targets. It does not notice an endless loop: the test's own time
-//! limit does.
+//! It finds what is easy to find, in every test run, on the stable compiler, the same on every
+//! machine. The thorough search is cargo-fuzz with the same targets. It does not notice an endless
+//! loop: the test's own time limit does.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -15,7 +15,8 @@ pub struct Crash {
     pub round: u64,
 }
 
-/// Runs `target` on the seeds and then on `rounds` mutations of them; `words` are spliced in now and then.
+/// Runs `target` on the seeds and then on `rounds` mutations of them; `words` are spliced in now
+/// and then.
 ///
 /// # Errors
 /// The first input that makes it panic.

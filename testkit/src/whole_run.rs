@@ -1,5 +1,5 @@
-//! Job text to recording in one call, for tests of whole runs: the real parser, resolver and runner in a world
-//! without files.
+//! Job text to recording in one call, for tests of whole runs: the real parser, resolver and runner
+//! in a world without files.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
@@ -12,14 +12,15 @@ use iolab_options::OptionEntry;
 use iolab_plan::Plan;
 use iolab_recording::{CpuUse, HostFacts, Recording, Redaction};
 use iolab_resolve::{Machine, Mode, Overrides, PathKind};
-use iolab_runner::{EngineEntry, Observer, Progress, RunError, RunRequest, RunResult};
+use iolab_runner::{EngineEntry, Event, Observer, RunError, RunRequest, RunResult, Wish};
 
 use crate::simulated::Simulated;
 
 /// The engines of whole runs in tests.
 pub static ENGINES: &[EngineEntry] = &[EngineEntry::of::<Simulated>()];
 
-/// A machine with nothing on it: four CPUs, no files to work on, no variables. Texts that jobs name are real.
+/// A machine with nothing on it: four CPUs, no files to work on, no variables. Texts that jobs name
+/// are real.
 #[derive(Debug)]
 struct Nothing;
 
@@ -82,7 +83,7 @@ impl Machine for Nothing {
 pub fn plan(text: &str) -> Plan {
     let text = format!("[global]\nioengine=simulated\nthread=1\n{text}");
     let input = Input { name: "test".to_owned(), bytes: text.clone().into_bytes() };
-    let request = iolab_jobfile::Request { command_line: None, files: &[input] };
+    let request = iolab_jobfile::Request { files: &[input], ..iolab_jobfile::Request::default() };
     let jobs = iolab_jobfile::parse(&request, &Nothing).unwrap_or_else(|failure| panic!("{text}\n{failure:#?}"));
     let engines: Vec<_> = ENGINES.iter().map(|entry| entry.description).collect();
     let request = iolab_resolve::Request {
@@ -101,15 +102,9 @@ pub fn plan(text: &str) -> Plan {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn laying_out(&mut self, _: &Path, _: u64, _: u64) {}
-
-    fn progress(&mut self, _: &Progress) {}
-
-    fn wants_snapshot(&mut self) -> bool {
-        false
+    fn take(&mut self, _: &Event<'_>) -> Wish {
+        Wish::Nothing
     }
-
-    fn snapshot(&mut self, _: &Recording) {}
 }
 
 /// Runs a plan on a clock, until `interrupts` says otherwise.
@@ -146,8 +141,8 @@ pub fn run(text: &str, clock: &Clock) -> Recording {
         .recording
 }
 
-/// A recording without what the machine alone decides, however exactly a run is repeated: thread ids, CPU use, and what was
-/// seen of the machine meanwhile.
+/// A recording without what the machine alone decides, however exactly a run is repeated: thread
+/// ids, CPU use, and what was seen of the machine meanwhile.
 pub fn repeatable(mut recording: Recording) -> Recording {
     recording.observations = None;
     for worker in &mut recording.workers {

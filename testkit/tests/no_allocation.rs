@@ -1,7 +1,8 @@
 //! Between the first and the last operation of a worker's loop nothing is allocated or freed.
 //!
-//! The allocator of this test counts calls of the thread that runs the loop, from the moment the first operation is
-//! offered to the lane until the last one is. The clock is simulated, so hundreds of intervals pass meanwhile.
+//! The allocator of this test counts calls of the thread that runs the loop, from the moment the
+//! first operation is offered to the lane until the last one is. The clock is simulated, so
+//! hundreds of intervals pass meanwhile.
 #![allow(unsafe_code)] // island: a counting global allocator
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -26,8 +27,8 @@ fn count() {
     }
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came; counting touches no memory but a
-// thread-local flag without destructor and an atomic.
+// SAFETY: every call is passed on to the system's allocator as it came; counting touches no memory
+// but a thread-local flag without destructor and an atomic.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

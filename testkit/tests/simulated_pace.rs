@@ -1,10 +1,11 @@
-//! Paced loads against a simulated device on a simulated clock: response time and its parts are exactly what the
-//! schedule and the device make of them.
+//! Paced loads against a simulated device on a simulated clock: response time and its parts are
+//! exactly what the schedule and the device make of them.
 
 use std::sync::{Arc, Mutex};
 
 use iolab_clock::Clock;
 use iolab_histogram::SparseHistogram;
+use iolab_random::{GOLDEN_GAMMA, finalize};
 use iolab_recording::{DirectionRecording, WorkerRecording};
 use iolab_testkit::simulated::{Fate, make_device};
 use iolab_testkit::whole_run::run;
@@ -33,10 +34,8 @@ fn near(found: u64, expected_ns: u64, percent: f64) -> bool {
 }
 
 fn uniform(n: u64) -> f64 {
-    let mut mixed = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON
+    let mixed = finalize(n.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA));
+    (mixed >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON
 }
 
 #[test]
@@ -140,8 +139,8 @@ fn a_ramp_is_not_part_of_the_account() {
     assert!((2_999..=3_001).contains(&schedule.asked) && schedule.sent_within_ns.abs_diff(3 * S) <= MS, "{schedule:?}");
 }
 
-/// Poisson arrivals at a device with exponential service times and one server: the response time is exponential, too
-/// (M/M/1; Kleinrock, Queueing Systems, 3.2).
+/// Poisson arrivals at a device with exponential service times and one server: the response time is
+/// exponential, too (M/M/1; Kleinrock, Queueing Systems, 3.2).
 #[test]
 fn a_queue_whose_truth_is_known_is_measured_truly() {
     let (arrivals, services) = (700.0, 1_000.0);

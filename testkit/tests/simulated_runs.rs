@@ -1,11 +1,12 @@
-//! Whole runs against a simulated device on a simulated clock: what is recorded is exactly what happened.
+//! Whole runs against a simulated device on a simulated clock: what is recorded is exactly what
+//! happened.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use iolab_clock::Clock;
+use iolab_random::{GOLDEN_GAMMA, finalize};
 use iolab_recording::{Outcome, Recording};
-use iolab_runner::{Observer, Progress, State};
+use iolab_runner::{Event, Observer, State, Wish};
 use iolab_testkit::simulated::{Fate, make_device};
 use iolab_testkit::whole_run::{plan, repeatable, run, try_run};
 
@@ -13,12 +14,9 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
-/// splitmix64 (Steele, Lea, Flood 2014): the n-th number of a fixed sequence.
+/// The n-th number of a fixed sequence.
 fn mixed(n: u64) -> u64 {
-    let mut mixed = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    finalize(n.wrapping_add(1).wrapping_mul(GOLDEN_GAMMA))
 }
 
 /// Service times from 10 us upwards with a long tail.
@@ -102,7 +100,8 @@ fn a_stall_is_seen_in_full_by_the_response_time_and_once_by_the_latency() {
         fast.take_while(|percent| histogram.percentile(*percent) > over_ms * MS).count() as f64 / 1000.0
     };
     assert!(slow(&read.lat, 1) < 0.002, "one operation was slow");
-    // Those intended during the stall waited for its end, and the backlog drained at 10,000 a second.
+    // Those intended during the stall waited for its end, and the backlog drained at 10,000 a
+    // second.
     let share = slow(&read.response, 1);
     assert!((0.10..0.13).contains(&share), "{share} of the responses were late");
     assert_eq!(read.response.max, S);
@@ -143,7 +142,8 @@ fn the_run_time_is_exact_and_the_ramp_is_left_out() {
 
 #[test]
 fn a_device_that_blocks_delays_the_end_by_no_more_than_itself() {
-    // The last operation before the end of the run takes a long time: it is waited for, and counted.
+    // The last operation before the end of the run takes a long time: it is waited for, and
+    // counted.
     let recording = run_on("blocked", "[a]\nrw=randread\nsize=1m\nruntime=1\ntime_based\n", |n| {
         Fate::Served(if n == 99 { 700 * MS } else { 5 * MS })
     });
@@ -263,7 +263,8 @@ fn stages_and_exits_follow_the_plan() {
     let short = "rw=randread\nsize=64k\nfilename=quick\n";
     let failing = "rw=randread\nsize=1m\nfilename=failing\n";
 
-    // A job that ends takes the others with it: all of them, those of its group, those of its stage.
+    // A job that ends takes the others with it: all of them, those of its group, those of its
+    // stage.
     assert_eq!(outcomes(&format!("[a]\n{short}exitall\n[b]\n{long}")), [Outcome::Finished, Outcome::Finished]);
     assert_eq!(
         outcomes(&format!("[a]\n{short}exitall\n[b]\n{long}startdelay=400\n")),
@@ -309,21 +310,16 @@ struct Impatient<'a> {
 }
 
 impl Observer for Impatient<'_> {
-    fn laying_out(&mut self, _: &Path, _: u64, _: u64) {}
-
-    fn progress(&mut self, progress: &Progress) {
-        if progress.workers.iter().all(|worker| worker.state >= State::Running) {
-            self.seen_running += 1;
+    fn take(&mut self, event: &Event<'_>) -> Wish {
+        if let Event::Progress(progress) = event {
+            if progress.workers.iter().all(|worker| worker.state >= State::Running) {
+                self.seen_running += 1;
+            }
+            let count = if self.seen_running > 3 && self.again { 2 } else { self.seen_running.min(1) };
+            self.interrupts.store(count, Ordering::Relaxed);
         }
-        let count = if self.seen_running > 3 && self.again { 2 } else { self.seen_running.min(1) };
-        self.interrupts.store(count, Ordering::Relaxed);
+        Wish::Nothing
     }
-
-    fn wants_snapshot(&mut self) -> bool {
-        false
-    }
-
-    fn snapshot(&mut self, _: &Recording) {}
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! A queue of depth 1 is driven by a loop of its own: whatever happens, it records what the general loop records.
+//! A queue of depth 1 is driven by a loop of its own: whatever happens, it records what the general
+//! loop records.
 //!
-//! The general loop is made to run by buffers that are to be filled before each write, which costs no time on a
-//! simulated clock and changes nothing that is recorded.
+//! The general loop is made to run by buffers that are to be filled before each write, which costs
+//! no time on a simulated clock and changes nothing that is recorded.
 
 use iolab_clock::Clock;
 use iolab_recording::Recording;

@@ -21,7 +21,8 @@ fn seen(recording: &Recording) -> &SteadyRecording {
     recording.workers[0].steady.as_ref().unwrap()
 }
 
-/// A drive that falls from 1000 to 100 operations per second in its first two seconds and stays there.
+/// A drive that falls from 1000 to 100 operations per second in its first two seconds and stays
+/// there.
 fn settles(n: u64) -> u64 {
     match n {
         0..1000 => MS,
@@ -83,8 +84,8 @@ fn a_group_that_is_reported_as_one_ends_as_one() {
                 ss=iops:99%\nss_dur=2\nruntime=24h\n";
     let steady = plan(text).workers[2].limits.steady.unwrap();
     assert_eq!((steady.measure, steady.samples), (SteadyMeasure::Iops, 2));
-    // Only the judgement can end the others before a day is over. Their threads share a clock, so that how they
-    // interleave is not repeatable.
+    // Only the judgement can end the others before a day is over. Their threads share a clock, so
+    // that how they interleave is not repeatable.
     let clock = Clock::simulated(S);
     make_device("grouped", &clock, |_, _| Fate::Served(MS));
     let recording = run(text, &clock);

@@ -1,7 +1,8 @@
-//! The least that can be done to read 4 KiB blocks at random with pread(2): no stamps, no counters, no engine.
+//! The least that can be done to read 4 KiB blocks at random with pread(2): no stamps, no counters,
+//! no engine.
 //!
-//! `bare_pread PATH 1 1 COUNT`: PATH holds at least 1 MiB and takes `O_DIRECT`. The two ones stand where the bare
-//! loops of the asynchronous engines have depth and batch.
+//! `bare_pread PATH 1 1 COUNT`: PATH holds at least 1 MiB and takes `O_DIRECT`. The two ones stand
+//! where the bare loops of the asynchronous engines have depth and batch.
 #![allow(clippy::print_stdout)] // an example prints its result
 
 use std::error::Error;

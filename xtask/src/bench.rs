@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: what iolab costs, beside the installed fio and bare loops, in suites.
 //!
-//! Everything is measured side by side in one run, in turn, several rounds; what comes out are medians with their
-//! spread, ratios of neighbouring runs, and a verdict for each target. Nothing is compared with a stored number.
-//! The small size measures nothing of worth and takes every path, so that the suites cannot rot: it is a test.
+//! Everything is measured side by side in one run, in turn, several rounds; what comes out are
+//! medians with their spread, ratios of neighbouring runs, and a verdict for each target. Nothing
+//! is compared with a stored number. The small size measures nothing of worth and takes every path,
+//! so that the suites cannot rot: it is a test.
 
 mod case;
 mod counts;
@@ -155,7 +156,8 @@ impl Bench {
     }
 }
 
-/// Runs what the words ask for, prints each suite's tables as it is done, and writes what was asked to be written.
+/// Runs what the words ask for, prints each suite's tables as it is done, and writes what was asked
+/// to be written.
 pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String> {
     let wanted = wanted(words)?;
     let version = programs::fio_version()?;
@@ -212,8 +214,8 @@ mod tests {
         }
     }
 
-    /// A suite runs to its end with the programs as they are. What they take is not judged, so that several may run at
-    /// once.
+    /// A suite runs to its end with the programs as they are. What they take is not judged, so that
+    /// several may run at once.
     fn runs(name: &str) {
         if let Err(reason) = programs::fio_version() {
             // Past the capture of tests, which would hide it.

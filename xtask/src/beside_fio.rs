@@ -1,11 +1,13 @@
-//! `cargo xtask beside-fio`: does a job give the same bandwidth, IOPS and latencies under fio and under iolab?
+//! `cargo xtask beside-fio`: does a job give the same bandwidth, IOPS and latencies under fio and
+//! under iolab?
 //!
-//! Every case runs several times under both programs, alternating, on the same laid-out file (and, for root, on the
-//! kernel's RAM disk). What comes out is a table of medians and ratios, with a verdict for each figure. Nothing is
-//! compared with a stored number: the two programs share the minute, the file and the machine.
+//! Every case runs several times under both programs, alternating, on the same laid-out file (and,
+//! for root, on the kernel's RAM disk). What comes out is a table of medians and ratios, with a
+//! verdict for each figure. Nothing is compared with a stored number: the two programs share the
+//! minute, the file and the machine.
 //!
-//! The programs are the installed `fio` and this workspace's release build. This is not a test of what the options
-//! mean; it is a test of what is measured.
+//! The programs are the installed `fio` and this workspace's release build. This is not a test of
+//! what the options mean; it is a test of what is measured.
 
 mod cases;
 mod side;
@@ -14,7 +16,7 @@ mod verdict;
 
 use std::path::{Path, PathBuf};
 
-use crate::ground::Ground;
+use crate::area::TestArea;
 use crate::page;
 use crate::programs::{self, Profile, Workshop};
 use crate::repository::Repository;
@@ -82,9 +84,10 @@ pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String>
     let programs = Programs::find(repository)?;
     let mut cases = cases::all(wanted.small);
     cases.retain(|case| wanted.only.as_ref().is_none_or(|only| case.name.contains(only.as_str())));
-    let mut tables = vec![compare(&programs, &cases, &Ground::file(&wanted.folder, wanted.megabytes << 20)?, &wanted)?];
+    let mut tables =
+        vec![compare(&programs, &cases, &TestArea::file(&wanted.folder, wanted.megabytes << 20)?, &wanted)?];
     if wanted.ram_disk {
-        tables.push(compare(&programs, &cases, &Ground::ram_disk(wanted.megabytes << 20)?, &wanted)?);
+        tables.push(compare(&programs, &cases, &TestArea::ram_disk(wanted.megabytes << 20)?, &wanted)?);
     }
     if let Some(path) = &wanted.json {
         let text = serde_json::to_string_pretty(&table::json(&tables)).map_err(|error| error.to_string())?;
@@ -108,11 +111,11 @@ impl Programs {
     }
 }
 
-fn compare(programs: &Programs, cases: &[Case], ground: &Ground, wanted: &Wanted) -> Result<Table, String> {
-    println!("on {} (fio/iolab, ratio; ▲▼: beyond the noise)", ground.name);
-    let mut table = Table { ground: ground.name.clone(), rows: Vec::new() };
+fn compare(programs: &Programs, cases: &[Case], area: &TestArea, wanted: &Wanted) -> Result<Table, String> {
+    println!("on {} (fio/iolab, ratio; ▲▼: beyond the noise)", area.name);
+    let mut table = Table { area: area.name.clone(), rows: Vec::new() };
     for case in cases {
-        let runs = alternate(programs, case, ground, wanted)?;
+        let runs = alternate(programs, case, area, wanted)?;
         for (index, direction) in case.directions.iter().enumerate() {
             let name = match case.directions.len() {
                 1 => case.name.clone(),
@@ -134,9 +137,10 @@ fn compare(programs: &Programs, cases: &[Case], ground: &Ground, wanted: &Wanted
 
 type Runs = (Vec<Vec<Figures>>, Vec<Vec<Figures>>);
 
-/// Both programs in turn; which goes first changes from pair to pair, so that neither always follows the other.
-fn alternate(programs: &Programs, case: &Case, ground: &Ground, wanted: &Wanted) -> Result<Runs, String> {
-    let run = |program: &Path| side::run(program, case, ground, wanted.runtime_ms);
+/// Both programs in turn; which goes first changes from pair to pair, so that neither always
+/// follows the other.
+fn alternate(programs: &Programs, case: &Case, area: &TestArea, wanted: &Wanted) -> Result<Runs, String> {
+    let run = |program: &Path| side::run(program, case, area, wanted.runtime_ms);
     let mut runs = (Vec::new(), Vec::new());
     for pair in 0..wanted.pairs {
         if pair % 2 == 0 {

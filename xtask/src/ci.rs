@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: everything that must hold before a change is merged, except the tests and the suites.
+//! `cargo xtask ci`: everything that must hold before a change is merged, except the tests and the
+//! suites.
 //!
 //! Runs every step even when one fails, so that one run shows all that is wrong.
 
@@ -85,7 +86,7 @@ fn deny(repository: &Repository) -> Result<(), String> {
 /// Builds and runs the README's demo: it must succeed, say something, and end in time.
 pub(crate) fn demo(repository: &Repository) -> Result<(), String> {
     let has_demo = repository.rust_files().any(|file| {
-        file.path.starts_with("crates/iolab/src/")
+        file.path.starts_with("crates/apps/iolab/src/")
             && (file.path.ends_with("/demo.rs") || file.text.contains("\"demo\""))
     });
     if !has_demo {

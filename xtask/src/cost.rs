@@ -1,11 +1,14 @@
-//! `cargo xtask cost`: what the laboratory itself spends on an operation, beside fio, and in instructions.
+//! `cargo xtask cost`: what the laboratory itself spends on an operation, beside fio, and in
+//! instructions.
 //!
-//! Two measurements, both on the null engine, where nothing but the program is left. *Speed*: the release build and
-//! the installed fio in turn, several rounds, every statistic on; medians and the ratio of medians. *Instructions*:
-//! user instructions for each operation as callgrind counts them, from the difference of a long and a short run, so
-//! that start and end cancel. Instruction counts do not depend on the machine's mood, so they have budgets, and
-//! exceeding one by a tenth is a failure. The clock is the time stamp counter there, too (valgrind reads the real one),
-//! so that what is counted is what runs. [`nvme`] counts the way of a read through the NVMe driver and device, too.
+//! Two measurements, both on the null engine, where nothing but the program is left. *Speed*: the
+//! release build and the installed fio in turn, several rounds, every statistic on; medians and the
+//! ratio of medians. *Instructions*: user instructions for each operation as callgrind counts them,
+//! from the difference of a long and a short run, so that start and end cancel. Instruction counts
+//! do not depend on the machine's mood, so they have budgets, and exceeding one by a tenth is a
+//! failure. The clock is the time stamp counter there, too (valgrind reads the real one), so that
+//! what is counted is what runs. [`nvme`] counts the way of a read through the NVMe driver and
+//! device, too.
 
 pub(crate) mod nvme;
 

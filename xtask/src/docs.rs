@@ -1,7 +1,8 @@
 //! `cargo xtask docs`: the pages that are generated from the program's own tables are up to date.
 //!
-//! The program writes them into a folder with its hidden subcommand `internal-docs FOLDER`; this file only compares
-//! that folder with `docs/reference`, or writes there. It does not know what is in a page.
+//! The program writes them into a folder with its hidden subcommand `internal-docs FOLDER`; this
+//! file only compares that folder with `docs/reference`, or writes there. It does not know what is
+//! in a page.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +41,7 @@ pub(crate) fn write(repository: &Repository) -> Result<(), String> {
 }
 
 fn can_generate(repository: &Repository) -> bool {
-    repository.has("crates/iolab/src/subcommands/internal_docs.rs")
+    repository.has("crates/apps/iolab/src/subcommands/internal_docs.rs")
 }
 
 fn generate(repository: &Repository, folder: &Path) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! `cargo xtask guest`: the door to `ci/guest/boot`, which runs a script in an emulated machine.
 //!
-//! It becomes that program, so output, signals and exit code are its own. What it does is explained there and in
-//! `docs/guide/guest.md`.
+//! It becomes that program, so output, signals and exit code are its own. What it does is explained
+//! there and in `docs/guide/guest.md`.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;

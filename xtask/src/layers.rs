@@ -1,83 +1,70 @@
-//! `cargo xtask layers`: the crates stand in layers, and a crate uses only crates of lower layers.
+//! `cargo xtask layers`: the crates stand in districts, and a crate uses only what its district may
+//! use.
 //!
-//! The layers are the table in `layers/table.rs`; edges come from the crates' own Cargo.toml files. Edges for
-//! tests only (dev-dependencies) may go sideways. Some crates have narrower rules: see [`table::NARROW`] and
-//! the pure crates of `layers/purity.rs`.
+//! The districts are the table of `layers/districts.rs`; what is said of a crate comes from its own
+//! Cargo.toml. Edges for tests only (dev-dependencies) may go anywhere. The pages that are made of
+//! these facts are checked, too.
 
+mod districts;
+mod package;
+mod pages;
 mod purity;
-mod table;
 
-use std::fs;
+pub(crate) use package::packages;
+pub(crate) use pages::write as write_pages;
 
 use crate::finding::Finding;
 use crate::repository::Repository;
-
-/// One package of the workspace.
-struct Package {
-    name: String,
-    manifest: String,
-    /// Everything it depends on, outside packages too.
-    uses: Vec<String>,
-}
+use districts::{district, outside_refusal};
+use package::Package;
 
 /// All rules.
 pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     let packages = packages(repository)?;
-    let mut findings = Vec::new();
-    for package in &packages {
-        findings.extend(check_package(package));
-    }
-    findings.extend(purity::check(repository));
+    let mut findings: Vec<Finding> = packages.iter().flat_map(|package| check_package(package, &packages)).collect();
+    findings.extend(purity::check(repository, &packages));
+    findings.extend(pages::check(repository, &packages));
     Ok(findings)
 }
 
-/// The packages of `crates/`, read from their manifests.
-fn packages(repository: &Repository) -> Result<Vec<Package>, String> {
-    let mut packages = Vec::new();
-    let is_manifest = |path: &str| path.starts_with("crates/") && path.ends_with("/Cargo.toml");
-    for file in repository.files.iter().filter(|file| is_manifest(&file.path)) {
-        let manifest: toml::Table = file.text.parse().map_err(|error| format!("{}: {error}", file.path))?;
-        let name = manifest.get("package").and_then(|package| package.get("name")).and_then(toml::Value::as_str);
-        let name = name.ok_or_else(|| format!("{}: no package name", file.path))?;
-        let mut uses = Vec::new();
-        for section in ["dependencies", "build-dependencies"] {
-            let table = manifest.get(section).and_then(toml::Value::as_table);
-            uses.extend(table.into_iter().flat_map(toml::Table::keys).cloned());
-        }
-        packages.push(Package { name: name.to_owned(), manifest: file.path.clone(), uses });
-    }
-    if packages.is_empty() && fs::exists(repository.root.join("crates")).unwrap_or(false) {
-        return Err("no manifest below crates/".to_owned());
-    }
-    Ok(packages)
-}
-
-fn check_package(package: &Package) -> Vec<Finding> {
-    let finding = |what: String| Finding::new(&package.manifest, 0, what);
-    let Some(own_layer) = table::layer(&package.name) else {
-        return vec![finding(format!("{} has no layer: add it to xtask/src/layers/table.rs", package.name))];
+fn check_package(package: &Package, all: &[Package]) -> Vec<Finding> {
+    let finding = |what: String| Finding::new(&package.manifest(), 0, what);
+    let Some(own) = district(package.district()).filter(|_| package.folder.split('/').count() == 3) else {
+        return vec![finding(format!("{} stands in no district: crates/DISTRICT/NAME", package.name))];
     };
     let mut findings = Vec::new();
+    if package.description.is_empty() {
+        findings.push(finding("`description` must say what the crate is, in one line".to_owned()));
+    }
+    if !is_named_by_folder(package) {
+        findings.push(finding(format!("{} is not the name of this folder", package.name)));
+    }
     for used in &package.uses {
-        if let Some(reason) = table::outside_refusal(&package.name, used) {
+        if let Some(reason) = outside_refusal(&package.name, used) {
             findings.push(finding(format!("{} must not use {used}: {reason}", package.name)));
         }
         if !used.starts_with("iolab-") && used != "iolab" {
             continue;
         }
-        match table::layer(used) {
-            None => findings.push(finding(format!("{used} is not for crates that ship"))),
-            Some(layer) if layer >= own_layer => findings.push(finding(format!(
-                "{} (layer {own_layer}) uses {used} (layer {layer}): edges go strictly downward",
-                package.name
-            ))),
-            Some(_) => {}
-        }
-        if let Some(reason) = table::narrow_refusal(&package.name, used) {
-            findings.push(finding(format!("{} must not use {used}: {reason}", package.name)));
+        let Some(used) = all.iter().find(|other| other.name == *used) else {
+            findings.push(finding(format!("{used} is not for crates that ship")));
+            continue;
+        };
+        if let Some(reason) = own.refusal(used.district(), &package.also_uses) {
+            let (name, from, to) = (&package.name, own.name, used.district());
+            findings.push(finding(format!("{name} ({from}) must not use {} ({to}): {reason}", used.name)));
         }
     }
     findings
+}
+
+/// `crates/nvme/spec` is `iolab-nvme-spec`, or `iolab-spec` where that says enough; the program is
+/// `iolab`.
+fn is_named_by_folder(package: &Package) -> bool {
+    let (district, short) = (package.district(), package.short_name().replace('_', "-"));
+    // An engine is one of several engines.
+    let singular = if district == "engines" { "engine" } else { district };
+    [format!("iolab-{short}"), format!("iolab-{singular}-{short}"), "iolab".to_owned()].contains(&package.name)
 }
 
 #[cfg(test)]
@@ -85,15 +72,27 @@ mod tests {
     use super::*;
     use crate::repository::fixtures::repository;
 
-    fn findings(name: &str, dependencies: &[&str]) -> Vec<String> {
-        let lines: String = dependencies.iter().map(|used| format!("{used}.workspace = true\n")).collect();
-        let manifest = format!("[package]\nname = \"{name}\"\n[dependencies]\n{lines}");
-        let (_folder, tree) = repository(&[("crates/x/Cargo.toml", &manifest)]);
-        check(&tree).unwrap().into_iter().map(|finding| finding.what).collect()
+    /// What is found in a tree of crates: folder, dependencies, further lines of the manifest.
+    fn findings(crates: &[(&str, &[&str], &str)]) -> Vec<String> {
+        let files: Vec<(String, String)> = crates
+            .iter()
+            .map(|(folder, uses, more)| {
+                let lines: String = uses.iter().map(|used| format!("{used}.workspace = true\n")).collect();
+                let name = folder.rsplit('/').next().unwrap();
+                let name = if name == "iolab" { name.to_owned() } else { format!("iolab-{name}") };
+                let head = format!("[package]\nname = \"{name}\"\ndescription = \"it\"\n{more}");
+                (format!("crates/{folder}/Cargo.toml"), format!("{head}[dependencies]\n{lines}"))
+            })
+            .collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let (_folder, tree) = repository(&files);
+        let packages = packages(&tree).unwrap();
+        let found = packages.iter().flat_map(|package| check_package(package, &packages));
+        found.map(|finding| finding.what).collect()
     }
 
     #[test]
-    fn the_repository_keeps_its_layers() {
+    fn the_repository_keeps_its_districts() {
         let found = check(&Repository::here().unwrap()).unwrap();
         let list: Vec<String> = found.iter().map(Finding::to_string).collect();
         assert!(list.is_empty(), "\n{}", list.join("\n"));
@@ -101,41 +100,72 @@ mod tests {
 
     #[test]
     fn canaries() {
-        for (name, uses, expected) in [
+        let none: &[&str] = &[];
+        let also = "[package.metadata.iolab]\nalso-uses = [\"nvme\"]\n";
+        for (crates, expected) in [
             (
-                "iolab-plan",
-                "iolab-runner",
-                "iolab-plan (layer 2) uses iolab-runner (layer 6): edges go strictly downward",
+                [("base/clock", &["iolab-runner"][..], ""), ("run/runner", none, "")],
+                vec!["iolab-clock (base) must not use iolab-runner (run): base stands on nothing of this project"],
             ),
             (
-                "iolab-engine",
-                "iolab-plan",
-                "iolab-engine (layer 2) uses iolab-plan (layer 2): edges go strictly downward",
-            ),
-            ("iolab-clock", "iolab", "iolab-clock (layer 0) uses iolab (layer 8): edges go strictly downward"),
-            ("iolab-surprise", "libc", "iolab-surprise has no layer: add it to xtask/src/layers/table.rs"),
-            ("iolab-runner", "iolab-testkit", "iolab-testkit is not for crates that ship"),
-            (
-                "iolab-engine-null",
-                "iolab-plan",
-                "iolab-engine-null must not use iolab-plan: an engine knows its contract only",
+                [("engines/null", &["iolab-uring"], ""), ("engines/uring", none, "")],
+                vec![
+                    "iolab-null (engines) must not use iolab-uring (engines): an engine knows its contract, and no other engine",
+                ],
             ),
             (
-                "iolab-report",
-                "iolab-engine",
-                "iolab-report must not use iolab-engine: a report is a function of the recording, and so are the columns of its block devices",
+                [("nvme/driver", &["iolab-engine"], ""), ("contract/engine", none, "")],
+                vec![
+                    "iolab-driver (nvme) must not use iolab-engine (contract): NVMe stands on its own: no jobs, no engines",
+                ],
             ),
-            ("iolab-runner", "anyhow", "iolab-runner must not use anyhow: libraries have typed errors"),
+            // What a crate's own Cargo.toml adds must still be lower.
+            ([("engines/fast", &["iolab-driver"], also), ("nvme/driver", none, "")], vec![]),
+            (
+                [("contract/fast", &["iolab-driver"], also), ("nvme/driver", none, "")],
+                vec![
+                    "iolab-fast (contract) must not use iolab-driver (nvme): what all others share depends on none of them",
+                ],
+            ),
+            ([("run/runner", &["iolab-plan"], ""), ("contract/plan", none, "")], vec![]),
+            (
+                [("run/runner", &["anyhow", "iolab-testkit"], ""), ("contract/plan", none, "")],
+                vec![
+                    "iolab-runner must not use anyhow: libraries have typed errors",
+                    "iolab-testkit is not for crates that ship",
+                ],
+            ),
+            (
+                [("surprise", none, ""), ("elsewhere/plan", none, "")],
+                vec![
+                    "iolab-plan stands in no district: crates/DISTRICT/NAME",
+                    "iolab-surprise stands in no district: crates/DISTRICT/NAME",
+                ],
+            ),
         ] {
-            assert_eq!(findings(name, &[uses]), [expected], "{name} uses {uses}");
+            assert_eq!(findings(&crates), expected, "{crates:?}");
         }
-        assert_eq!(findings("iolab-engine-uring", &["iolab-engine", "iolab-memory", "io-uring"]), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_manifest_says_what_the_crate_is() {
+        let manifest = "[package]\nname = \"iolab-other\"\n";
+        let (_folder, tree) = repository(&[("crates/base/clock/Cargo.toml", manifest)]);
+        let packages = packages(&tree).unwrap();
+        let found: Vec<String> = check_package(&packages[0], &packages).into_iter().map(|found| found.what).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        let (_folder, tree) = repository(&[(
+            "crates/base/clock/Cargo.toml",
+            "[package]\nname = \"iolab-clock\"\n[package.metadata.iolab]\nprue = true\n",
+        )]);
+        assert!(super::packages(&tree).unwrap_err().contains("no `prue`"));
     }
 
     #[test]
     fn edges_for_tests_are_free() {
-        let manifest = "[package]\nname = \"iolab-plan\"\n[dev-dependencies]\niolab-runner.workspace = true\n";
-        let (_folder, tree) = repository(&[("crates/plan/Cargo.toml", manifest)]);
-        assert_eq!(check(&tree).unwrap(), []);
+        let manifest = "[package]\nname = \"iolab-plan\"\ndescription = \"it\"\n[dev-dependencies]\niolab-runner.workspace = true\n";
+        let (_folder, tree) = repository(&[("crates/contract/plan/Cargo.toml", manifest)]);
+        let packages = packages(&tree).unwrap();
+        assert_eq!(check_package(&packages[0], &packages), []);
     }
 }

@@ -1,16 +1,17 @@
 //! `cargo xtask`: the checks that keep the house in order, and nothing that ships.
 //!
-//! Each task is also what continuous integration runs, so a clean `cargo xtask ci` means a clean CI.
-//! `tidy` and `layers` are tests of this package as well, so that plain `cargo test` finds a violation.
+//! Each task is also what continuous integration runs, so a clean `cargo xtask ci` means a clean
+//! CI. `tidy` and `layers` are tests of this package as well, so that plain `cargo test` finds a
+//! violation.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a developer's tool: its findings go to the terminal
 
+mod area;
 mod bench;
 mod beside_fio;
 mod ci;
 mod cost;
 mod docs;
 mod finding;
-mod ground;
 mod guest;
 mod layers;
 mod page;
@@ -32,7 +33,7 @@ usage: cargo xtask TASK
   tidy           file headers, sizes, names, words, unsafe islands, links
   tidy --shrink  the same, after lowering the ceilings of xtask/ratchet.toml to what is there
   sizes          files and functions that are worth a second look
-  layers         the order of the crates, and which of them may do I/O
+  layers         the districts, what their crates may use, and which crates may do I/O
   docs           generated pages are up to date
   docs --write   write them
   readme         the README opens with its two commands
@@ -79,7 +80,9 @@ fn run(repository: &Repository, words: &[&str]) -> Result<Vec<Finding>, String> 
         }
         ["layers"] => layers::check(repository),
         ["docs"] => docs::check(repository),
-        ["docs", "--write"] => docs::write(repository).map(|()| Vec::new()),
+        ["docs", "--write"] => {
+            layers::write_pages(repository).and_then(|()| docs::write(repository)).map(|()| Vec::new())
+        }
         ["readme"] => readme::check(repository),
         ["demo"] => ci::demo(repository).map(|()| Vec::new()),
         ["beside-fio", rest @ ..] => beside_fio::run(repository, rest).map(|()| Vec::new()),

@@ -1,4 +1,5 @@
-//! The README opens with the two commands that a newcomer needs, and they are the ones that CI runs.
+//! The README opens with the two commands that a newcomer needs, and they are the ones that CI
+//! runs.
 
 use crate::finding::Finding;
 use crate::repository::Repository;

@@ -1,7 +1,7 @@
 //! The tree that is checked: the repository itself, or a fixture of a test.
 //!
-//! Reads every text file that belongs to it once. What git ignores (build output, recordings) and git's own
-//! folder are not part of it.
+//! Reads every text file that belongs to it once. What git ignores (build output, recordings) and
+//! git's own folder are not part of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,6 @@ impl TextFile {
 
     pub(crate) fn is_markdown(&self) -> bool {
         self.path.ends_with(".md")
-    }
-
-    /// The folder below `crates/` it is in.
-    pub(crate) fn crate_folder(&self) -> Option<&str> {
-        self.path.strip_prefix("crates/")?.split('/').next()
     }
 }
 

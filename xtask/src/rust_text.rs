@@ -1,8 +1,9 @@
-//! Just enough reading of Rust source for the checks: what is code, where functions and test modules are.
+//! Just enough reading of Rust source for the checks: what is code, where functions and test
+//! modules are.
 //!
-//! [`mask`] blanks comments and literals without moving anything, so that line numbers stay true and a word in
-//! a string is never taken for code. It is no parser: macros that unbalance braces would confuse it, and
-//! rustfmt would not accept them either.
+//! [`mask`] blanks comments and literals without moving anything, so that line numbers stay true
+//! and a word in a string is never taken for code. It is no parser: macros that unbalance braces
+//! would confuse it, and rustfmt would not accept them either.
 
 /// One function.
 #[derive(Debug, Clone, PartialEq, Eq)]

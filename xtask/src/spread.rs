@@ -1,7 +1,7 @@
 //! Middle and ends of several values, and ratios of neighbours.
 //!
-//! Each run of one program has a neighbour in time of the other, and both saw the same state of a shared machine;
-//! so a ratio is that of neighbours, never that of two heaps.
+//! Each run of one program has a neighbour in time of the other, and both saw the same state of a
+//! shared machine; so a ratio is that of neighbours, never that of two heaps.
 
 /// Middle and ends of several values.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,9 @@
 //! `cargo xtask tidy`: rules about files that the compiler and clippy do not know.
 //!
-//! Each rule is a file of this folder with a canary test: a small tree that breaks it must be reported.
+//! Each rule is a file of this folder with a canary test: a small tree that breaks it must be
+//! reported.
 
+mod engine_names;
 mod headers;
 mod islands;
 mod links;
@@ -18,9 +20,10 @@ use crate::repository::Repository;
 pub(crate) fn check(repository: &Repository) -> Result<Vec<Finding>, String> {
     let mut findings = headers::check(repository);
     findings.extend(names::check(repository));
+    findings.extend(engine_names::check(repository));
     findings.extend(orphans::check(repository));
     findings.extend(words::check(repository));
-    findings.extend(islands::check(repository));
+    findings.extend(islands::check(repository)?);
     findings.extend(links::check(repository));
     findings.extend(sizes::check(repository, &ratchet::read(repository)?));
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));

@@ -1,5 +1,6 @@
-//! One engine at one depth on one ground, and the programs that take turns there: iolab as it comes, fio as it
-//! comes, fio at its best, a bare loop and, where the user names it, fio's own minimal loop.
+//! One engine at one depth on one area, and the programs that take turns there: iolab as it comes,
+//! fio as it comes, fio at its best, a bare loop and, where the user names it, fio's own minimal
+//! loop.
 //!
 //! Knows how each is started and counted, and nothing of targets.
 
@@ -11,19 +12,20 @@ use super::job::{End, Job};
 use super::spending::{self, Spent};
 use super::turns::{self, Entrant, Figures};
 use super::{Bench, Size};
-use crate::ground::Ground;
+use crate::area::TestArea;
 use crate::programs::is_installed;
 use crate::spread::spread;
 
-/// One engine at one depth on one ground.
+/// One engine at one depth on one area.
 pub(super) struct Case<'a> {
     pub(super) bench: &'a Bench,
-    pub(super) ground: &'a Ground,
+    pub(super) area: &'a TestArea,
     pub(super) engine: &'static str,
     pub(super) depth: u32,
     /// The bare loop of this engine.
     pub(super) bare: &'a Path,
-    /// Options that may make fio cheaper; `=Q` stands for a quarter of the depth and `=D` for the depth.
+    /// Options that may make fio cheaper; `=Q` stands for a quarter of the depth and `=D` for the
+    /// depth.
     pub(super) settings: &'static [&'static str],
 }
 
@@ -82,17 +84,17 @@ struct Start {
 impl Case<'_> {
     /// What tables call it.
     pub(super) fn name(&self) -> String {
-        let ground = if self.is_device() { "RAM disk" } else { "file" };
-        format!("{ground}, {}, depth {}", self.engine, self.depth)
+        let area = if self.is_device() { "RAM disk" } else { "file" };
+        format!("{area}, {}, depth {}", self.engine, self.depth)
     }
 
-    /// Whether the ground is a block device, which then is ours alone.
+    /// Whether the area is a block device, which then is ours alone.
     pub(super) fn is_device(&self) -> bool {
-        self.ground.target.starts_with("/dev")
+        self.area.target.starts_with("/dev")
     }
 
     fn job(&self) -> Job {
-        Job::on(&self.ground.target, self.ground.bytes, self.engine, self.depth)
+        Job::on(&self.area.target, self.area.bytes, self.engine, self.depth)
     }
 
     /// How much the bare loops submit at once: what iolab does unless told otherwise.
@@ -197,7 +199,7 @@ impl Case<'_> {
             Kind::Fio(path, job) => job.command(path, End::AfterOperations(count)),
             Kind::Bare(path, _) => {
                 let mut command = Command::new(path);
-                command.arg(&self.ground.target);
+                command.arg(&self.area.target);
                 command.args([u64::from(self.depth), u64::from(self.batch()), count].map(|number| number.to_string()));
                 command
             }
@@ -205,15 +207,16 @@ impl Case<'_> {
                 let (depth, batch) = (self.depth, self.batch());
                 let words = format!("-p0 -d{depth} -s{batch} -c{batch} -r{count}");
                 let mut command = Command::new(path);
-                command.args(words.split(' ')).arg(&self.ground.target);
+                command.args(words.split(' ')).arg(&self.area.target);
                 command
             }
         }
     }
 
-    /// Reads the block device has completed since it was made (Documentation/block/stat.rst); the device is ours.
+    /// Reads the block device has completed since it was made (Documentation/block/stat.rst); the
+    /// device is ours.
     fn device_reads(&self) -> Result<f64, String> {
-        let name = self.ground.target.file_name().unwrap_or_default();
+        let name = self.area.target.file_name().unwrap_or_default();
         let path = PathBuf::from("/sys/block").join(name).join("stat");
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let reads = text.split_whitespace().next().and_then(|word| word.parse().ok());
@@ -227,8 +230,8 @@ impl Case<'_> {
         counts::system_calls(|count| self.command(program, count), self.bench.counted()).map(Some)
     }
 
-    /// Instructions do not depend on the ground, so they are counted on one of them; in the small size at one depth of
-    /// each engine, the one that has all the programs.
+    /// Instructions do not depend on the area, so they are counted on one of them; in the small
+    /// size at one depth of each engine, the one that has all the programs.
     fn instructions(&self, program: &Program<'_>) -> Result<Option<f64>, String> {
         let has_all_programs = self.depth > 1 || self.settings.is_empty();
         let wanted = self.is_device() || (self.bench.size == Size::Small && has_all_programs);

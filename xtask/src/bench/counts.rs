@@ -1,9 +1,9 @@
 //! What does not depend on the machine's mood: system calls and user instructions of an operation.
 //!
-//! Both from the difference of a long and a short run, so that start and end cancel. strace slows every system call
-//! down and callgrind every instruction, so that more completions wait at each look: calls per operation are those
-//! of a device that is fast beside the program. Under callgrind the clock is `clock_gettime`, whose instructions
-//! are in the count.
+//! Both from the difference of a long and a short run, so that start and end cancel. strace slows
+//! every system call down and callgrind every instruction, so that more completions wait at each
+//! look: calls per operation are those of a device that is fast beside the program. Under callgrind
+//! the clock is `clock_gettime`, whose instructions are in the count.
 
 use std::process::Command;
 

@@ -1,8 +1,10 @@
-//! What an operation costs through io_uring, libaio and pread: iolab as it comes, fio as it comes and at its best,
-//! a bare loop around our engine, and fio's own minimal loop where the user names it.
+//! What an operation costs through io_uring, libaio and pread: iolab as it comes, fio as it comes
+//! and at its best, a bare loop around our engine, and fio's own minimal loop where the user names
+//! it.
 //!
-//! fio at its best is the best of a few settings by measurement, with its statistics on. The bare loops stamp
-//! nothing; what iolab takes beyond them is the price of its statistics and its schedule.
+//! fio at its best is the best of a few settings by measurement, with its statistics on. The bare
+//! loops stamp nothing; what iolab takes beyond them is the price of its statistics and its
+//! schedule.
 
 use std::path::PathBuf;
 
@@ -11,7 +13,7 @@ use super::counts;
 use super::job::{End, Job};
 use super::sheet::{Bound, Sheet};
 use super::{Bench, Size};
-use crate::ground::Ground;
+use crate::area::TestArea;
 use crate::programs::is_installed;
 use crate::spread::{Spread, ratios, spread};
 
@@ -48,10 +50,10 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
         ("io_uring", bench.workshop.example("iolab-engine-uring", "bare_uring")?, &URING_SETTINGS),
         ("libaio", bench.workshop.example("iolab-engine-libaio", "bare_libaio")?, &LIBAIO_SETTINGS),
     ];
-    for ground in &grounds(bench, &mut sheet)? {
+    for area in &areas(bench, &mut sheet)? {
         for (engine, bare, settings) in &engines {
             for depth in bench.depths() {
-                let case = Case { bench, ground, engine, depth: *depth, bare, settings };
+                let case = Case { bench, area, engine, depth: *depth, bare, settings };
                 // On a file, the deepest queue shows the device and nothing else.
                 if *depth <= 32 || case.is_device() {
                     measure(&mut sheet, &case)?;
@@ -88,8 +90,8 @@ fn times(outcomes: &[Outcome], role: Role, other: Role) -> Option<Spread> {
 pub(super) fn run_psync(bench: &Bench) -> Result<Sheet, String> {
     let mut sheet = Sheet::new("psync", &COLUMNS);
     let bare = bench.workshop.example("xtask", "bare_pread")?;
-    for ground in &grounds(bench, &mut sheet)? {
-        let case = Case { bench, ground, engine: "psync", depth: 1, bare: &bare, settings: &[] };
+    for area in &areas(bench, &mut sheet)? {
+        let case = Case { bench, area, engine: "psync", depth: 1, bare: &bare, settings: &[] };
         let outcomes = case.measure()?;
         put(&mut sheet, &case, &outcomes);
         let what = format!("{}: IOPS per CPU second, times the bare loop", case.name());
@@ -99,20 +101,20 @@ pub(super) fn run_psync(bench: &Bench) -> Result<Sheet, String> {
 }
 
 /// A file and, for the real size, a RAM disk of the kernel, which comes first.
-fn grounds(bench: &Bench, sheet: &mut Sheet) -> Result<Vec<Ground>, String> {
+fn areas(bench: &Bench, sheet: &mut Sheet) -> Result<Vec<TestArea>, String> {
     for tool in ["strace", "valgrind"] {
         if !is_installed(tool) {
             sheet.skip(format!("what {tool} counts: it is not installed"));
         }
     }
-    let mut grounds = vec![Ground::file(&bench.folder, bench.bytes)?];
+    let mut areas = vec![TestArea::file(&bench.folder, bench.bytes)?];
     if bench.size == Size::Real {
-        match Ground::ram_disk(bench.bytes) {
-            Ok(ground) => grounds.insert(0, ground),
+        match TestArea::ram_disk(bench.bytes) {
+            Ok(area) => areas.insert(0, area),
             Err(reason) => sheet.skip(reason),
         }
     }
-    Ok(grounds)
+    Ok(areas)
 }
 
 fn put(sheet: &mut Sheet, case: &Case<'_>, outcomes: &[Outcome]) {
@@ -134,12 +136,13 @@ fn limit_calls(sheet: &mut Sheet, case: &Case<'_>, outcomes: &[Outcome]) {
     };
     let calls = of(outcomes, Role::Iolab).and_then(|iolab| iolab.calls);
     let what = format!("{}: system calls an I/O", case.name());
-    // A hundredth for what a run calls beside its operations: the looks at its time and its signals.
+    // A hundredth for what a run calls beside its operations: the looks at its time and its
+    // signals.
     sheet.target(what, Bound::AtMost(limit * 1.01), calls.map(exactly));
 }
 
-/// iolab against the minimal loop and what iolab does beside: its statistics alone, and all that it does on the
-/// null engine (choosing operations, slots, time).
+/// iolab against the minimal loop and what iolab does beside: its statistics alone, and all that it
+/// does on the null engine (choosing operations, slots, time).
 fn limit_instructions(sheet: &mut Sheet, case: &Case<'_>, outcomes: &[Outcome]) -> Result<(), String> {
     let instructions = |role| of(outcomes, role)?.instructions;
     let (Some(ours), Some(minimal)) = (instructions(Role::Iolab), instructions(Role::Minimal)) else { return Ok(()) };

@@ -1,8 +1,10 @@
-//! logfs beside XFS and ext4: the same jobs, in turn, each file system on a device of its own and of the same kind.
+//! logfs beside XFS and ext4: the same jobs, in turn, each file system on a device of its own and
+//! of the same kind.
 //!
-//! logfs is reached by the engine `logfs`, the others by io_uring with `O_DIRECT`; all three from this repository's program, so that the same
-//! loop takes the latencies. The installed fio runs the kernel's file systems once more, as a check on that. Devices are RAM disks of the
-//! kernel, and loop devices over files. Only root can make them: without, logfs runs alone on a file.
+//! logfs is reached by the engine `logfs`, the others by io_uring with `O_DIRECT`; all three from
+//! this repository's program, so that the same loop takes the latencies. The installed fio runs the
+//! kernel's file systems once more, as a check on that. Devices are RAM disks of the kernel, and
+//! loop devices over files. Only root can make them: without, logfs runs alone on a file.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +15,7 @@ use super::pairs::middle_ratio;
 use super::sheet::{Bound, Sheet};
 use super::turns::{self, Entrant, Figures};
 use super::{Bench, Size};
-use crate::ground::{Device, Mounted};
+use crate::area::{Device, Mounted};
 use crate::spread::{ratios, spread};
 
 const COLUMNS: [&str; 5] = ["MB/s", "p50 us", "p95 us", "p99 us", "p99.9 us"];
@@ -97,7 +99,8 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
     if sheet.rows.is_empty() { alone(bench, sizes, sheet) } else { Ok(sheet) }
 }
 
-/// All cases, with each file system on each of the devices in turn: two devices of one kind may be more unlike each other than two file systems.
+/// All cases, with each file system on each of the devices in turn: two devices of one kind may be
+/// more unlike each other than two file systems.
 fn on_devices(bench: &Bench, kind: &str, sizes: Sizes, devices: &[Device; 3], sheet: &mut Sheet) -> Result<(), String> {
     let rounds = bench.rounds.div_ceil(devices.len());
     let mut found: [Found; CASES.len()] = Default::default();

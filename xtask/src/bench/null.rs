@@ -1,4 +1,5 @@
-//! The null engine, where nothing but the program is left: IOPS of both programs, all statistics on.
+//! The null engine, where nothing but the program is left: IOPS of both programs, all statistics
+//! on.
 //!
 //! `cargo xtask cost` counts the instructions behind these figures and holds them to budgets.
 

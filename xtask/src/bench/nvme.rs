@@ -1,6 +1,8 @@
-//! A virtual NVMe device driven from user space: in one thread, and across shared memory from another processor.
+//! A virtual NVMe device driven from user space: in one thread, and across shared memory from
+//! another processor.
 //!
-//! The figures are those of the examples `cost` and `served` of the engine; which targets they have to reach is said here.
+//! The figures are those of the examples `cost` and `served` of the engine; which targets they have
+//! to reach is said here.
 
 use std::path::Path;
 use std::process::Command;
@@ -102,7 +104,8 @@ fn count(bench: &Bench, sheet: &mut Sheet, program: &Path) -> Result<(), String>
         return Ok(());
     }
     let lengths = if bench.size == Size::Small { (200, 400) } else { (10_000, 40_000) };
-    // A debug build lays a drive out by hundreds of times as many instructions: one shape shows that it works.
+    // A debug build lays a drive out by hundreds of times as many instructions: one shape shows
+    // that it works.
     let shapes = if bench.size == Size::Small { &SHAPES[..1] } else { &SHAPES[..] };
     for shape in shapes {
         let spent = Some(spread(&[instructions(program, shape, lengths)? as f64]));

@@ -1,7 +1,9 @@
-//! Two ways to run, in many short pairs: what one costs beside the other, with the interval that so many pairs allow.
+//! Two ways to run, in many short pairs: what one costs beside the other, with the interval that so
+//! many pairs allow.
 //!
-//! The two runs of a pair are neighbours in time and follow each other in random order, so that a machine that becomes slower favours
-//! neither. The order comes from a fixed seed. Figures of pairs are exchangeable, which is what the signed-rank interval asks for.
+//! The two runs of a pair are neighbours in time and follow each other in random order, so that a
+//! machine that becomes slower favours neither. The order comes from a fixed seed. Figures of pairs
+//! are exchangeable, which is what the signed-rank interval asks for.
 
 use iolab_statistics::{Interval, Random, signed_rank_interval};
 
@@ -30,7 +32,8 @@ pub(super) fn take<T>(
     (0..count).map(|_| pair()).collect()
 }
 
-/// The Hodges-Lehmann estimate of the middle with its exact interval of 95 %. Fewer than six values cannot have that: they give all that was seen.
+/// The Hodges-Lehmann estimate of the middle with its exact interval of 95 %. Fewer than six values
+/// cannot have that: they give all that was seen.
 pub(super) fn middle(values: &[f64]) -> Option<Spread> {
     let Interval { estimate, low, high, .. } = signed_rank_interval(values, CONFIDENCE)?;
     Some(Spread { median: estimate, min: low, max: high })

@@ -1,4 +1,5 @@
-//! What recording more costs on the null engine, where it shows most: intervals, and logs of every operation.
+//! What recording more costs on the null engine, where it shows most: intervals, and logs of every
+//! operation.
 
 use std::path::Path;
 
@@ -34,7 +35,8 @@ pub(super) fn intervals(bench: &Bench) -> Result<Sheet, String> {
     Ok(sheet)
 }
 
-/// `write_lat_log` of every operation: processor time with it less that without, over the operations.
+/// `write_lat_log` of every operation: processor time with it less that without, over the
+/// operations.
 pub(super) fn logs(bench: &Bench) -> Result<Sheet, String> {
     let mut sheet = Sheet::new("logs", &["CPU ns an operation", "with write_lat_log", "the log's share"]);
     let folder = tempfile::tempdir_in(&bench.folder).map_err(|error| error.to_string())?;

@@ -1,9 +1,11 @@
 //! What looking at the block devices and the machine costs a run, on a RAM disk at full speed.
 //!
-//! Looks once a second cost far less than a noisy machine lets one see by comparing runs with and without. So their cost is measured
-//! amplified: many short pairs of runs, one of each with looks a hundred times as often. What is lost there is divided by the looks, and is
-//! the loss for looks once a second if a rare look costs what a frequent one does. It costs somewhat more, because caches have forgotten
-//! it; how much more, the processor time of looks at either distance says, which the recordings tell.
+//! Looks once a second cost far less than a noisy machine lets one see by comparing runs with and
+//! without. So their cost is measured amplified: many short pairs of runs, one of each with looks a
+//! hundred times as often. What is lost there is divided by the looks, and is the loss for looks
+//! once a second if a rare look costs what a frequent one does. It costs somewhat more, because
+//! caches have forgotten it; how much more, the processor time of looks at either distance says,
+//! which the recordings tell.
 
 use std::path::PathBuf;
 
@@ -13,7 +15,7 @@ use super::job::{End, Job};
 use super::sheet::{Bound, Sheet};
 use super::turns::{self, Entrant};
 use super::{Bench, Size, pairs};
-use crate::ground::Ground;
+use crate::area::TestArea;
 use crate::spread::{Spread, ratios, spread};
 
 /// The loss that looks each second may cause, percent.
@@ -37,14 +39,14 @@ struct Looked {
 /// Where the runs take place.
 struct Place<'a> {
     bench: &'a Bench,
-    ground: &'a Ground,
+    area: &'a TestArea,
     recording: PathBuf,
 }
 
 impl Place<'_> {
     fn run(&self, words: &str, ms: u64) -> Result<Looked, String> {
         let record = format!("--record={}", self.recording.display());
-        let job = Job::on(&self.ground.target, self.ground.bytes, "io_uring", 32).with(words).with(&record);
+        let job = Job::on(&self.area.target, self.area.bytes, "io_uring", 32).with(words).with(&record);
         let iops = job.run(&self.bench.iolab, End::AfterMs(ms))?.iops;
         let text = std::fs::read_to_string(&self.recording).map_err(|error| format!("{record}: {error}"))?;
         looked(iops, &serde_json::from_str(&text).map_err(|error| format!("{record}: {error}"))?)
@@ -60,19 +62,20 @@ fn looked(iops: f64, recording: &Value) -> Result<Looked, String> {
     Ok(Looked { iops, looks, seconds, look_us: looking_us / looks.max(1.0) })
 }
 
-/// Looks each second and each tenth of one, and every request followed, beside none of it; and the loss by pairs.
+/// Looks each second and each tenth of one, and every request followed, beside none of it; and the
+/// loss by pairs.
 pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
     let columns = ["IOPS", "times without", "looks a second", "processor µs a look"];
     let mut sheet = Sheet::new("sampling", &columns);
-    let ground = match Ground::ram_disk(bench.bytes) {
-        Ok(ground) => ground,
+    let area = match TestArea::ram_disk(bench.bytes) {
+        Ok(area) => area,
         Err(reason) => {
             sheet.skip(reason);
-            Ground::file(&bench.folder, bench.bytes)?
+            TestArea::file(&bench.folder, bench.bytes)?
         }
     };
     let folder = tempfile::tempdir_in(&bench.folder).map_err(|error| format!("{}: {error}", bench.folder.display()))?;
-    let place = Place { bench, ground: &ground, recording: folder.path().join("recording") };
+    let place = Place { bench, area: &area, recording: folder.path().join("recording") };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     directly(&place, &mut sheet)?;
     amplified(&place, 1, &mut sheet)?;
@@ -82,7 +85,8 @@ pub(super) fn run(bench: &Bench) -> Result<Sheet, String> {
     Ok(sheet)
 }
 
-/// Runs as users make them, in turn. The ratio is as good as the machine is quiet; the processor time of a look is exact.
+/// Runs as users make them, in turn. The ratio is as good as the machine is quiet; the processor
+/// time of a look is exact.
 fn directly(place: &Place<'_>, sheet: &mut Sheet) -> Result<(), String> {
     // A run has to be longer than the time between looks.
     let ms = 11 * place.bench.runtime_ms;
@@ -105,7 +109,7 @@ fn directly(place: &Place<'_>, sheet: &mut Sheet) -> Result<(), String> {
         let [iops, rate, look_us] = [0, 1, 2].map(|figure| spread(&figures[figure]));
         let times = pairs::middle_ratio(&ratios(&figures[0], &found[0][0]));
         let look_us = Some(look_us).filter(|look_us| look_us.max > 0.0);
-        sheet.row(&place.ground.name, &entrant.name, vec![Some(iops), times, Some(rate), look_us]);
+        sheet.row(&place.area.name, &entrant.name, vec![Some(iops), times, Some(rate), look_us]);
     }
     // So much of each second, in percent.
     let share = spread(&found[1][2].iter().map(|us| us / 1e4).collect::<Vec<_>>());
@@ -128,13 +132,14 @@ fn amplified(place: &Place<'_>, jobs: usize, sheet: &mut Sheet) -> Result<(), St
         spread(&figures(|(with, _)| with.looks / with.seconds)),
         spread(&figures(|(with, _)| with.look_us)),
     ];
-    sheet.row(&place.ground.name, &name, vec![Some(iops), times, Some(rate), Some(look_us)]);
+    sheet.row(&place.area.name, &name, vec![Some(iops), times, Some(rate), Some(look_us)]);
     let what = format!("loss by looks each second, %, {jobs} at work: 95 % interval from pairs with looks each 10 ms");
     sheet.target_of_ends(what, Bound::AtMost(MOST_LOSS), pairs::middle(&figures(loss)));
     Ok(())
 }
 
-/// What a pair lost to one look in each second, percent. The logarithm is symmetric in the two runs, and never below the share lost.
+/// What a pair lost to one look in each second, percent. The logarithm is symmetric in the two
+/// runs, and never below the share lost.
 fn loss((with, without): &(Looked, Looked)) -> f64 {
     let rate = (with.looks - LOOKS_OUTSIDE).max(1.0) / with.seconds;
     (without.iops / with.iops).ln() * 100.0 / rate

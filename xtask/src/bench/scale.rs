@@ -57,8 +57,8 @@ fn threads(bench: &Bench, sheet: &mut Sheet) -> Result<(), String> {
     Ok(())
 }
 
-/// A job that touches each of many files once. The first run of each program lays out or opens what is there, and
-/// does not count.
+/// A job that touches each of many files once. The first run of each program lays out or opens what
+/// is there, and does not count.
 fn files(bench: &Bench, sheet: &mut Sheet) -> Result<(), String> {
     let count = if bench.size == Size::Real { 10_000 } else { 50 };
     let folder = tempfile::tempdir_in(&bench.folder).map_err(|error| error.to_string())?;

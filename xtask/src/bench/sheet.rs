@@ -44,7 +44,8 @@ pub(super) struct Target {
 pub(super) enum Judge {
     /// The middle.
     Middle,
-    /// Both ends, which are those of an interval of confidence or of all that was seen. With the limit between them nothing is shown.
+    /// Both ends, which are those of an interval of confidence or of all that was seen. With the
+    /// limit between them nothing is shown.
     Ends,
 }
 

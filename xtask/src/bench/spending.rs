@@ -1,7 +1,8 @@
 //! One run of a program, and what it spent: time, processor time, memory.
 //!
-//! Processor time is that of the process and of all it waited for (wait4(2)), kernel workers of its rings included.
-//! Its sum is exact; how it divides into user and system time is the kernel's sample of timer ticks, and rough.
+//! Processor time is that of the process and of all it waited for (wait4(2)), kernel workers of its
+//! rings included. Its sum is exact; how it divides into user and system time is the kernel's
+//! sample of timer ticks, and rough.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

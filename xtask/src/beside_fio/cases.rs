@@ -1,7 +1,8 @@
-//! The jobs that are compared: every asynchronous and synchronous way of asking, every direction, and the options
-//! that change what is asked.
+//! The jobs that are compared: every asynchronous and synchronous way of asking, every direction,
+//! and the options that change what is asked.
 //!
-//! A case is fio's own command-line options and nothing else, so that both programs are told the same.
+//! A case is fio's own command-line options and nothing else, so that both programs are told the
+//! same.
 
 /// One job.
 #[derive(Debug, Clone, PartialEq, Eq)]

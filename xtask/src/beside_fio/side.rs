@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::cases::Case;
-use crate::ground::Ground;
+use crate::area::TestArea;
 
 /// The figures that are compared.
 pub(super) const FIGURES: [&str; 5] = ["IOPS", "MiB/s", "lat mean µs", "lat p50 µs", "lat p99 µs"];
@@ -17,13 +17,13 @@ pub(super) const FIGURES: [&str; 5] = ["IOPS", "MiB/s", "lat mean µs", "lat p50
 pub(super) type Figures = [f64; FIGURES.len()];
 
 /// Runs a job once; returns the figures of each of its directions.
-pub(super) fn run(program: &Path, case: &Case, ground: &Ground, runtime_ms: u64) -> Result<Vec<Figures>, String> {
+pub(super) fn run(program: &Path, case: &Case, area: &TestArea, runtime_ms: u64) -> Result<Vec<Figures>, String> {
     let mut command = Command::new(program);
     command.args(["--name=beside", "--output-format=json", "--lat_percentiles=1", "--time_based"]);
     command.args(["--allow_mounted_write=0", "--group_reporting"]);
     command.arg(format!("--runtime={runtime_ms}ms"));
-    command.arg(format!("--filename={}", ground.target.display()));
-    command.arg(format!("--size={}", ground.bytes)).args(&case.options);
+    command.arg(format!("--filename={}", area.target.display()));
+    command.arg(format!("--size={}", area.bytes)).args(&case.options);
     let answer = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
     if !answer.status.success() {
         let said = String::from_utf8_lossy(&answer.stderr);

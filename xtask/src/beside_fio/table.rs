@@ -14,10 +14,10 @@ pub(super) struct Row {
     pub(super) figures: Vec<Comparison>,
 }
 
-/// All cases on one ground.
+/// All cases on one area.
 #[derive(Debug)]
 pub(super) struct Table {
-    pub(super) ground: String,
+    pub(super) area: String,
     pub(super) rows: Vec<Row>,
 }
 
@@ -40,9 +40,10 @@ fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A Markdown table with a line for each case and, in each cell, `fio / iolab` and the ratio with its range.
+/// A Markdown table with a line for each case and, in each cell, `fio / iolab` and the ratio with
+/// its range.
 pub(super) fn markdown(table: &Table) -> String {
-    let mut text = format!("### On {}\n\n| job |", table.ground);
+    let mut text = format!("### On {}\n\n| job |", table.area);
     for name in FIGURES {
         text += &format!(" {name}: fio / iolab | ratio |");
     }
@@ -89,8 +90,7 @@ pub(super) fn json(tables: &[Table]) -> Value {
             .collect();
         json!({ "job": row.name, "figures": figures })
     };
-    let table =
-        |table: &Table| json!({ "ground": table.ground, "rows": table.rows.iter().map(row).collect::<Vec<_>>() });
+    let table = |table: &Table| json!({ "area": table.area, "rows": table.rows.iter().map(row).collect::<Vec<_>>() });
     Value::Array(tables.iter().map(table).collect())
 }
 
@@ -112,7 +112,7 @@ mod tests {
         let same = || compare(&[100.0, 101.0, 99.0], &[100.0, 99.0, 102.0]);
         let higher = compare(&[100.0, 100.0, 100.0], &[150.0, 160.0, 155.0]);
         let figures = vec![same(), same(), higher, same(), same()];
-        Table { ground: "a file".to_owned(), rows: vec![Row { name: "psync".to_owned(), figures }] }
+        Table { area: "a file".to_owned(), rows: vec![Row { name: "psync".to_owned(), figures }] }
     }
 
     #[test]

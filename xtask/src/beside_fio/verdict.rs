@@ -1,10 +1,11 @@
 //! Whether two programs gave the same figure, judged from runs that alternated.
 //!
-//! Each run of one program has a neighbour in time of the other, and both saw the same state of a shared machine;
-//! so it is the ratios of neighbours that are judged, not the two heaps. If both programs are alike, a ratio is as
-//! likely to be above one as below: the figure counts as the same unless every ratio falls on one side (the sign
-//! test; with five pairs two alike programs look different in one case of sixteen) and the middle ratio is farther
-//! from one than the resolution of the figures, a histogram's bucket.
+//! Each run of one program has a neighbour in time of the other, and both saw the same state of a
+//! shared machine; so it is the ratios of neighbours that are judged, not the two heaps. If both
+//! programs are alike, a ratio is as likely to be above one as below: the figure counts as the same
+//! unless every ratio falls on one side (the sign test; with five pairs two alike programs look
+//! different in one case of sixteen) and the middle ratio is farther from one than the resolution
+//! of the figures, a histogram's bucket.
 
 use crate::spread::{Spread, ratios, spread};
 

@@ -1,8 +1,8 @@
-//! What a 4 KiB read of a virtual NVMe device takes in instructions: the driver by itself, driver and device in one
-//! thread, and the same with a model of flash.
+//! What a 4 KiB read of a virtual NVMe device takes in instructions: the driver by itself, driver
+//! and device in one thread, and the same with a model of flash.
 //!
-//! The device's time is simulated, so that a run takes the same instructions every time. The driver by itself is what
-//! callgrind counts within the two functions of the example that call it.
+//! The device's time is simulated, so that a run takes the same instructions every time. The driver
+//! by itself is what callgrind counts within the two functions of the example that call it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

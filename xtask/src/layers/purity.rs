@@ -1,31 +1,13 @@
-//! Crates on the data's way that turn values into values: they do no I/O, read no clock and no environment.
+//! Crates on the data's way that turn values into values: they do no I/O, read no clock and no
+//! environment.
 //!
-//! Found by words in the source, tests left out: what a type is called is not hidden by an alias in practice.
+//! Which crates are pure, their Cargo.toml files say. Found by words in the source, tests left out:
+//! what a type is called is not hidden by an alias in practice.
 
+use super::package::Package;
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};
 use crate::rust_text::{is_word, line_of, mask, without_test_modules};
-
-/// Folders below `crates/`.
-const PURE: [&str; 17] = [
-    "units",
-    "options",
-    "ssd_timing",
-    "plan",
-    "histogram",
-    "statistics",
-    "recording",
-    "study",
-    "jobfile",
-    "workload",
-    "resolve",
-    "report",
-    "page",
-    "comparison",
-    "findings",
-    "block_columns",
-    "figures",
-];
 
 /// What they must not name, and what to do instead.
 const FORBIDDEN: [(&str, &str); 11] = [
@@ -42,10 +24,11 @@ const FORBIDDEN: [(&str, &str); 11] = [
     ("File::open", "take text or facts from the caller"),
 ];
 
-pub(super) fn check(repository: &Repository) -> Vec<Finding> {
+pub(super) fn check(repository: &Repository, packages: &[Package]) -> Vec<Finding> {
+    let sources: Vec<String> =
+        packages.iter().filter(|package| package.pure).map(|package| format!("{}/src/", package.folder)).collect();
     let is_pure = |file: &&TextFile| {
-        file.crate_folder().is_some_and(|folder| PURE.contains(&folder))
-            && file.path.contains("/src/")
+        sources.iter().any(|source| file.path.starts_with(source))
             && !file.path.ends_with("/tests.rs")
             && !file.path.contains("/tests/")
     };
@@ -75,20 +58,25 @@ mod tests {
     use crate::repository::fixtures::repository;
 
     fn count(path: &str, text: &str) -> usize {
-        let (_folder, tree) = repository(&[(path, text)]);
-        check(&tree).len()
+        let pure = |name: &str, pure: bool| {
+            format!("[package]\nname = \"iolab-{name}\"\n[package.metadata.iolab]\npure = {pure}\n")
+        };
+        let (plan, runner) = (pure("plan", true), pure("runner", false));
+        let manifests = [("crates/contract/plan/Cargo.toml", &*plan), ("crates/run/runner/Cargo.toml", &*runner)];
+        let (_folder, tree) = repository(&[manifests[0], manifests[1], (path, text)]);
+        check(&tree, &super::super::packages(&tree).unwrap()).len()
     }
 
     #[test]
     fn canary() {
         for (path, text, expected) in [
-            ("crates/plan/src/lib.rs", "use std::fs;\n", 1),
-            ("crates/report/src/a/b.rs", "fn f() { std::time::Instant::now(); std::fs::read(p) }\n", 2),
-            ("crates/resolve/src/lib.rs", "fn f() -> std::fmt::Result { std::env::var(x) }\n", 1),
-            ("crates/runner/src/lib.rs", "use std::fs;\n", 0),
-            ("crates/plan/src/lib.rs", "// std::fs\nuse std::fmt;\nstruct Instantly;\n", 0),
-            ("crates/plan/src/lib.rs", "#[cfg(test)]\nmod tests {\n use std::fs;\n}\n", 0),
-            ("crates/plan/tests/a.rs", "use std::fs;\n", 0),
+            ("crates/contract/plan/src/lib.rs", "use std::fs;\n", 1),
+            ("crates/contract/plan/src/a/b.rs", "fn f() { std::time::Instant::now(); std::fs::read(p) }\n", 2),
+            ("crates/contract/plan/src/lib.rs", "fn f() -> std::fmt::Result { std::env::var(x) }\n", 1),
+            ("crates/run/runner/src/lib.rs", "use std::fs;\n", 0),
+            ("crates/contract/plan/src/lib.rs", "// std::fs\nuse std::fmt;\nstruct Instantly;\n", 0),
+            ("crates/contract/plan/src/lib.rs", "#[cfg(test)]\nmod tests {\n use std::fs;\n}\n", 0),
+            ("crates/contract/plan/tests/a.rs", "use std::fs;\n", 0),
         ] {
             assert_eq!(count(path, text), expected, "{path}: {text}");
         }

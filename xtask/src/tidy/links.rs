@@ -1,4 +1,5 @@
-//! Links of the documentation lead somewhere: relative links to files and headings, and paths in backticks.
+//! Links of the documentation lead somewhere: relative links to files and headings, and paths in
+//! backticks.
 //!
 //! Links to other sites are not followed: the checks need no network.
 

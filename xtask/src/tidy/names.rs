@@ -10,7 +10,9 @@ const EMPTY_NAMES: [&str; 12] =
 pub(super) fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in repository.rust_files() {
-        for part in file.path.split('/') {
+        // What a district is called, `layers` says.
+        let skipped = if file.path.starts_with("crates/") { 2 } else { 0 };
+        for part in file.path.split('/').skip(skipped) {
             let name = part.trim_end_matches(".rs");
             if EMPTY_NAMES.contains(&name) {
                 findings.push(Finding::new(&file.path, 0, format!("`{name}` does not say what is inside")));
@@ -29,7 +31,7 @@ mod tests {
     fn canary() {
         let header = "//! A file with a header.\n";
         let (_folder, tree) = repository(&[
-            ("crates/common/src/lib.rs", header),
+            ("crates/a/common/src/lib.rs", header),
             ("crates/a/src/utils.rs", header),
             ("crates/a/src/commons.rs", header),
         ]);

@@ -1,7 +1,8 @@
 //! How long files and functions may be.
 //!
-//! A file above [`FILE_QUESTIONED`] lines needs a ceiling in the ratchet list, one above [`FILE_REFUSED`] is
-//! refused unless it is a listed table; so is a function with more than [`FUNCTION_REFUSED`] lines of code.
+//! A file above [`FILE_QUESTIONED`] lines needs a ceiling in the ratchet list, one above
+//! [`FILE_REFUSED`] is refused unless it is a listed table; so is a function with more than
+//! [`FUNCTION_REFUSED`] lines of code.
 
 use super::ratchet::Ratchet;
 use crate::finding::Finding;

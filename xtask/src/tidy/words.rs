@@ -1,4 +1,5 @@
-//! Words that must not be committed: unfinished work, switched-off tests, places that exist on one machine only.
+//! Words that must not be committed: unfinished work, switched-off tests, places that exist on one
+//! machine only.
 
 use crate::finding::Finding;
 use crate::repository::{Repository, TextFile};

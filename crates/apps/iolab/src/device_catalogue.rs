@@ -1,0 +1,185 @@
+//! The virtual SSDs a user has created: one small file for each, with its parameters as they were
+//! given.
+//!
+//! A device exists as such a file; it has data only while it is served, unless its parameters name
+//! a file for them.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use iolab_bounded_read::DEVICE_ENTRY;
+
+use crate::exit::{Failure, Mistake};
+
+/// The folder of the files.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    folder: PathBuf,
+}
+
+/// A created device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    /// Key and value, in the order given.
+    pub(crate) parameters: Vec<(String, String)>,
+}
+
+const SUFFIX: &str = "device";
+
+impl Catalogue {
+    /// The user's own: `IOLAB_DEVICES`, or `devices` in iolab's state folder (XDG Base Directory
+    /// Specification).
+    pub(crate) fn of_user() -> Result<Catalogue> {
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+        let folder = set("IOLAB_DEVICES").or_else(|| state().map(|state| state.join("iolab/devices")));
+        let folder =
+            folder.context("no place for devices: neither IOLAB_DEVICES nor XDG_STATE_HOME nor HOME is set")?;
+        Ok(Catalogue { folder })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{SUFFIX}"))
+    }
+
+    /// Adds a device; fails if there is one of that name.
+    pub(crate) fn create(&self, entry: &Entry) -> Result<PathBuf> {
+        check_name(&entry.name)?;
+        std::fs::create_dir_all(&self.folder).with_context(|| format!("making {}", self.folder.display()))?;
+        let path = self.path(&entry.name);
+        let mut text = String::from("# A virtual SSD of iolab: a parameter on each line.\n");
+        for (key, value) in &entry.parameters {
+            text += &format!("{key}={value}\n");
+        }
+        // Written in full beside its place first, so that a full disk leaves no half device.
+        let unfinished = self.folder.join(format!(".{}.new-{}", entry.name, std::process::id()));
+        let made = std::fs::write(&unfinished, text).and_then(|()| std::fs::hard_link(&unfinished, &path));
+        let removed = std::fs::remove_file(&unfinished);
+        match made {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                bail!(Mistake(format!("there is a device {0} already (iolab device info {0})", entry.name)))
+            }
+            made => made.and(removed).with_context(|| format!("writing {}", path.display()))?,
+        }
+        Ok(path)
+    }
+
+    /// The device of this name.
+    pub(crate) fn find(&self, name: &str) -> Result<Entry> {
+        check_name(name)?;
+        let path = self.path(name);
+        match iolab_bounded_read::read_text(&path, DEVICE_ENTRY) {
+            Ok(text) => read(name, &text).with_context(|| path.display().to_string()),
+            Err(error) if error.is_missing() => {
+                let names: Vec<String> = self.list()?.into_iter().map(|entry| entry.name).collect();
+                bail!(Mistake(format!("there is no device {name}{}", alternatives(name, &names))))
+            }
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+
+    /// All devices, by name.
+    pub(crate) fn list(&self) -> Result<Vec<Entry>> {
+        let files = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files.with_context(|| self.folder.display().to_string())?,
+        };
+        let mut entries = Vec::new();
+        for file in files {
+            let path = file.with_context(|| self.folder.display().to_string())?.path();
+            let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            if hidden || path.extension().is_none_or(|extension| extension != SUFFIX) {
+                continue;
+            }
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text =
+                iolab_bounded_read::read_text(&path, DEVICE_ENTRY).with_context(|| path.display().to_string())?;
+            entries.push(read(&name, &text).with_context(|| path.display().to_string())?);
+        }
+        entries.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(entries)
+    }
+
+    /// Forgets a device.
+    pub(crate) fn destroy(&self, name: &str) -> Result<()> {
+        self.find(name)?;
+        let path = self.path(name);
+        std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))
+    }
+}
+
+/// What a user who gave a name that there is not may have meant.
+fn alternatives(name: &str, names: &[String]) -> String {
+    let nearest = names.iter().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
+    if let Some((_, known)) = nearest.filter(|(distance, known)| *distance <= known.len().div_ceil(3)) {
+        return format!("; did you mean {known}?");
+    }
+    let there = if names.is_empty() { String::new() } else { format!("there are: {}; ", names.join(", ")) };
+    format!(" ({there}iolab device create {name} --size 8G makes one)")
+}
+
+fn read(name: &str, text: &str) -> Result<Entry> {
+    let mut parameters = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let pair = line.split_once('=').with_context(|| format!("line {}: {line:?} is no KEY=VALUE", number + 1))?;
+        parameters.push((pair.0.trim().to_owned(), pair.1.trim().to_owned()));
+    }
+    Ok(Entry { name: name.to_owned(), parameters })
+}
+
+/// Names are parts of file names and of `traddr=`.
+fn check_name(name: &str) -> Result<()> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+        bail!(Mistake(format!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'")));
+    }
+    Ok(())
+}
+
+/// Where the server of a device listens. A folder that somebody else may have put there is refused.
+pub(crate) fn socket(name: &str) -> Result<PathBuf, Failure> {
+    iolab_engine_nvme::socket_of(name).map_err(|error| Failure::refused(format!("iolab: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_created_found_listed_and_destroyed() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue { folder: folder.path().join("devices") };
+        assert_eq!(catalogue.list().unwrap(), []);
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let fast = Entry { name: "fast".into(), parameters: vec![pair("model", "ideal"), pair("size", "1G")] };
+        let slow = Entry { name: "a-slow_1".into(), parameters: Vec::new() };
+        catalogue.create(&fast).unwrap();
+        catalogue.create(&slow).unwrap();
+        assert!(catalogue.create(&fast).unwrap_err().to_string().contains("already"));
+        assert_eq!(catalogue.find("fast").unwrap(), fast);
+        assert_eq!(catalogue.list().unwrap(), [slow, fast]);
+        catalogue.destroy("fast").unwrap();
+        let gone = catalogue.find("fast").unwrap_err().to_string();
+        assert!(gone.contains("no device fast") && gone.contains("a-slow_1"), "{gone}");
+        assert!(catalogue.destroy("fast").is_err());
+        assert_eq!(std::fs::read_dir(&catalogue.folder).unwrap().count(), 1, "nothing unfinished is left");
+    }
+
+    #[test]
+    fn odd_names_and_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue { folder: folder.path().to_owned() };
+        for name in ["", "../up", "a b", ".hidden", &"x".repeat(65)] {
+            assert!(catalogue.find(name).unwrap_err().to_string().contains("no name"), "{name}");
+        }
+        std::fs::write(folder.path().join("bad.device"), "size=1G\nmodel\n").unwrap();
+        let error = format!("{:#}", catalogue.find("bad").unwrap_err());
+        assert!(error.contains("line 2") && error.contains("\"model\""), "{error}");
+    }
+}

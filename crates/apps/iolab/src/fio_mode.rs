@@ -1,0 +1,78 @@
+//! fio's manners: its command line, its exit codes, nothing on standard error when all is well.
+
+use std::process::ExitCode;
+
+use iolab_jobfile::{Diagnostic, Severity};
+use iolab_recording::Recording;
+use iolab_resolve::Mode;
+
+use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
+use crate::pipeline::Planned;
+use crate::subcommands::run;
+use crate::{engine_registry, output, pipeline, run_options};
+
+/// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of
+/// failed jobs; 128 after SIGINT or SIGTERM.
+pub(crate) fn main(words: &[String]) -> ExitCode {
+    exit::code(attempt(words).map_err(|failure| Failure {
+        code: if failure.code == REFUSED { REFUSED } else { 1 },
+        message: failure.message.replace("iolab: ", "fio: "),
+    }))
+}
+
+fn attempt(words: &[String]) -> Result<u8, Failure> {
+    let asked = run::take_apart(words, Mode::Fio)?;
+    if asked.run.version {
+        output::print(&format!("{}\n", iolab_report::FIO_VERSION))?;
+        return Ok(0);
+    }
+    if asked.run.help {
+        output::print(&run_options::usage("fio"))?;
+        return Ok(0);
+    }
+    if asked.run.enghelp.as_deref() == Some("") {
+        output::print(&engine_names())?;
+        return Ok(0);
+    }
+    if asked.run.study.is_asked_for() {
+        return Err(Failure::mistake("fio: --vary, --repeat, --ladder and --precondition make studies: use iolab run"));
+    }
+    if let Some(code) = run::answer_questions(&asked.run)? {
+        return Ok(code);
+    }
+    asked.refuse_words_of_studies()?;
+    if asked.line.files.is_empty() && !asked.line.defines_jobs() {
+        eprintln!("No job(s) defined\n");
+        output::print(&run_options::usage("fio"))?;
+        return Ok(1);
+    }
+    let planned = pipeline::plan(&asked, Mode::Fio)?;
+    let planned = Planned { warnings: said(planned.warnings), ..planned };
+    run::show_warnings(&planned);
+    if let Some(code) = run::without_running(&asked.run, &planned)? {
+        return Ok(code);
+    }
+    let recording = run::execute(&planned, &asked.run, Mode::Fio)?;
+    run::show_outcomes(&recording, "fio");
+    Ok(exit_code(&recording))
+}
+
+/// The engines as fio lists them, one a line, for the scripts that look one up there.
+fn engine_names() -> String {
+    let names = engine_registry::descriptions();
+    let lines = names.iter().map(|engine| format!("\t{}\n", engine.name));
+    std::iter::once("Available IO engines:\n".to_owned()).chain(lines).collect()
+}
+
+/// What fio would say, too: what will not happen. Advice is for iolab's own mode; here scripts take
+/// every word on standard error for a failure.
+fn said(warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    warnings.into_iter().filter(|warning| warning.severity == Severity::Warning).collect()
+}
+
+fn exit_code(recording: &Recording) -> u8 {
+    if recording.interrupted {
+        return INTERRUPTED;
+    }
+    recording.workers.iter().filter(|worker| worker.has_failed()).count().min(255) as u8
+}

@@ -1,0 +1,179 @@
+//! Reports in the formats asked for, to the place asked for.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use iolab_outputs::{Kind, Outputs};
+use iolab_plan::Plan;
+use iolab_recording::Recording;
+use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::exit::Failure;
+pub(crate) use crate::printing::print;
+use crate::printing::shown;
+
+/// What messages call the report of a run.
+pub(crate) const REPORT: &str = "the report (--output)";
+
+/// What messages call the output of a command that has one.
+pub(crate) const OUTPUT: &str = "the output (-o)";
+
+/// One report format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Normal,
+    Terse(TerseVersion),
+    Json,
+    JsonPlus,
+    /// The table of SPDK perf.
+    Perf(PerfDetail),
+}
+
+impl Format {
+    /// fio's word for it.
+    pub(crate) fn parse(word: &str, version: TerseVersion) -> Option<Format> {
+        match word {
+            "normal" => Some(Format::Normal),
+            "terse" | "minimal" => Some(Format::Terse(version)),
+            "json" => Some(Format::Json),
+            "json+" => Some(Format::JsonPlus),
+            _ => None,
+        }
+    }
+}
+
+/// Where reports go, and in which formats, in the order they are printed.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) formats: Vec<Format>,
+    destination: Option<iolab_outputs::Output>,
+    /// Reports of a run in progress come first, so JSON becomes one array.
+    snapshots: bool,
+    documents: u32,
+    /// Findings stand before the last report in the normal format; fio's has no place for them.
+    findings: bool,
+}
+
+impl Output {
+    /// Opens the destination at once, and gives it its name: a run whose report cannot be written
+    /// should not begin, and people look at reports as they grow.
+    pub(crate) fn open(
+        formats: Vec<Format>,
+        outputs: &mut Outputs,
+        path: Option<&str>,
+        snapshots: bool,
+    ) -> Result<Output, Failure> {
+        let destination = match path {
+            None => None,
+            Some(path) => {
+                let mut output = outputs.place(Path::new(path), Kind::Report, REPORT)?.begin()?;
+                output.publish()?;
+                Some(output)
+            }
+        };
+        Ok(Output { formats, destination, snapshots, documents: 0, findings: false })
+    }
+
+    /// With findings before the last report.
+    pub(crate) fn with_findings(self) -> Output {
+        Output { findings: true, ..self }
+    }
+
+    pub(crate) fn to_standard_output(&self) -> bool {
+        self.destination.is_none()
+    }
+
+    fn has_json(&self) -> bool {
+        self.formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus))
+    }
+
+    /// What precedes the run: fio's header lines, in the normal format.
+    pub(crate) fn begin(&mut self, plan: &Plan) -> Result<()> {
+        if self.formats.contains(&Format::Normal) {
+            self.write(&iolab_report::normal_header(plan))?;
+        }
+        if self.snapshots && self.has_json() { self.write("[\n") } else { Ok(()) }
+    }
+
+    /// A report of the run so far. Where the output is to be one JSON document, it goes to standard
+    /// error, for the person who asked.
+    pub(crate) fn report(&mut self, recording: &Recording) -> Result<()> {
+        if self.has_json() && !self.snapshots {
+            let text = render(recording, Format::Normal, false);
+            crate::printing::complain(&text);
+            return Ok(());
+        }
+        self.add(recording)
+    }
+
+    fn add(&mut self, recording: &Recording) -> Result<()> {
+        if self.documents > 0 && self.snapshots && self.has_json() {
+            self.write(",\n")?;
+        }
+        self.documents += 1;
+        let mut written = Ok(());
+        for format in self.formats.clone() {
+            let text = render(recording, format, false);
+            let one = self.write(&text);
+            if one.is_err() && self.destination.is_some() {
+                // Better in the wrong place than lost.
+                print(&text)?;
+            }
+            written = written.and(one);
+        }
+        written
+    }
+
+    /// The last report.
+    pub(crate) fn finish(mut self, recording: &Recording) -> Result<()> {
+        if self.findings && self.formats.contains(&Format::Normal) && !self.has_json() {
+            self.write(&iolab_findings::findings_text(&recording.findings))?;
+        }
+        self.add(recording)?;
+        if self.snapshots && self.has_json() {
+            self.write("]\n")?;
+        }
+        self.destination.map_or(Ok(()), |output| Ok(output.finish()?))
+    }
+
+    pub(crate) fn write(&mut self, text: &str) -> Result<()> {
+        match &mut self.destination {
+            Some(output) => {
+                let written = output.write_all(shown(text).as_bytes());
+                written.with_context(|| format!("writing the report to {}", output.path().display()))
+            }
+            None => print(text),
+        }
+    }
+}
+
+/// Data to the file that the user names, or to standard output.
+pub(crate) fn write_or_print(outputs: &mut Outputs, path: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match path {
+        None => Ok(print(text)?),
+        Some(path) => Ok(outputs.place(path, Kind::Report, OUTPUT)?.write(shown(text).as_bytes())?),
+    }
+}
+
+/// A report as text. `whole` includes what the normal format prints before a run.
+pub(crate) fn render(recording: &Recording, format: Format, whole: bool) -> String {
+    let utc_offset_seconds = utc_offset_seconds(recording.started_unix_ns.saturating_add(recording.elapsed_ns));
+    match format {
+        Format::Normal if whole => iolab_report::normal(recording, &Style { utc_offset_seconds }),
+        Format::Normal => iolab_report::normal_body(recording, &Style { utc_offset_seconds }),
+        Format::Terse(version) => iolab_report::terse(recording, version),
+        Format::Json => iolab_report::json(recording, JsonStyle { plus: false, utc_offset_seconds }),
+        Format::JsonPlus => iolab_report::json(recording, JsonStyle { plus: true, utc_offset_seconds }),
+        Format::Perf(detail) => iolab_report::perf(recording, detail),
+    }
+}
+
+/// How far local time was ahead of UTC at a moment: reports name the hour that a clock on the wall
+/// showed, as fio's do.
+fn utc_offset_seconds(unix_ns: u64) -> i32 {
+    let moment = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
+    TimeZone::system().to_offset(moment).seconds()
+}

@@ -1,0 +1,55 @@
+//! The outputs of the program: what each command reads and where it may write, before it does
+//! either.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use iolab_observe::System;
+use iolab_outputs::{Kind, Outputs};
+use iolab_plan::{Direction, Plan};
+
+use crate::exit::Failure;
+use crate::run_options::RunOptions;
+use crate::{log_files, output, recordings};
+
+/// Outputs of a command that reads these files and folders.
+pub(crate) fn beside<'p>(force: bool, inputs: impl IntoIterator<Item = (&'p Path, &'p str)>) -> Outputs {
+    let mut outputs = Outputs::new(force, in_use);
+    inputs.into_iter().for_each(|(path, what)| outputs.reads(path, what));
+    outputs
+}
+
+/// Outputs of a run, all of them judged: a run that cannot keep what it measures should not begin.
+pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, Failure> {
+    let mut outputs = Outputs::new(run.force, in_use);
+    plan.sources.iter().for_each(|source| outputs.reads(Path::new(&source.name), "a job file"));
+    let mut seen = HashSet::new();
+    for worker in &plan.workers {
+        for file in worker.files.iter().filter(|file| seen.insert(&file.path)) {
+            outputs.occupied(&file.path, &format!("a file of job {}", worker.job));
+        }
+    }
+    if let Some(path) = run.record.as_deref().map(Path::new) {
+        recordings::judge(&mut outputs, path)?;
+    }
+    if let Some(path) = &run.output {
+        outputs.place(Path::new(path), Kind::Report, output::REPORT)?;
+    }
+    let mut seen = HashSet::new();
+    let of_workers = plan.workers.iter().flat_map(|worker| iolab_report::log_file_names(&worker.logs, worker));
+    let moves = |direction: &Direction| {
+        plan.workers.iter().any(|worker| worker.workload.pattern.directions.contains(direction))
+    };
+    let of_all = Direction::ALL.into_iter().filter(|direction| run.bandwidth_log && moves(direction));
+    let of_all = of_all.map(iolab_report::aggregate_bandwidth_log_name);
+    for name in of_workers.map(|(_, name)| name).chain(of_all).filter(|name| seen.insert(name.clone())) {
+        outputs.place(&PathBuf::from(name), Kind::Log, log_files::LOG)?;
+    }
+    Ok(outputs)
+}
+
+/// What the system uses a file for, which is therefore not replaced even where the user says so.
+fn in_use(path: &Path) -> Option<String> {
+    let hazards = iolab_guard::hazards_at(&System::live(), path);
+    hazards.iter().find(|hazard| hazard.danger.is_use()).map(ToString::to_string)
+}

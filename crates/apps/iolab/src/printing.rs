@@ -1,0 +1,145 @@
+//! The one place that prints: standard output, standard error, and the line that shows progress.
+//!
+//! Names of jobs, files, devices and tags come from recordings, job files and images that somebody
+//! else may have made. What a terminal would obey is shown instead of sent: as `\u001b`, which is
+//! also how JSON writes it, so that text for people and JSON need no different treatment. Whoever
+//! reads us may stop reading at any time: that is no failure. Bytes of files (`fs cat`) are not
+//! text and do not come this way.
+//!
+//! The macros hide those of the standard library, which send everything as it is and panic when
+//! nobody reads.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use anyhow::{Context, Result};
+
+/// A message on standard error, with a newline.
+macro_rules! eprintln {
+    () => { $crate::printing::complain("\n") };
+    ($($words:tt)*) => { $crate::printing::complain(&format!("{}\n", format_args!($($words)*))) };
+}
+
+/// A message on standard error.
+macro_rules! eprint {
+    ($($words:tt)*) => { $crate::printing::complain(&format!($($words)*)) };
+}
+
+/// Data to standard output. Nobody reading any more is no failure.
+pub(crate) fn print(text: &str) -> Result<()> {
+    print_to_reader(text).map(drop)
+}
+
+/// The same, for those who would go on; false when nobody reads any more.
+pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        answer => answer.map(|()| true).context("writing to standard output"),
+    }
+}
+
+/// A message to standard error; one that cannot be written is lost. Colours are left out where they
+/// are not welcome.
+pub(crate) fn complain(text: &str) {
+    let _ = std::io::stderr().write_all(with_colors(text, crate::pipeline::use_color()).as_bytes());
+}
+
+/// Shows `text` in the place of the line before, on the terminal that standard error is.
+pub(crate) fn show_progress(text: &str) {
+    let _ = std::io::stderr().write_all(format!("\r\x1b[K{}", shown(text)).as_bytes());
+}
+
+/// `text` as it may be sent to a terminal: what a terminal or an editor would obey is written out.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // Lines of CSV end with both (RFC 4180).
+        let ends_line = letter == '\r' && letters.peek() == Some(&'\n');
+        match is_obeyed(letter) && !ends_line {
+            true => drop(write!(safe, "\\u{:04x}", u32::from(letter))),
+            false => safe.push(letter),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Control characters (ECMA-48) but newline and tabulator, and what turns the direction of text
+/// (Unicode Standard Annex 9) or ends a line unseen.
+fn is_obeyed(letter: char) -> bool {
+    let turns =
+        matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || matches!(letter, '\u{2028}' | '\u{2029}') || letter.is_control() && !matches!(letter, '\n' | '\t')
+}
+
+/// As [`shown`], but colours and boldness pass, or are left out: they are ours, and in the hands of
+/// others they do no more than look odd.
+fn with_colors(text: &str, wanted: bool) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\x1b[") {
+        let (before, sequence) = rest.split_at(at);
+        safe.push_str(&shown(before));
+        let length = sequence.find('m').map_or(2, |end| end + 1);
+        let parameters = sequence[2..length].trim_end_matches('m');
+        let harmless = |part: &str| part.parse().is_ok_and(|part| matches!(part, 0 | 1 | 4 | 31..=36 | 91..=96));
+        let passes = length > 2 && (parameters.is_empty() || parameters.split(';').all(harmless));
+        let piece = &sequence[..length];
+        match (passes, wanted) {
+            (true, true) => safe.push_str(piece),
+            (true, false) => {}
+            (false, _) => safe.push_str(&shown(piece)),
+        }
+        rest = &sequence[length..];
+    }
+    safe.push_str(&shown(rest));
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_written_out() {
+        for (text, safe) in [
+            ("plain é\n\tand more\n", "plain é\n\tand more\n"),
+            ("\x1b]0;title\x07", "\\u001b]0;title\\u0007"),
+            ("a,b\r\nc,d\r\n", "a,b\r\nc,d\r\n"),
+            ("a\rb\x08\x7f", "a\\u000db\\u0008\\u007f"),
+            ("\u{9b}2J", "\\u009b2J"),
+            ("\u{202e}abc\u{2066}", "\\u202eabc\\u2066"),
+        ] {
+            assert_eq!(shown(text), safe);
+        }
+    }
+
+    /// What is written out is the JSON of what it was.
+    #[test]
+    fn json_stays_json() {
+        let value = serde_json::json!({"name": "a\u{7f}\u{9b}\u{202e}\u{1b}"});
+        let text = value.to_string();
+        assert_ne!(shown(&text), text);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown(&text)).unwrap(), value);
+    }
+
+    #[test]
+    fn only_colors_pass() {
+        for (text, safe) in [
+            ("\x1b[1m\x1b[91merror\x1b[0m: x", "\x1b[1m\x1b[91merror\x1b[0m: x"),
+            ("\x1b[1;94m|\x1b[m", "\x1b[1;94m|\x1b[m"),
+            ("\x1b[8mhidden", "\\u001b[8mhidden"),
+            ("\x1b[2J\x1b[31m", "\\u001b[2J\\u001b[31m"),
+            ("\x1b[", "\\u001b["),
+            ("\x1b]0;am", "\\u001b]0;am"),
+        ] {
+            assert!(!with_colors(text, false).contains(char::is_control), "{text:?}");
+            assert_eq!(with_colors(text, true), safe);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Options of a run as a whole: what the command line of `iolab run` and `fio` takes beside job
+//! options.
+//!
+//! [`table::RUN_OPTIONS`] has one entry for each. Reading, `--help`, completions and the manual
+//! page come from it. An entry that sets nothing fails a test, and a field that nobody reads is a
+//! warning of the compiler, unless it is a list: both are errors in CI, so that no option is taken
+//! in silence.
+
+mod help;
+mod table;
+mod values;
+
+use iolab_jobfile::command_line::{CommandLine, ProgramOption, ProgramSetting};
+use iolab_jobfile::{Diagnostic, Severity};
+use iolab_resolve::Mode;
+
+pub(crate) use help::{arguments, usage};
+pub(crate) use table::RUN_OPTIONS;
+pub(crate) use values::{EtaWhen, OutputFormat, RunOptions, StudyWords};
+
+use crate::exit::Failure;
+use crate::pipeline;
+use table::{Refusal, RunOption, Support};
+
+/// What the job language must know of the options, in the order of the table.
+pub(crate) fn shapes() -> Vec<ProgramOption> {
+    RUN_OPTIONS.iter().map(|option| option.shape).collect()
+}
+
+/// What a command line asks for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// Of the run as a whole.
+    pub(crate) run: RunOptions,
+    /// Of jobs.
+    pub(crate) line: CommandLine,
+}
+
+impl Asked {
+    /// The failure that shows these findings in the command line.
+    pub(crate) fn refused(&self, findings: &[Diagnostic]) -> Failure {
+        let sources = std::slice::from_ref(&self.line.source);
+        Failure::mistake(iolab_jobfile::render(findings, sources, pipeline::use_color()))
+    }
+
+    /// Options of a study where there is none are not taken in silence.
+    ///
+    /// # Errors
+    /// The first such option, and what makes a study.
+    pub(crate) fn refuse_words_of_studies(&self) -> Result<(), Failure> {
+        refuse_without_a_study(&self.line, &self.run).map_err(|finding| self.refused(&[finding]))
+    }
+}
+
+/// What was found out about the options of a command line.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) run: RunOptions,
+    /// What will not happen.
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Reads the options of a command line.
+///
+/// # Errors
+/// Every one that is refused, with its place.
+pub(crate) fn read(line: &CommandLine, mode: Mode) -> Result<Read, Vec<Diagnostic>> {
+    let (mut read, mut errors) = (Read::default(), Vec::new());
+    for setting in &line.program {
+        let Some(option) = RUN_OPTIONS.iter().find(|option| option.shape.name == setting.name) else { continue };
+        match apply(option, setting, &mut read.run, mode) {
+            Ok(()) => {}
+            Err(finding) if finding.severity == Severity::Error => errors.push(finding),
+            Err(finding) => read.warnings.push(finding),
+        }
+    }
+    if errors.is_empty() { Ok(read) } else { Err(errors) }
+}
+
+/// Takes one option in, or says why not.
+fn apply(option: &RunOption, setting: &ProgramSetting, run: &mut RunOptions, mode: Mode) -> Result<(), Diagnostic> {
+    let name = option.shape.name;
+    let finding = |severity, reason, suggestion| Diagnostic {
+        severity,
+        source: 0,
+        span: setting.span,
+        reason: format!("--{name}{reason}"),
+        suggestion,
+    };
+    let refused = |refusal: Refusal| {
+        finding(Severity::Error, format!(": {}", refusal.reason), refusal.suggestion.map(str::to_owned))
+    };
+    let value = setting.value.as_deref().unwrap_or_default();
+    match option.support {
+        Support::Full(take) => {
+            *run = take(std::mem::take(run), value).map_err(refused)?;
+            if let Some(vary) = run.study.vary.last_mut().filter(|_| name == "vary") {
+                vary.span = setting.span;
+            }
+            Ok(())
+        }
+        Support::NothingToDo(check) => check(value).map_err(refused),
+        // A script of fio's goes on without what changes neither the load nor its report.
+        Support::Harmless(reason) if mode == Mode::Fio => {
+            Err(finding(Severity::Warning, format!(" has no effect: {reason}"), None))
+        }
+        Support::Missing(reason) | Support::Harmless(reason) => {
+            Err(finding(Severity::Error, format!(" is not supported yet: {reason}"), None))
+        }
+    }
+}
+
+/// Refuses what a study has no use for: it is not left out in silence.
+///
+/// # Errors
+/// The first such option, and what to do instead.
+pub(crate) fn refuse_beside_a_study(line: &CommandLine) -> Result<(), Diagnostic> {
+    for setting in &line.program {
+        let Some(option) = RUN_OPTIONS.iter().find(|option| option.shape.name == setting.name) else { continue };
+        if let Some(instead) = option.not_in_study {
+            return Err(Diagnostic {
+                severity: Severity::Error,
+                source: 0,
+                span: setting.span,
+                reason: format!("--{} does not go with a study (--vary, --repeat …)", option.shape.name),
+                suggestion: Some(instead.to_owned()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses options of a study where there is none.
+///
+/// # Errors
+/// The first such option, and what makes a study.
+fn refuse_without_a_study(line: &CommandLine, run: &RunOptions) -> Result<(), Diagnostic> {
+    if run.study.is_asked_for() {
+        return Ok(());
+    }
+    let of_study = |setting: &&ProgramSetting| ["steady", "drive-profile", "folder"].contains(&setting.name);
+    match line.program.iter().find(of_study) {
+        None => Ok(()),
+        Some(setting) => Err(Diagnostic {
+            severity: Severity::Error,
+            source: 0,
+            span: setting.span,
+            reason: format!("--{} is for studies, and this is one run", setting.name),
+            suggestion: Some("--repeat=7 or --vary=OPTION=VALUES makes a study of it".to_owned()),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! The table of run options: name, argument, help, what each sets, and what a study makes of it.
+
+use iolab_jobfile::command_line::{Argument, ProgramOption};
+use iolab_units::{KbBase, NS_PER_SECOND, parse_count, parse_ns};
+
+use super::values::{EtaWhen, OutputFormat, RunOptions, StudyWords, VaryWords};
+
+/// Why a value was refused.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) reason: String,
+    pub(crate) suggestion: Option<&'static str>,
+}
+
+/// Takes a value in.
+type Take = fn(RunOptions, &str) -> Result<RunOptions, Refusal>;
+
+/// How far an option is honoured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Support {
+    /// It does what its summary says.
+    Full(Take),
+    /// Its value is checked; its summary says why nothing is left to do.
+    NothingToDo(fn(&str) -> Result<(), Refusal>),
+    /// It is refused, for this reason; as fio, it is left out with a warning, because load and
+    /// report stay the same.
+    Harmless(&'static str),
+    /// It is refused, for this reason.
+    Missing(&'static str),
+}
+
+/// One option of the run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunOption {
+    /// How it is told from job options; the letter is fio's.
+    pub(crate) shape: ProgramOption,
+    /// What the value is called in help.
+    pub(crate) value_name: &'static str,
+    /// One line for help.
+    pub(crate) summary: &'static str,
+    pub(crate) support: Support,
+    /// What to do instead, where a study has no use for it.
+    pub(crate) not_in_study: Option<&'static str>,
+}
+
+const fn option(name: &'static str, summary: &'static str, support: Support) -> RunOption {
+    let shape = ProgramOption { name, letter: None, argument: Argument::None };
+    RunOption { shape, value_name: "", summary, support, not_in_study: None }
+}
+
+const fn switch(name: &'static str, summary: &'static str, take: Take) -> RunOption {
+    option(name, summary, Support::Full(take))
+}
+
+const fn valued(name: &'static str, value_name: &'static str, summary: &'static str, take: Take) -> RunOption {
+    switch(name, summary, take).with_value(value_name)
+}
+
+impl RunOption {
+    /// Whether it does, or needs not do, what its summary says.
+    pub(crate) fn is_supported(&self) -> bool {
+        matches!(self.support, Support::Full(_) | Support::NothingToDo(_))
+    }
+
+    const fn with_value(self, value_name: &'static str) -> RunOption {
+        let shape = ProgramOption { argument: Argument::Required, ..self.shape };
+        RunOption { shape, value_name, ..self }
+    }
+
+    const fn letter(self, letter: char) -> RunOption {
+        let shape = ProgramOption { letter: Some(letter), ..self.shape };
+        RunOption { shape, ..self }
+    }
+
+    const fn optional(self) -> RunOption {
+        let shape = ProgramOption { argument: Argument::Optional, ..self.shape };
+        RunOption { shape, ..self }
+    }
+
+    const fn not_in_study(self, instead: &'static str) -> RunOption {
+        RunOption { not_in_study: Some(instead), ..self }
+    }
+}
+
+/// Advice to those who ask for an option of single runs beside a study.
+const EACH_TRIAL: &str = "its trials are ordinary runs: try the job alone first, by `iolab run JOB`";
+const REPORTS: &str = "`iolab study show FOLDER` prints it again, `iolab report FOLDER` makes a page";
+const PROGRESS: &str = "a study shows how far it is by itself";
+
+/// Shortest interval of the status line, as in fio.
+const SHORTEST_ETA_NS: u64 = 250_000_000;
+
+const NO_REMOTE: Support = Support::Missing("jobs run on this machine only");
+const NO_TRIGGER: Support = Support::Missing("there are no triggers");
+
+// The compiler takes a field that is assigned for one that is read, so these make the struct anew.
+// (A list that is added to is read by that: those have tests of what they do.)
+macro_rules! on {
+    ($field:ident) => {
+        |run, _| Ok(RunOptions { $field: true, ..run })
+    };
+}
+macro_rules! word {
+    ($field:ident) => {
+        |run, text| Ok(RunOptions { $field: Some(text.to_owned()), ..run })
+    };
+}
+macro_rules! time {
+    ($field:ident) => {
+        |run, text| Ok(RunOptions { $field: Some(time(text)?), ..run })
+    };
+}
+macro_rules! of_study {
+    ($field:ident) => {
+        |run, text| {
+            let study = StudyWords { $field: Some(text.to_owned()), ..run.study };
+            Ok(RunOptions { study, ..run })
+        }
+    };
+}
+
+/// Every run option.
+pub(crate) static RUN_OPTIONS: &[RunOption] = &[
+    switch("help", "Print this page", on!(help)).letter('h'),
+    switch("version", "Print the version", on!(version)).letter('v'),
+    valued("output", "FILE", "Write the report to a file", word!(output)).letter('o').not_in_study(REPORTS),
+    valued("output-format", "LIST", "Report formats: normal, terse, json, json+", formats)
+        .letter('F')
+        .not_in_study("`iolab study show FOLDER --json` has its figures as JSON"),
+    valued("terse-version", "N", "Version of the terse report, 2 to 5", |run, text| {
+        Ok(RunOptions { terse_version: Some(number(text, 2, 5)?), ..run })
+    })
+    .letter('V')
+    .not_in_study(REPORTS),
+    switch("minimal", "Terse report", on!(minimal)).optional().letter('m').not_in_study(REPORTS),
+    switch("append-terse", "Terse report after the normal one", on!(append_terse))
+        .optional()
+        .letter('f')
+        .not_in_study(REPORTS),
+    valued("eta", "WHEN", "Show the status line: always, never or auto", eta).letter('e').not_in_study(PROGRESS),
+    valued("eta-newline", "TIME", "Begin a new status line this often", time!(eta_newline_ns))
+        .letter('E')
+        .not_in_study(PROGRESS),
+    valued("eta-interval", "TIME", "Update the status line this often", |run, text| {
+        let ns = time(text)?;
+        if ns < SHORTEST_ETA_NS {
+            return Err(refusal("less than 250ms would flood the terminal"));
+        }
+        Ok(RunOptions { eta_interval_ns: Some(ns), ..run })
+    })
+    .letter('O')
+    .not_in_study(PROGRESS),
+    valued("status-interval", "TIME", "Print a full report this often", time!(status_interval_ns))
+        .letter('L')
+        .not_in_study(PROGRESS),
+    switch("readonly", "Refuse jobs that write", on!(readonly)).letter('r').not_in_study(EACH_TRIAL),
+    valued("section", "NAME", "Run only this section of the job files; may be repeated", |mut run, text| {
+        add(&mut run.sections, text)?;
+        Ok(run)
+    })
+    .letter('x')
+    .not_in_study("leave the others out of the job file"),
+    switch("parse-only", "Check the jobs without running them", on!(parse_only))
+        .letter('P')
+        .not_in_study("`iolab plan` with the same words checks a study and says what it would run"),
+    switch("showcmd", "Print the jobs as a command line", on!(showcmd)).letter('s').not_in_study(EACH_TRIAL),
+    valued("cmdhelp", "OPTION", "Explain a job option, or list all", |run, text| {
+        Ok(RunOptions { cmdhelp: Some(if text.is_empty() { "all" } else { text }.to_owned()), ..run })
+    })
+    .optional()
+    .letter('c'),
+    valued("enghelp", "ENGINE[,OPTION]", "List the engines, or explain one or its option", word!(enghelp))
+        .optional()
+        .letter('i'),
+    valued("max-jobs", "N", "Most workers", |run, text| {
+        Ok(RunOptions { max_jobs: Some(number(text, 1, u32::MAX)?), ..run })
+    })
+    .letter('j')
+    .not_in_study(EACH_TRIAL),
+    option("debug", "Print what happens inside", NO_DEBUG).with_value("LIST").letter('d'),
+    switch("warnings-fatal", "Treat warnings as errors", on!(warnings_fatal)).letter('w').not_in_study(EACH_TRIAL),
+    valued("aux-path", "DIRECTORY", "Where logs with relative names go", word!(aux_path))
+        .letter('K')
+        .not_in_study(EACH_TRIAL),
+    option(
+        "alloc-size",
+        "Accepted for compatibility; memory is allocated as needed",
+        Support::NothingToDo(|text| count(text, 0, i64::MAX).map(|_| ())),
+    )
+    .with_value("KIB")
+    .letter('a'),
+    switch("bandwidth-log", "Write aggregate bandwidth logs", on!(bandwidth_log)).letter('b').not_in_study(EACH_TRIAL),
+    option("latency-log", "Write aggregate latency logs", NO_LATENCY_LOG).with_value("PREFIX").letter('l'),
+    option("idle-prof", "Measure CPU idleness", Support::Missing("idleness is not measured"))
+        .with_value("WHAT")
+        .letter('I'),
+    option("trigger-file", "Run the trigger when this file appears", NO_TRIGGER).with_value("FILE").letter('W'),
+    option("trigger-timeout", "Run the trigger after this time", NO_TRIGGER).with_value("TIME").letter('B'),
+    option("trigger", "Command of the trigger", NO_TRIGGER).with_value("COMMAND").letter('H'),
+    option("trigger-remote", "Command of the trigger on servers", NO_TRIGGER).with_value("COMMAND").letter('J'),
+    option("inflate-log", "Print a compressed log", Support::Missing("logs are not compressed"))
+        .with_value("FILE")
+        .letter('X'),
+    option("merge-blktrace-only", "Merge traces and end", Support::Missing("traces are not merged")).letter('A'),
+    option("server", "Serve jobs to clients", NO_REMOTE).with_value("ADDRESS").optional().letter('S'),
+    option("daemonize", "Serve in the background", NO_REMOTE).with_value("FILE").letter('D'),
+    option("client", "Run the jobs on a server", NO_REMOTE).with_value("HOST").letter('C'),
+    option("remote-config", "Job file on the server", NO_REMOTE).with_value("FILE").letter('R'),
+    option("cpuclock-test", "Test the processor's clock", NO_CLOCK_TEST).letter('T'),
+    option("crctest", "Measure checksums", Support::Missing("checksums are not measured"))
+        .with_value("TYPE")
+        .optional()
+        .letter('G'),
+    option("memcpytest", "Measure copying of memory", Support::Missing("copying is not measured"))
+        .with_value("TYPE")
+        .optional()
+        .letter('M'),
+    valued("allow-destroy", "TARGET", "Device that may be overwritten; may be repeated", |mut run, text| {
+        add(&mut run.allow_destroy, text)?;
+        Ok(run)
+    }),
+    valued("record", "FILE", "Write the recording to a file", word!(record))
+        .not_in_study("its folder keeps the recording of each trial"),
+    switch("no-db", "Do not list the run in the database", on!(no_database)),
+    switch("force", "Let outputs replace files that iolab did not write", on!(force))
+        .not_in_study("name a folder that is not there yet: --folder=FOLDER"),
+    switch("keep-secrets", "Keep the values of ${VARIABLES} in recording and database", on!(keep_secrets)),
+    valued("vary", "OPTION=VALUES", "Try each of these values, in blocks (iodepth=1,4,16; bs=4k..1M:x2)", vary),
+    valued(
+        "repeat",
+        "N",
+        "Try each configuration this often, and say how sure the figures are; auto, the default of --vary, ends when 10 % differences show",
+        blocks,
+    ),
+    valued("blocks", "N", "The same as --repeat", blocks),
+    valued(
+        "ladder",
+        "TARGET",
+        "Latency against load, and the load that keeps a target (p99<=1ms; none)",
+        of_study!(ladder),
+    ),
+    valued("precondition", "HOW", "Before the trials: snia, fill, or a job file", of_study!(precondition)),
+    valued("steady", "auto", "Leave out the warm-up of each trial of a study", of_study!(steady)),
+    valued(
+        "drive-profile",
+        "NAME",
+        "Begin a study from settings that suit a kind of drive: nand, optane",
+        of_study!(profile),
+    ),
+    valued("folder", "FOLDER", "Where the trials of a study are kept", of_study!(folder)),
+];
+
+const NO_CLOCK_TEST: Support = Support::Missing("the clock is checked whenever it is used");
+const NO_DEBUG: Support =
+    Support::Harmless("what happens inside is not printed; `iolab plan` has every resolved value of a job");
+const NO_LATENCY_LOG: Support = Support::Harmless(
+    "there is no latency log of all jobs together; the job option write_lat_log=PREFIX writes each job's",
+);
+
+fn refusal(reason: impl Into<String>) -> Refusal {
+    Refusal { reason: reason.into(), suggestion: None }
+}
+
+fn advise(reason: impl Into<String>, suggestion: &'static str) -> Refusal {
+    Refusal { suggestion: Some(suggestion), ..refusal(reason) }
+}
+
+fn vary(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
+    if !text.contains('=') {
+        return Err(advise(format!("`{text}` has no values"), "an option and its values, as in iodepth=1,4,16"));
+    }
+    // Where it stands, whoever takes the command line apart knows.
+    run.study.vary.push(VaryWords { text: text.to_owned(), span: (0, 0) });
+    Ok(run)
+}
+
+fn blocks(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
+    if text != "auto" {
+        number(text, 1, u32::MAX)?;
+    }
+    Ok(RunOptions { study: StudyWords { blocks: Some(text.to_owned()), ..run.study }, ..run })
+}
+
+fn add(place: &mut Vec<String>, text: &str) -> Result<(), Refusal> {
+    if text.is_empty() {
+        return Err(refusal("the value is empty"));
+    }
+    place.push(text.to_owned());
+    Ok(())
+}
+
+fn time(text: &str) -> Result<u64, Refusal> {
+    parse_ns(text, NS_PER_SECOND).map_err(|error| refusal(error.to_string()))
+}
+
+fn count(text: &str, min: i64, max: i64) -> Result<i64, Refusal> {
+    let count = parse_count(text, KbBase::K1024).map_err(|error| refusal(error.to_string()))?;
+    if (min..=max).contains(&count) {
+        return Ok(count);
+    }
+    Err(refusal(format!("{count} is not within {min} to {max}")))
+}
+
+fn number(text: &str, min: u32, max: u32) -> Result<u32, Refusal> {
+    // Within `u32`, as `max` is.
+    Ok(count(text, i64::from(min), i64::from(max))? as u32)
+}
+
+fn formats(mut run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
+    for word in text.split(',') {
+        let format = match word {
+            "normal" => OutputFormat::Normal,
+            "terse" | "minimal" => OutputFormat::Terse,
+            "json" => OutputFormat::Json,
+            "json+" => OutputFormat::JsonPlus,
+            other => {
+                return Err(advise(format!("`{other}` is not a report format"), "one of: normal, terse, json, json+"));
+            }
+        };
+        if !run.output_formats.contains(&format) {
+            run.output_formats.push(format);
+        }
+    }
+    Ok(run)
+}
+
+fn eta(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
+    let eta = match text {
+        "auto" => EtaWhen::Auto,
+        "always" => EtaWhen::Always,
+        "never" => EtaWhen::Never,
+        other => return Err(advise(format!("`{other}` is no time to show it"), "always, never or auto")),
+    };
+    Ok(RunOptions { eta, ..run })
+}

@@ -1,0 +1,123 @@
+//! The options of a run, typed.
+
+/// What the command line says of the run rather than of a job. `None` and empty mean: not said.
+///
+/// Not comparable on purpose: what only a comparison reads is read by nobody.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunOptions {
+    /// `--output`: file for the report.
+    pub(crate) output: Option<String>,
+    /// `--output-format`, in order; empty: the normal report.
+    pub(crate) output_formats: Vec<OutputFormat>,
+    /// `--terse-version` (2 to 5).
+    pub(crate) terse_version: Option<u32>,
+    /// `--minimal`: the terse report.
+    pub(crate) minimal: bool,
+    /// `--append-terse`: the terse report after the normal one.
+    pub(crate) append_terse: bool,
+    /// `--eta`.
+    pub(crate) eta: EtaWhen,
+    /// `--eta-newline`, nanoseconds: a new status line this often.
+    pub(crate) eta_newline_ns: Option<u64>,
+    /// `--eta-interval`, nanoseconds: update the status line this often.
+    pub(crate) eta_interval_ns: Option<u64>,
+    /// `--status-interval`, nanoseconds: print a full report this often.
+    pub(crate) status_interval_ns: Option<u64>,
+    /// `--readonly`: refuse jobs that write.
+    pub(crate) readonly: bool,
+    /// `--section`, in order: only these sections of job files.
+    pub(crate) sections: Vec<String>,
+    /// `--parse-only`.
+    pub(crate) parse_only: bool,
+    /// `--showcmd`.
+    pub(crate) showcmd: bool,
+    /// `--cmdhelp[=NAME]`: an option's name; `all` when nothing or `all` was said.
+    pub(crate) cmdhelp: Option<String>,
+    /// `--enghelp[=ENGINE[,OPTION]]`: empty when nothing was said.
+    pub(crate) enghelp: Option<String>,
+    /// `--version`.
+    pub(crate) version: bool,
+    /// `--help`.
+    pub(crate) help: bool,
+    /// `--max-jobs`.
+    pub(crate) max_jobs: Option<u32>,
+    /// `--warnings-fatal`.
+    pub(crate) warnings_fatal: bool,
+    /// `--aux-path`: directory of log files with relative names.
+    pub(crate) aux_path: Option<String>,
+    /// `--bandwidth-log`: write aggregate bandwidth logs.
+    pub(crate) bandwidth_log: bool,
+    /// `--allow-destroy`, in order: devices that may be overwritten.
+    pub(crate) allow_destroy: Vec<String>,
+    /// `--record`: file for the recording.
+    pub(crate) record: Option<String>,
+    /// `--no-db`: the run is not listed in the database.
+    pub(crate) no_database: bool,
+    /// `--force`: outputs replace files of the user's.
+    pub(crate) force: bool,
+    /// `--keep-secrets`: what is kept holds the values of environment variables.
+    pub(crate) keep_secrets: bool,
+    /// Options that make a study of the run.
+    pub(crate) study: StudyWords,
+}
+
+/// What the command line says of a study: one job under several settings, in blocks. Unread but for
+/// its shape.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StudyWords {
+    /// `--vary`, in order.
+    pub(crate) vary: Vec<VaryWords>,
+    /// `--repeat` or `--blocks`: a number, or `auto`.
+    pub(crate) blocks: Option<String>,
+    /// `--ladder`: a target for response times, or `none`.
+    pub(crate) ladder: Option<String>,
+    /// `--precondition`: `snia`, `fill` or a job file.
+    pub(crate) precondition: Option<String>,
+    /// `--steady`: `auto`.
+    pub(crate) steady: Option<String>,
+    /// `--drive-profile`.
+    pub(crate) profile: Option<String>,
+    /// `--folder`: where its trials are kept.
+    pub(crate) folder: Option<String>,
+}
+
+impl StudyWords {
+    /// Whether the run is a study.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        !self.vary.is_empty() || [&self.blocks, &self.ladder, &self.precondition].iter().any(|words| words.is_some())
+    }
+}
+
+/// One `--vary`.
+#[derive(Debug, Clone)]
+pub(crate) struct VaryWords {
+    /// `OPTION=VALUES`.
+    pub(crate) text: String,
+    /// Byte range in the command line.
+    pub(crate) span: (usize, usize),
+}
+
+/// A report format of `--output-format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutputFormat {
+    /// For people.
+    Normal,
+    /// Semicolon-separated.
+    Terse,
+    /// JSON.
+    Json,
+    /// JSON with full histograms.
+    JsonPlus,
+}
+
+/// When the status line is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum EtaWhen {
+    /// Only on a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}

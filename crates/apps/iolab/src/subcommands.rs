@@ -1,0 +1,21 @@
+//! One file per subcommand.
+
+pub(crate) mod bench;
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod db;
+pub(crate) mod demo;
+pub(crate) mod device;
+pub(crate) mod doctor;
+pub(crate) mod engines;
+pub(crate) mod explain;
+pub(crate) mod fs;
+pub(crate) mod internal_docs;
+pub(crate) mod man;
+pub(crate) mod nvme;
+pub(crate) mod perf;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod study;
+pub(crate) mod watch;

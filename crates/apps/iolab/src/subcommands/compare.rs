@@ -1,0 +1,165 @@
+//! `iolab compare`: two sets of runs held against each other.
+
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+use iolab_comparison::{
+    Condition, IntervalsFrom, Judgement, Outcome, PairingChoice, Request, Side, describe, hold_against,
+};
+use iolab_html::{ComparisonReport, comparison_page};
+use iolab_outputs::Kind;
+use iolab_statistics::Rules;
+use iolab_study::Figure;
+
+use crate::exit::{Failure, WORSE};
+use crate::{output, outputs, run_files};
+
+/// What to compare, how, and what must not have become worse.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// Baseline and candidate: recordings, JSON reports of fio, folders of those, folders of
+    /// studies; several with commas
+    #[arg(value_name = "BASELINE CANDIDATE", num_args = 0..=2, conflicts_with_all = ["baseline", "candidate"])]
+    sides: Vec<String>,
+    /// Runs of the baseline, instead of the first argument
+    #[arg(long, value_name = "RUN", num_args = 1.., value_delimiter = ',', requires = "candidate")]
+    baseline: Vec<String>,
+    /// Runs of the candidate, instead of the second argument
+    #[arg(long, value_name = "RUN", num_args = 1.., value_delimiter = ',', requires = "baseline")]
+    candidate: Vec<String>,
+    /// Figures to compare (`iops,p99,read.p99.9`); the usual ones unless told
+    #[arg(long, value_name = "FIGURE", value_delimiter = ',')]
+    figures: Vec<String>,
+    /// Runs belong together: blocks of studies by their number, other runs in the order of their
+    /// start
+    #[arg(long, conflicts_with = "unpaired")]
+    paired: bool,
+    /// Runs do not belong together, even where blocks say so
+    #[arg(long)]
+    unpaired: bool,
+    /// Differences up to this do not matter
+    #[arg(long, default_value = "2%", value_name = "PERCENT", value_parser = percent)]
+    zone: f64,
+    /// Confidence of intervals
+    #[arg(long, default_value = "95%", value_name = "PERCENT", value_parser = percent)]
+    confidence: f64,
+    /// Where intervals of ratios come from: the distribution of the test (Student, Welch), or
+    /// resampled trials
+    #[arg(long, default_value = "test", value_name = "SOURCE", value_parser = ["test", "bootstrap"])]
+    intervals: String,
+    /// Exit with code 4 if the data say that this is so (`p99 > +5%`, `iops < -3%`); may be given
+    /// several times
+    #[arg(long, value_name = "CONDITION", allow_hyphen_values = true)]
+    fail_if: Vec<String>,
+    /// Exit with code 4 also where the data do not say
+    #[arg(long, requires = "fail_if")]
+    fail_if_unsure: bool,
+    /// JSON instead of text
+    #[arg(long)]
+    json: bool,
+    /// Write to this file; what ends in .html becomes a page with forest plots
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+    /// Let the output replace a file that iolab did not write
+    #[arg(long)]
+    force: bool,
+}
+
+/// `2%`, `2 %` or `2`, as a share.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim();
+    let share = number.parse::<f64>().map_err(|_| "a percentage, as in 2%".to_owned())? / 100.0;
+    if (0.0..1.0).contains(&share) { Ok(share) } else { Err("from 0% to less than 100%".to_owned()) }
+}
+
+pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
+    let request = request(arguments)?;
+    let [baseline, candidate] = named_sides(arguments)?;
+    let inputs = baseline.iter().chain(&candidate).map(|name| (Path::new(name), "a run to be compared"));
+    let mut outputs = outputs::beside(arguments.force, inputs);
+    let path = arguments.output.as_deref().map(Path::new);
+    path.map(|path| outputs.place(path, Kind::Report, output::OUTPUT)).transpose()?;
+    let (baseline, candidate) = run_files::load(&baseline, &candidate)?;
+    let outcome = hold_against(&baseline, &candidate, &request);
+    let text = told(arguments, &outcome, [&baseline, &candidate])?;
+    output::write_or_print(&mut outputs, path, &text)?;
+    let fails = |judgement: Judgement| match judgement {
+        Judgement::Holds => true,
+        Judgement::Open => arguments.fail_if_unsure,
+        Judgement::Refuted => false,
+    };
+    let failing = outcome.conditions.iter().filter(|one| fails(one.judgement)).map(|one| one.condition.text.as_str());
+    let failing: Vec<&str> = failing.collect();
+    if failing.is_empty() {
+        return Ok(0);
+    }
+    eprintln!("iolab: {}", failing.join("; "));
+    Ok(WORSE)
+}
+
+fn told(arguments: &CompareArguments, outcome: &Outcome, sides: [&Side; 2]) -> Result<String, Failure> {
+    let wants_page = arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
+    Ok(match (wants_page, arguments.json) {
+        (true, true) => return Err(Failure::mistake("iolab: a page is no JSON: either -o FILE.html or --json")),
+        (true, false) => {
+            let version = env!("CARGO_PKG_VERSION");
+            let command = command_line();
+            comparison_page(&ComparisonReport { outcome, sides, command: &command, version }).html
+        }
+        (false, true) => serde_json::to_string_pretty(outcome).context("the outcome as JSON")? + "\n",
+        (false, false) => describe(outcome),
+    })
+}
+
+/// The command as it was given, in words that a shell takes apart again.
+fn command_line() -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./,:=@%+".contains(letter);
+    let word = |word: String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args_os().skip(1).map(|argument| word(argument.to_string_lossy().into_owned()));
+    std::iter::once("iolab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn request(arguments: &CompareArguments) -> Result<Request, Failure> {
+    let figures = arguments
+        .figures
+        .iter()
+        .map(|name| Figure::from_name(name).map_err(|error| Failure::mistake(format!("iolab: --figures: {error}"))));
+    let conditions = arguments.fail_if.iter().map(|text| {
+        text.parse::<Condition>().map_err(|error| Failure::mistake(format!("iolab: --fail-if:\n{}", error.render())))
+    });
+    let pairing = match (arguments.paired, arguments.unpaired) {
+        (true, _) => PairingChoice::Paired,
+        (_, true) => PairingChoice::Unpaired,
+        _ => PairingChoice::Automatic,
+    };
+    Ok(Request {
+        figures: figures.collect::<Result<_, _>>()?,
+        conditions: conditions.collect::<Result<_, _>>()?,
+        pairing,
+        intervals: if arguments.intervals == "bootstrap" { IntervalsFrom::Bootstrap } else { IntervalsFrom::Test },
+        rules: Rules { confidence: arguments.confidence, zone: arguments.zone, ..Rules::default() },
+    })
+}
+
+/// What the user calls the runs of each side.
+fn named_sides(arguments: &CompareArguments) -> Result<[Vec<String>; 2], Failure> {
+    match &arguments.sides[..] {
+        [baseline, candidate] => Ok([listed(baseline), listed(candidate)]),
+        [] if !arguments.baseline.is_empty() => Ok([arguments.baseline.clone(), arguments.candidate.clone()]),
+        _ => Err(Failure::mistake(
+            "iolab: compare what with what? iolab compare BASELINE CANDIDATE, or --baseline RUN… --candidate RUN…",
+        )),
+    }
+}
+
+/// A list with commas, unless it is the name of something.
+fn listed(word: &str) -> Vec<String> {
+    if std::path::Path::new(word).exists() {
+        return vec![word.to_owned()];
+    }
+    word.split(',').map(str::to_owned).collect()
+}

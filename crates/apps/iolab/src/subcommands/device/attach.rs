@@ -1,0 +1,132 @@
+//! `iolab device attach`: shows a device to the kernel, as a file through FUSE or as a block device
+//! through ublk, so that the kernel's own interfaces and the driver in user space can be compared
+//! on one and the same device.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use iolab_engine::{Engine, OpenRequest, TargetFile};
+use iolab_engine_nvme::{DeviceName, Nvme, Place};
+use iolab_export::fuse::{PoolShape, Size, Stop, Transport};
+use iolab_memory::{Backing, SlotPool};
+use iolab_options::Settings;
+
+use super::arguments::AttachArguments;
+use crate::device_catalogue::{Catalogue, socket};
+use crate::exit::Failure;
+use crate::output;
+
+pub(super) fn main(arguments: &AttachArguments) -> Result<u8, Failure> {
+    iolab_engine_nvme::allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
+    let name = device_name(&arguments.name)?;
+    let facts = Nvme::device(&name).map_err(|error| {
+        let text = format!("iolab: {}", error.message);
+        if error.is_refusal() { Failure::refused(text) } else { Failure::mistake(text) }
+    })?;
+    let size = Size::new(facts.size_bytes, facts.block_bytes).map_err(failed)?;
+    let stop = Arc::new(Stop::by_signals().map_err(failed)?);
+    let tally = match (arguments.by.as_str(), &arguments.mount_point) {
+        ("ublk", None) => block_device(arguments, &name, size, stop)?,
+        ("ublk", Some(_)) => return Err(Failure::mistake("iolab: ublk makes /dev/ublkbN; it takes no mount point")),
+        (_, Some(folder)) => file(arguments, folder, &name, size, stop)?,
+        (_, None) => return Err(Failure::mistake("iolab: where? Name an empty folder for the file to appear in")),
+    };
+    output::print(&format!("{tally}\n"))?;
+    Ok(0)
+}
+
+fn failed(error: impl Display) -> Failure {
+    Failure::failed(format!("iolab: {error}"))
+}
+
+/// The device as the engine is told: served if it is, otherwise inside this process.
+fn device_name(given: &str) -> Result<String, Failure> {
+    if given.contains('=') {
+        return Ok(given.to_owned());
+    }
+    let entry = Catalogue::of_user()?.find(given)?;
+    if super::is_served(&socket(given)?) {
+        return Ok(format!("trtype=VIRT traddr={given}"));
+    }
+    let pairs: Vec<String> = entry.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    Ok(format!("trtype=VIRT {}", pairs.join(" ")))
+}
+
+/// Whether trimmed blocks surely read as zeroes: those of the virtual SSD do; a real device may do
+/// as it likes.
+fn trims_to_zeroes(name: &str) -> bool {
+    DeviceName::parse(name).is_ok_and(|name| !matches!(name.place, Place::Pcie(_)))
+}
+
+/// A lane on the device and the slots it works on.
+fn open(name: &str, shape: PoolShape) -> Result<(<Nvme as Engine>::Lane, SlotPool), String> {
+    let pool = SlotPool::new(shape.slots, shape.slot_bytes, 0, &Backing::Memfd)
+        .map_err(|error| format!("{}: {}", error.message, error.source))?;
+    let target = TargetFile { path: name.into(), fd: -1, size_bytes: 0, is_block_device: true };
+    let request = OpenRequest {
+        files: &[target],
+        depth: shape.slots,
+        buffers: pool.view(),
+        options: &Settings::default(),
+        direct: true,
+        seed: 0,
+        worker: 0,
+    };
+    let lane = Nvme::open(&request).map_err(|error| error.message)?;
+    Ok((lane, pool))
+}
+
+fn file(
+    arguments: &AttachArguments,
+    folder: &Path,
+    name: &str,
+    size: Size,
+    stop: Arc<Stop>,
+) -> Result<String, Failure> {
+    use iolab_export::fuse::{Moment, Options, serve_queues};
+    let mut options = Options::new(folder, "disk");
+    options.transport = match arguments.by.as_str() {
+        "fuse-classic" => Transport::Classic,
+        "fuse-uring" => Transport::Uring,
+        _ => Transport::Auto,
+    };
+    options.depth = usize::from(arguments.depth);
+    options.queues = usize::from(arguments.queues);
+    options.cpus.clone_from(&arguments.cpu);
+    options.limits.trim_zeroes = trims_to_zeroes(name);
+    options.stop = Some(stop);
+    options.observer = Some(Arc::new(|moment: &Moment| match moment {
+        Moment::Serving { path, transport } => tell(&format!("{} by {transport}; end with Ctrl-C", path.display())),
+        Moment::Note(text) => eprintln!("iolab: {text}"),
+        Moment::Busy => eprintln!("iolab: the file is in use: served until it is unmounted, or interrupted once more"),
+        Moment::CannotUnmount(reason) => {
+            eprintln!("iolab: cannot unmount: {reason}; interrupt once more to end anyway")
+        }
+    }));
+    let shape = options.pool_shape();
+    let open = |_| open(name, shape);
+    let summary = serve_queues(&open, size, &options).map_err(failed)?;
+    Ok(summary.tally.to_string())
+}
+
+fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<Stop>) -> Result<String, Failure> {
+    use iolab_export::ublk::{Moment, Options, serve_queues};
+    let (depth, queues) = (usize::from(arguments.depth), usize::from(arguments.queues));
+    let mut options = Options { depth, queues, cpus: arguments.cpu.clone(), ..Options::default() };
+    options.limits.trim_zeroes = trims_to_zeroes(name);
+    options.stop = Some(stop);
+    options.observer = Some(Arc::new(|moment: &Moment| match moment {
+        Moment::Serving { path } => tell(&format!("{}; end with Ctrl-C", path.display())),
+        Moment::Busy => eprintln!("iolab: the device is in use: served until interrupted once more"),
+    }));
+    let shape = options.pool_shape();
+    let open = |_| open(name, shape);
+    let summary = serve_queues(&open, size, &options).map_err(failed)?;
+    Ok(summary.tally.to_string())
+}
+
+fn tell(text: &str) {
+    // A line that cannot be printed is no reason to end the export.
+    let _ = output::print(&format!("{text}\n"));
+}

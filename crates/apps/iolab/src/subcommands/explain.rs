@@ -1,0 +1,58 @@
+//! `iolab explain TERM` and fio's `--cmdhelp`: what an option or a column of a report means; `iolab
+//! explain RECORDING`: what limited a run.
+
+use iolab_jobfile::help;
+
+use crate::exit::Failure;
+use crate::{engine_registry, output, recordings};
+
+pub(crate) fn main(term: &str) -> Result<u8, Failure> {
+    if term.contains('/') || std::path::Path::new(term).is_file() {
+        return recording(std::path::Path::new(term));
+    }
+    let mut texts = Vec::new();
+    if let Some(entry) = iolab_jobfile::find_option(term) {
+        texts.push(help::describe(entry));
+    }
+    if let Some(column) = iolab_report::columns::find(term) {
+        texts.push(iolab_report::columns::text(column));
+    }
+    if let Some(column) = iolab_iostat::find(term) {
+        texts.push(iolab_iostat::text(column));
+    }
+    for engine in engine_registry::descriptions() {
+        if let Some(entry) = engine.options.iter().find(|entry| entry.answers_to(term)) {
+            texts.push(format!("Option of engine {}:\n{}", engine.name, help::describe(entry)));
+        }
+    }
+    if texts.is_empty() {
+        return Err(Failure::mistake(unknown(term)));
+    }
+    output::print(&texts.join("\n"))?;
+    Ok(0)
+}
+
+/// What limited a run.
+fn recording(path: &std::path::Path) -> Result<u8, Failure> {
+    let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
+    let limits = iolab_findings::limits(&loaded.recording);
+    if limits.is_empty() {
+        output::print("no job of this run did anything\n")?;
+    }
+    output::print(&iolab_findings::limits_text(&limits))?;
+    Ok(0)
+}
+
+/// The answer to `--cmdhelp[=OPTION|all]`.
+pub(crate) fn cmdhelp(topic: &str) -> Result<String, Failure> {
+    if topic == "all" {
+        return Ok(help::cmdhelp_all());
+    }
+    help::cmdhelp(topic).ok_or_else(|| Failure::mistake(unknown(topic)))
+}
+
+fn unknown(term: &str) -> String {
+    let near = iolab_jobfile::suggest(term).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    format!("iolab: nothing is known of {term}{near}")
+}

@@ -1,0 +1,143 @@
+//! `iolab fs`: logfs from the command line. One file per command, with its arguments; what images
+//! are is in the crate `image`.
+
+mod change;
+mod cluster_reading;
+mod cp;
+mod defrag;
+mod dump_log;
+mod facts;
+mod fsck;
+mod info;
+mod io_tester;
+mod ls;
+mod mkfs;
+mod mount;
+mod perf;
+mod resize_cores;
+mod show;
+mod targets;
+mod umount;
+
+pub(crate) use facts::size_text;
+
+use std::path::Path;
+
+use iolab_image::{Access, Image, ImageError};
+use iolab_logfs::{InodeId, Kind, Owner, Volume};
+
+use crate::exit::Failure;
+
+/// What to do with a file system.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum FsAction {
+    /// Make an empty file system in a file or on a block device
+    Mkfs(mkfs::Arguments),
+    /// Check a file system, and mend it with --repair; exit codes are those of fsck(8)
+    Fsck(fsck::Arguments),
+    /// Show sizes, space, the use of clusters, and what opening found
+    Info(info::Arguments),
+    /// Mount a file system on a folder
+    Mount(mount::Arguments),
+    /// Unmount a file system, and wait until its image is closed
+    Umount(umount::Arguments),
+    /// List a directory of an image
+    Ls(ls::Arguments),
+    /// Describe a file of an image
+    Stat(show::StatArguments),
+    /// Write files of an image to standard output
+    Cat(show::CatArguments),
+    /// Draw a directory of an image with all that is below it
+    Tree(show::TreeArguments),
+    /// Copy into an image, or out of it
+    Cp(cp::Arguments),
+    /// Make directories in an image
+    Mkdir(change::MkdirArguments),
+    /// Remove files of an image
+    Rm(change::RmArguments),
+    /// Rename a file of an image
+    Mv(change::MvArguments),
+    /// Measure appends, reads and truncations on images and on folders of other file systems
+    Perf(Box<perf::Arguments>),
+    /// Run the jobs of Seastar's io_tester on an image or a folder of another file system
+    IoTester(io_tester::Arguments),
+    /// Measure from how much live content on a cluster is better read whole
+    ClusterReading(cluster_reading::Arguments),
+    /// Change the number of domains, the parts for one processor core each; no content moves
+    ResizeCores(resize_cores::Arguments),
+    /// Put the content of files together that lies in pieces
+    Defrag(defrag::Arguments),
+    /// Show every frame and record of the metadata log
+    DumpLog(dump_log::Arguments),
+}
+
+pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
+    match action {
+        FsAction::Mkfs(arguments) => mkfs::main(arguments),
+        FsAction::Info(arguments) => info::main(arguments),
+        FsAction::Mount(arguments) => mount::main(arguments),
+        FsAction::Umount(arguments) => umount::main(arguments),
+        FsAction::Ls(arguments) => ls::main(arguments),
+        FsAction::Fsck(arguments) => fsck::main(arguments),
+        FsAction::Stat(arguments) => show::stat(arguments),
+        FsAction::Cat(arguments) => show::cat(arguments),
+        FsAction::Tree(arguments) => show::tree(arguments),
+        FsAction::Cp(arguments) => cp::main(arguments),
+        FsAction::Mkdir(arguments) => change::mkdir(arguments),
+        FsAction::Rm(arguments) => change::rm(arguments),
+        FsAction::Mv(arguments) => change::mv(arguments),
+        FsAction::Perf(arguments) => perf::main(arguments),
+        FsAction::IoTester(arguments) => io_tester::main(arguments),
+        FsAction::ClusterReading(arguments) => cluster_reading::main(arguments),
+        FsAction::ResizeCores(arguments) => resize_cores::main(arguments),
+        FsAction::Defrag(arguments) => defrag::main(arguments),
+        FsAction::DumpLog(arguments) => dump_log::main(arguments),
+    }
+}
+
+impl From<ImageError> for Failure {
+    fn from(error: ImageError) -> Failure {
+        use iolab_logfs::Error;
+        let hint = match &error {
+            ImageError::FileSystem { path, source: Error::Corrupt(_) } => {
+                format!(" (`iolab fs fsck {}`)", path.display())
+            }
+            ImageError::FileSystem { source: Error::Unusable(_), .. } => " (is it a logfs image?)".to_owned(),
+            _ => String::new(),
+        };
+        let message = format!("iolab: {error}{hint}");
+        match error {
+            ImageError::Missing(_) | ImageError::NoImage(_) => Failure::mistake(message),
+            ImageError::InUse { .. } => Failure::refused(message),
+            _ => Failure::failed(message),
+        }
+    }
+}
+
+/// Opens the file system of an image without changing it, and looks at it.
+fn look<T>(image: &Path, work: impl AsyncFnOnce(&Volume) -> Result<T, Failure>) -> Result<T, Failure> {
+    Image::open(image, Access::Read)?.with_fs(work)
+}
+
+/// The directory at a path, if that is one.
+async fn folder(fs: &Volume, path: &[u8]) -> Option<InodeId> {
+    let inode = fs.resolve(path).await.ok()?;
+    fs.stat(inode).await.is_ok_and(|found| found.kind == Kind::Directory).then_some(inode)
+}
+
+/// An error about a path inside of an image.
+fn inside(image: &Path, path: &[u8]) -> impl Fn(iolab_logfs::Error) -> Failure {
+    let place = format!("iolab: {}: {}", image.display(), facts::shown(path));
+    move |error| Failure::failed(format!("{place}: {error}"))
+}
+
+/// Whom something new belongs to: whoever runs the program.
+fn owner_of_new(mode: u16) -> Owner {
+    let (uid, gid) = iolab_image::user();
+    Owner { mode, uid, gid }
+}
+
+/// A size on the command line: `4k`, `1g`.
+fn size(text: &str) -> Result<u64, String> {
+    iolab_units::parse_bytes(text, iolab_units::KbBase::K1024).map_err(|error| error.to_string())
+}

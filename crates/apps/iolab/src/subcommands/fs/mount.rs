@@ -1,0 +1,238 @@
+//! `iolab fs mount`: a server of the file system, in the background unless told otherwise.
+//!
+//! In the background it is this program once more, in a session of its own: it says by its standard
+//! output that the file system can be used, or why not, and the one in the foreground passes that
+//! on.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use iolab_clock::Clock;
+use iolab_disk::{Opening, open_disk};
+use iolab_executor::{Executor, Order};
+use iolab_image::{Access, ImageError, Lock, Overlay};
+use iolab_logfs::{Disk, LocalVolume, OpenOptions, Placement, Policy, VerifyReads, open_volume};
+use iolab_logfs_fuse::{Moment, Mountable, Options, Stop, serve};
+use rustix::fs::OFlags;
+
+use crate::exit::Failure;
+use crate::output;
+use crate::printing::shown;
+
+/// What to mount, where and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Regular file or block device
+    image: PathBuf,
+    /// Folder to mount on
+    folder: PathBuf,
+    /// Options, separated by commas: ro, suid, dev, noexec, sync, writeback, noverify,
+    /// commit=SECONDS, max_write=BYTES, depth=N, transport=…
+    #[arg(short = 'o', value_name = "OPTIONS")]
+    options: Vec<String>,
+    /// Most bytes of small writes that are kept in memory (`64m`)
+    #[arg(long, value_parser = super::size)]
+    inline: Option<u64>,
+    /// Serve in this process until it is unmounted or interrupted
+    #[arg(long, short)]
+    foreground: bool,
+    /// In the background, write what there is to say to this file
+    #[arg(long)]
+    log: Option<PathBuf>,
+    /// Started by another process that waits for one line
+    #[arg(long, hide = true)]
+    behind: bool,
+}
+
+/// The line that says that the file system can be used.
+const SERVING: &str = "serving";
+/// How lines begin that come before it, for the user.
+const NOTE: &str = "note: ";
+
+pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+    let options = options(arguments)?;
+    if !arguments.foreground && !arguments.behind {
+        return start_behind(arguments, &options);
+    }
+    if arguments.behind {
+        // Already the first of a session: as good.
+        let _leads = rustix::process::setsid();
+        if let Err(failure) = foreground(arguments, &options) {
+            output::print(&failure.message)?;
+            return Ok(failure.code);
+        }
+        return Ok(0);
+    }
+    foreground(arguments, &options).map(|()| 0)
+}
+
+fn options(arguments: &Arguments) -> Result<Options, Failure> {
+    let image = &arguments.image;
+    let source = image.canonicalize().unwrap_or_else(|_| image.clone());
+    let mut options = Options::new(&arguments.folder, source.to_string_lossy());
+    for words in &arguments.options {
+        options.apply(words).map_err(|error| Failure::mistake(format!("iolab: {error}")))?;
+    }
+    Ok(options)
+}
+
+/// Opens the image, mounts, and serves to the end.
+fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
+    let path = arguments.image.as_path();
+    let failed = |error: &dyn std::fmt::Display| Failure::failed(format!("iolab: {error}"));
+    let stop = Stop::by_signals().map_err(|error| failed(&error))?;
+    let access = if options.is_read_only() { Access::Read } else { Access::Write };
+    let _lock = Lock::take(path, access)?;
+    let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
+    let opened = open_disk(path, &opening);
+    let (device, notes) = opened.map_err(|error| failed(&format!("{}: {error}", path.display())))?;
+    let behind = arguments.behind;
+    for note in notes {
+        pass_on(&note, behind, arguments.log.as_deref());
+    }
+    let disk = if access == Access::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
+    let mut mount = OpenOptions::default();
+    mount.inline_bytes = arguments.inline.unwrap_or(mount.inline_bytes);
+    mount.verify_reads = if options.verify { VerifyReads::Always } else { VerifyReads::Never };
+    if access == Access::Read {
+        // Nothing is a candidate for cleaning: it would move content into memory.
+        mount.policy = Policy::Greedy { k: 0.0 };
+    }
+    let (clock, mut executor) = (Clock::monotonic(), Executor::new(Order::Fair));
+    let context = (clock.clone(), executor.spawner());
+    let opened = executor.run(&mut disk.clone(), open_volume(&disk, mount, context));
+    let opened = opened.map_err(|_stalled| ImageError::Stalled(path.to_owned()))?;
+    let wrong = |source| ImageError::FileSystem { path: path.to_owned(), source };
+    let (volume, _) = opened.map_err(wrong)?;
+    let fs = LocalVolume::try_from(volume.with_placement(Placement::LeastFull)).map_err(wrong)?;
+    let (image, log) = (path.to_owned(), arguments.log.clone());
+    let observer = Arc::new(move |moment: &Moment| observe(moment, &image, behind, log.as_deref()));
+    let served = serve(Mountable { fs, disk, executor, clock }, options, &stop, observer);
+    served.map_err(|error| failed(&format!("{}: {error}", path.display())))
+}
+
+fn observe(moment: &Moment, image: &Path, behind: bool, log: Option<&Path>) {
+    match moment {
+        Moment::Serving { transport, .. } if behind => {
+            let _unheard = output::print(&format!("{SERVING} {transport}\n"));
+        }
+        Moment::Serving { path, transport } => {
+            let _unheard = output::print(&format!(
+                "{} is on {} by {transport}; end with Ctrl-C or `iolab fs umount`\n",
+                image.display(),
+                path.display()
+            ));
+        }
+        Moment::Note(text) => pass_on(text, behind, log),
+        Moment::Busy => say("in use: served until it is unmounted, or interrupted once more", log),
+        Moment::CannotUnmount(reason) => {
+            say(&format!("cannot unmount: {reason}; interrupt once more to end anyway"), log);
+        }
+    }
+}
+
+/// Tells what there is to say before the file system can be used: to the process in the foreground,
+/// if there is one.
+fn pass_on(text: &str, behind: bool, log: Option<&Path>) {
+    say(text, log);
+    if behind {
+        let _unheard = output::print(&format!("{NOTE}{text}\n"));
+    }
+}
+
+/// The log is only added to; what a link leads to, and what is no regular file, is left alone.
+fn open_log(path: &Path) -> Option<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = std::fs::OpenOptions::new().append(true).create(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+}
+
+fn say(text: &str, log: Option<&Path>) {
+    use std::io::Write;
+    match log.and_then(open_log) {
+        // Where it cannot be written there is nobody to tell.
+        Some(mut file) => drop(writeln!(file, "iolab: {}", shown(text))),
+        None => tell(text),
+    }
+}
+
+fn tell(text: &str) {
+    eprintln!("iolab: {text}");
+}
+
+/// Starts the server as a process of its own, and waits until it serves or says why not.
+fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, Failure> {
+    let failed = |error: std::io::Error| Failure::failed(format!("iolab: starting the server: {error}"));
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args([OsStr::new("fs"), OsStr::new("mount"), OsStr::new("--behind")]);
+    for words in &arguments.options {
+        command.args(["-o", words]);
+    }
+    if let Some(bytes) = arguments.inline {
+        command.arg(format!("--inline={bytes}"));
+    }
+    if let Some(log) = &arguments.log {
+        command.arg("--log").arg(absolute(log));
+    }
+    command.arg("--").arg(absolute(&arguments.image)).arg(absolute(&arguments.folder));
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = command.spawn().map_err(failed)?;
+    let Some(output) = server.stdout.take() else { return Err(failed(std::io::ErrorKind::BrokenPipe.into())) };
+    let mut output = BufReader::new(output);
+    let mut said = String::new();
+    loop {
+        said.clear();
+        output.read_line(&mut said).map_err(failed)?;
+        let Some(note) = said.strip_prefix(NOTE) else { break };
+        tell(note.trim_end());
+    }
+    if let Some(transport) = said.strip_prefix(SERVING) {
+        let (image, folder) = (arguments.image.display(), options.mount_point.display());
+        output::print(&format!(
+            "{image} is on {folder} by{}; end with `iolab fs umount {folder}`\n",
+            transport.trim_end()
+        ))?;
+        return Ok(0);
+    }
+    output.read_to_string(&mut said).map_err(failed)?;
+    let code = server.wait().map_err(failed)?.code();
+    let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);
+    if said.is_empty() {
+        "iolab: the server ended without a word; try --foreground".clone_into(&mut said);
+    }
+    Err(Failure { code: code.unwrap_or(crate::exit::FAILED), message: said })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_added_to_a_regular_file_and_to_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("notes.txt"), "the user's\n").unwrap();
+        std::fs::write(path("thesis"), "years of work").unwrap();
+        std::os::unix::fs::symlink(path("thesis"), path("link")).unwrap();
+        std::os::unix::fs::symlink(path("nowhere"), path("dangling")).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for name in ["notes.txt", "new", "link", "dangling", "pipe", "."] {
+            say("something\u{1b}[2J is said", Some(&path(name)));
+        }
+        say("and more", Some(&path("notes.txt")));
+        let text = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+        assert_eq!(text("notes.txt"), "the user's\niolab: something\\u001b[2J is said\niolab: and more\n");
+        assert_eq!(text("new"), "iolab: something\\u001b[2J is said\n");
+        assert_eq!(text("thesis"), "years of work");
+        assert_eq!(
+            iolab_testkit::folder::names(folder.path()),
+            ["dangling", "link", "new", "notes.txt", "pipe", "thesis"]
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! `iolab plan JOB`: what would be done, every value resolved.
+
+use iolab_resolve::Mode;
+
+use crate::exit::Failure;
+use crate::{output, pipeline};
+
+pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
+    let asked = super::run::take_apart(words, Mode::Iolab)?;
+    if let Some(code) = super::run::answer_questions(&asked.run)? {
+        return Ok(code);
+    }
+    super::run::something_to_run(&asked.line)?;
+    if asked.run.study.is_asked_for() {
+        return super::study::from_words::plan(&asked);
+    }
+    asked.refuse_words_of_studies()?;
+    let planned = pipeline::plan(&asked, Mode::Iolab)?;
+    super::run::show_warnings(&planned);
+    output::print(&iolab_plan::describe(&planned.plan))?;
+    Ok(0)
+}

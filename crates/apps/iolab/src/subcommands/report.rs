@@ -1,0 +1,149 @@
+//! `iolab report`: a saved recording in any format, or a study; both also as a page of HTML.
+
+use std::path::Path;
+
+use iolab_html::{Page, recording_page};
+use iolab_outputs::{Kind, Outputs, make_folder};
+use iolab_recording::Recording;
+use iolab_report::TerseVersion;
+
+use super::study::telling;
+use crate::arguments::ReportArguments;
+use crate::exit::Failure;
+use crate::output::{self, Format};
+use crate::outputs;
+use crate::printing::shown;
+use crate::recordings::{self, Loaded};
+
+pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
+    let wants_page = arguments.output_format.iter().any(|word| word == "html")
+        || arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"))
+        || arguments.figures.is_some();
+    let mut outputs = outputs::beside(arguments.force, [(arguments.recording.as_path(), "the recording")]);
+    let place = match arguments.output.as_deref().map(Path::new) {
+        Some(path) => Some(outputs.place(path, Kind::Report, "the report (-o)")?),
+        None => None,
+    };
+    let text = match (telling::is_study(&arguments.recording), wants_page) {
+        (_, true) => page(arguments, &mut outputs)?,
+        (true, false) => of_study(arguments)?,
+        (false, false) => in_formats(arguments)?,
+    };
+    match place {
+        // Who asks for figures as files only does not want a page on the terminal.
+        None if arguments.figures.is_some() && !arguments.output_format.iter().any(|word| word == "html") => {}
+        None => output::print(&text)?,
+        Some(place) => place.write(shown(&text).as_bytes())?,
+    }
+    Ok(0)
+}
+
+/// A study has figures of its own, and no single recording that other formats could be made of.
+fn of_study(arguments: &ReportArguments) -> Result<String, Failure> {
+    for (option, is_set) in [("--intervals", arguments.intervals.is_some()), ("--watch", arguments.watch.is_some())] {
+        if is_set {
+            let reason = "is of one recording, and this is a study: name a recording of its folder";
+            return Err(Failure::mistake(format!("iolab: {option} {reason}")));
+        }
+    }
+    let formats: Vec<&str> = arguments.output_format.iter().map(String::as_str).collect();
+    match formats.as_slice() {
+        ["normal"] => telling::text(&arguments.recording),
+        ["json"] => telling::json(&arguments.recording),
+        _ => Err(Failure::mistake(format!(
+            "iolab: --output-format={} is of one recording, and this is a study: normal, json or html",
+            formats.join(",")
+        ))),
+    }
+}
+
+fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Failure> {
+    if arguments.intervals.is_some()
+        || arguments.output_format.iter().any(|word| !["html", "normal"].contains(&word.as_str()))
+    {
+        return Err(Failure::mistake("iolab: html is a format by itself: name no other with it, and no --intervals"));
+    }
+    let page = if telling::is_study(&arguments.recording) {
+        telling::page(&arguments.recording)?
+    } else {
+        let Loaded { mut recording, notes } = load(&arguments.recording)?;
+        telling::with_findings(&mut recording);
+        recording_page(&recording, &arguments.recording.display().to_string(), &notes, env!("CARGO_PKG_VERSION"))
+    };
+    if let Some(folder) = &arguments.figures {
+        write_figures(outputs, folder, &page)?;
+    }
+    Ok(page.html)
+}
+
+/// Each figure as a picture of its own and as a table.
+fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<(), Failure> {
+    make_folder(folder)?;
+    for figure in &page.figures {
+        for (ending, text) in [("svg", figure.standalone()), ("csv", iolab_html::csv(&figure.table))] {
+            let path = folder.join(format!("{}.{ending}", figure.id));
+            outputs.place(&path, Kind::Report, "a figure (--figures)")?.write(text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn load(path: &Path) -> Result<Loaded, Failure> {
+    let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
+    Ok(loaded)
+}
+
+fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
+    let version = TerseVersion::from_number(u64::from(arguments.terse_version))
+        .ok_or_else(|| Failure::mistake("iolab: --terse-version is 2, 3, 4 or 5"))?;
+    let formats = arguments.output_format.iter().map(|word| {
+        let unknown = || Failure::mistake(format!("iolab: unknown format {word}: normal, terse, json, json+ or html"));
+        Format::parse(word, version).ok_or_else(unknown)
+    });
+    let formats = formats.collect::<Result<Vec<_>, _>>()?;
+    let Loaded { recording, notes } = load(&arguments.recording)?;
+    match arguments.watch.as_deref() {
+        Some("table") => return Ok(iolab_report::observed_table(&recording)),
+        Some(_) => return Ok(iolab_report::observed_json_lines(&recording)),
+        None => {}
+    }
+    Ok(match arguments.intervals.as_deref() {
+        Some("table") => iolab_report::intervals_table(&recording),
+        Some(_) => iolab_report::intervals_json_lines(&recording),
+        None => {
+            let has_json = formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus));
+            formats.into_iter().map(|format| in_format(&recording, &notes, format, has_json)).collect()
+        }
+    })
+}
+
+/// The report as the run printed it: what is to be known of the figures stands before them, after
+/// the header. One JSON document beside it stays one.
+fn in_format(recording: &Recording, notes: &[String], format: Format, has_json: bool) -> String {
+    match format {
+        Format::Normal if !has_json => {
+            let header = iolab_report::normal_header(&recording.plan);
+            noted(format, notes) + &header + &told(format, recording) + &output::render(recording, format, false)
+        }
+        _ => noted(format, notes) + &output::render(recording, format, true),
+    }
+}
+
+/// What people must not overlook stands before the report; formats for programs have no place for
+/// it.
+fn noted(format: Format, notes: &[String]) -> String {
+    let shown = if format == Format::Normal { notes } else { &[] };
+    shown.iter().map(|note| format!("note: {note}\n")).collect()
+}
+
+/// Findings. Recordings of older versions have none in them.
+fn told(format: Format, recording: &Recording) -> String {
+    match format {
+        Format::Normal if recording.findings.is_empty() => {
+            iolab_findings::findings_text(&iolab_findings::find(recording))
+        }
+        Format::Normal => iolab_findings::findings_text(&recording.findings),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,331 @@
+//! `iolab run`: the whole way from job to report.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iolab_jobfile::Diagnostic;
+use iolab_jobfile::command_line::{self, CommandLine};
+use iolab_jobfile::help;
+use iolab_outputs::Outputs;
+use iolab_plan::Plan;
+use iolab_recording::{Outcome, Recording, Redaction, WorkerRecording};
+use iolab_report::TerseVersion;
+use iolab_resolve::Mode;
+
+use crate::exit::{FAILED, Failure, INTERRUPTED};
+use crate::output::{Format, Output};
+use crate::pipeline::{self, Planned};
+use crate::recordings::Keeping;
+use crate::run_options::{self, Asked, EtaWhen, OutputFormat, RunOptions};
+use crate::snapshot_file::SnapshotFile;
+use crate::surroundings::Here;
+use crate::terminal::{Display, StatusTo, Terminal};
+use crate::{database, device_state, log_files, output, outputs};
+
+pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
+    let asked = take_apart(words, Mode::Iolab)?;
+    if let Some(code) = answer_questions(&asked.run)? {
+        return Ok(code);
+    }
+    something_to_run(&asked.line)?;
+    if asked.run.study.is_asked_for() {
+        return super::study::from_words::run(&asked);
+    }
+    asked.refuse_words_of_studies()?;
+    let planned = pipeline::plan(&asked, Mode::Iolab)?;
+    show_warnings(&planned);
+    if let Some(code) = without_running(&asked.run, &planned)? {
+        return Ok(code);
+    }
+    let recording = execute(&planned, &asked.run, Mode::Iolab)?;
+    show_outcomes(&recording, "iolab");
+    Ok(exit_code(&recording))
+}
+
+/// Plan to report: the measured part and everything that must be kept of it.
+pub(crate) fn execute(planned: &Planned, run: &RunOptions, mode: Mode) -> Result<Recording, Failure> {
+    execute_as(planned, run, mode, None)
+}
+
+/// The same, in another format than the options of the run say.
+pub(crate) fn execute_as(
+    planned: &Planned,
+    run: &RunOptions,
+    mode: Mode,
+    format: Option<Format>,
+) -> Result<Recording, Failure> {
+    let plan = &planned.plan;
+    let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
+    let (accepted, guard) = pipeline::check_safety(plan, mode, &allowed)?;
+    // What may be lost is said in both modes, although scripts take a word on fio's standard error
+    // for a failure.
+    let program = if mode == Mode::Fio { "fio" } else { "iolab" };
+    accepted.iter().for_each(|warning| eprintln!("{program}: warning: {warning}"));
+    if mode == Mode::Iolab {
+        device_state::speak_of_left_over();
+    }
+    device_state::check(plan)?;
+    // Beyond this point the plan cannot change.
+    let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
+    let mut outputs = outputs::of_run(plan, run)?;
+    let keeping = begin_keeping(plan, &mut outputs, run, mode)?;
+    let output = Output::open(formats, &mut outputs, run.output.as_deref(), run.status_interval_ns.is_some())?;
+    let output = RefCell::new(if mode == Mode::Iolab { output.with_findings() } else { output });
+    output.borrow_mut().begin(plan)?;
+    let display = display(run, mode, &output.borrow());
+    let mut show_snapshot = |recording: &Recording| {
+        // A report of the run so far that cannot be written does not end the run; the last one will
+        // say so.
+        let _ = output.borrow_mut().report(&shown(recording, &planned.redaction, mode));
+    };
+    let mut terminal = Terminal::new(plan, display, &mut show_snapshot);
+    let stream = keeping.as_ref().and_then(Keeping::stream);
+    let ran = pipeline::run(planned, guard, stream, &mut terminal);
+    terminal.finish();
+    let (recording, spools) = ran?;
+    // Beyond this point nothing is measured.
+    let kept = keep_recording(&redacted(&recording, &planned.redaction), keeping, &mut outputs, (run, mode));
+    let kept = keep_logs(kept, &recording, &spools, &mut outputs, run);
+    let printed = output.into_inner().finish(&shown(&recording, &planned.redaction, mode));
+    if kept.is_err() || printed.is_err() {
+        // The run is over: what else there is to say of it must not be lost with what could not be
+        // written.
+        show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
+    }
+    let saved = kept?;
+    printed?;
+    if saved == log_files::Saved::CutShort {
+        show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
+        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while logs were written".to_owned() });
+    }
+    Ok(recording)
+}
+
+/// The place of the recording, if it is to be kept.
+fn begin_keeping(plan: &Plan, outputs: &mut Outputs, run: &RunOptions, mode: Mode) -> Result<Option<Keeping>, Failure> {
+    let named = run.record.as_deref().map(Path::new);
+    if mode == Mode::Fio && named.is_none() {
+        return Ok(None);
+    }
+    match Keeping::begin(plan, outputs, named) {
+        Ok(keeping) => Ok(Some(keeping)),
+        Err(failure) if named.is_some() => Err(failure),
+        Err(failure) => {
+            let reason = failure.message.trim_start_matches("iolab: ");
+            eprintln!("iolab: warning: {reason}: this run will not be recorded");
+            Ok(None)
+        }
+    }
+}
+
+/// The recording without what must not be kept.
+fn redacted<'r>(recording: &'r Recording, redaction: &Redaction) -> Cow<'r, Recording> {
+    let mut kept = Cow::Borrowed(recording);
+    if !redaction.is_empty() {
+        redaction.recording(kept.to_mut());
+    }
+    kept
+}
+
+/// What reports are made of: as they will be made again from what is kept; those of fio show
+/// values, as fio's do.
+fn shown<'r>(recording: &'r Recording, redaction: &Redaction, mode: Mode) -> Cow<'r, Recording> {
+    if mode == Mode::Fio { Cow::Borrowed(recording) } else { redacted(recording, redaction) }
+}
+
+/// Saves the recording and lists it in the database.
+fn keep_recording(
+    recording: &Recording,
+    keeping: Option<Keeping>,
+    outputs: &mut Outputs,
+    (run, mode): (&RunOptions, Mode),
+) -> anyhow::Result<()> {
+    let Some(keeping) = keeping else { return Ok(()) };
+    match keeping.save(outputs, recording) {
+        Ok(path) if mode == Mode::Iolab => {
+            eprintln!("iolab: recording saved as {}", path.display());
+            if !run.no_database {
+                database::keep_run(&path, recording);
+            }
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+        // The figures are about to be printed: not being able to keep them unasked is said, not
+        // died of.
+        Err(error) if run.record.is_none() => {
+            eprintln!("iolab: warning: {error:#}");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Saves the log files; all of them are tried, the first failure is returned.
+fn keep_logs(
+    kept: anyhow::Result<()>,
+    recording: &Recording,
+    spools: &[Option<File>],
+    outputs: &mut Outputs,
+    run: &RunOptions,
+) -> anyhow::Result<log_files::Saved> {
+    let logs = log_files::write(outputs, recording, spools);
+    let aggregate = if run.bandwidth_log { log_files::write_aggregate(outputs, recording) } else { Ok(()) };
+    kept.and(logs).and_then(|saved| aggregate.map(|()| saved))
+}
+
+/// Takes fio-style arguments apart.
+pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, Failure> {
+    let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
+        Failure::mistake(iolab_jobfile::render(diagnostics, sources, pipeline::use_color()))
+    };
+    let line = command_line::parse(words, &run_options::shapes(), &Here::new())
+        .map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;
+    let sources = std::slice::from_ref(&line.source);
+    let read = run_options::read(&line, mode).map_err(|errors| refused(&errors, sources))?;
+    if !read.warnings.is_empty() {
+        eprint!("{}", iolab_jobfile::render(&read.warnings, sources, pipeline::use_color()));
+    }
+    Ok(Asked { run: read.run, line })
+}
+
+/// A job, somewhere, or a helpful word.
+pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure> {
+    if command_line.files.is_empty() && !command_line.defines_jobs() {
+        return Err(Failure::mistake(
+            "iolab: no job to run: name a job file, or describe a job: iolab run --name=try --rw=randread --size=64m",
+        ));
+    }
+    Ok(())
+}
+
+/// Options that ask for information instead of a run.
+pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> {
+    if run.help {
+        output::print(&run_options::usage("iolab run"))?;
+    } else if run.version {
+        output::print(&format!("iolab {}\n", env!("CARGO_PKG_VERSION")))?;
+    } else if let Some(topic) = &run.cmdhelp {
+        output::print(&super::explain::cmdhelp(topic)?)?;
+    } else if let Some(topic) = &run.enghelp {
+        output::print(&super::engines::enghelp(topic)?)?;
+    } else {
+        return Ok(None);
+    }
+    Ok(Some(0))
+}
+
+/// `--parse-only` and `--showcmd` end here.
+pub(crate) fn without_running(run: &RunOptions, planned: &Planned) -> Result<Option<u8>, Failure> {
+    if run.warnings_fatal && !planned.warnings.is_empty() {
+        return Err(Failure::mistake("warnings are fatal (--warnings-fatal)"));
+    }
+    if run.showcmd {
+        output::print(&help::showcmd("fio", &planned.jobs))?;
+    }
+    Ok((run.showcmd || run.parse_only).then_some(0))
+}
+
+/// Warnings of parsing and resolving, with their places.
+pub(crate) fn show_warnings(planned: &Planned) {
+    if !planned.warnings.is_empty() {
+        eprint!("{}", iolab_jobfile::render(&planned.warnings, &planned.jobs.sources, pipeline::use_color()));
+    }
+}
+
+/// What each worker has to say that its figures do not.
+pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
+    for (plan, worker) in recording.plan.workers.iter().zip(&recording.workers) {
+        match &worker.outcome {
+            Outcome::Failed { errno, message } => eprintln!("{program}: {}: {message} (errno {errno})", plan.job),
+            Outcome::Crashed { message, .. } => eprintln!("{program}: {}: {message}", plan.job),
+            Outcome::NotRun if !recording.interrupted => {
+                eprintln!("{program}: {}: not run, because an earlier job ended the run", plan.job);
+            }
+            _ => {}
+        }
+        if program == "iolab" || !matches!(worker.outcome, Outcome::Finished) || !worker.lost.is_empty() {
+            worker.notes.iter().for_each(|note| eprintln!("{program}: {}: {note}", plan.job));
+        }
+    }
+    if program == "iolab" {
+        recording.warnings.iter().filter(|warning| !recording.plan.warnings.contains(warning)).for_each(|warning| {
+            eprintln!("{program}: warning: {warning}");
+        });
+    }
+}
+
+pub(crate) fn exit_code(recording: &Recording) -> u8 {
+    if recording.interrupted {
+        INTERRUPTED
+    } else if recording.workers.iter().any(WorkerRecording::has_failed) {
+        FAILED
+    } else {
+        0
+    }
+}
+
+fn formats(run: &RunOptions, mode: Mode) -> Result<Vec<Format>, Failure> {
+    let number = run.terse_version.unwrap_or(3);
+    let version = TerseVersion::from_number(u64::from(number))
+        .ok_or_else(|| Failure::mistake(format!("--terse-version={number}: 2, 3, 4 or 5")))?;
+    let mut formats: Vec<Format> = run
+        .output_formats
+        .iter()
+        .map(|format| match format {
+            OutputFormat::Normal => Format::Normal,
+            OutputFormat::Terse => Format::Terse(version),
+            OutputFormat::Json => Format::Json,
+            OutputFormat::JsonPlus => Format::JsonPlus,
+        })
+        .collect();
+    if run.minimal {
+        formats = vec![Format::Terse(version)];
+    }
+    if formats.is_empty() {
+        formats.push(Format::Normal);
+    }
+    if run.append_terse {
+        formats.push(Format::Terse(version));
+    }
+    if mode == Mode::Fio {
+        in_fios_order(&mut formats);
+    }
+    Ok(formats)
+}
+
+/// fio prints terse, JSON, normal, however they were asked for, and one JSON document of the fuller
+/// kind.
+fn in_fios_order(formats: &mut Vec<Format>) {
+    if formats.contains(&Format::JsonPlus) {
+        formats.retain(|format| *format != Format::Json);
+    }
+    formats.sort_by_key(|format| match format {
+        Format::Terse(_) => 0,
+        Format::Json | Format::JsonPlus => 1,
+        Format::Normal | Format::Perf(_) => 2,
+    });
+    formats.dedup();
+}
+
+fn display(run: &RunOptions, mode: Mode, output: &Output) -> Display {
+    let person_reads = !run.minimal && output.formats.contains(&Format::Normal);
+    let status = match (mode, run.eta) {
+        (_, EtaWhen::Never) => StatusTo::Nowhere,
+        (Mode::Iolab, EtaWhen::Always) => StatusTo::Stderr,
+        (Mode::Iolab, EtaWhen::Auto) if std::io::stderr().is_terminal() => StatusTo::Stderr,
+        (Mode::Fio, EtaWhen::Always) if person_reads || !output.to_standard_output() => StatusTo::Stdout,
+        (Mode::Fio, EtaWhen::Auto) if person_reads && std::io::stdout().is_terminal() => StatusTo::Stdout,
+        _ => StatusTo::Nowhere,
+    };
+    Display {
+        status,
+        every: Duration::from_nanos(run.eta_interval_ns.unwrap_or(1_000_000_000)),
+        new_line_every: run.eta_newline_ns.map(Duration::from_nanos),
+        snapshot_every: run.status_interval_ns.map(Duration::from_nanos),
+        snapshot_file: Some(SnapshotFile::new(std::env::temp_dir().join("fio-dump-status"))),
+    }
+}

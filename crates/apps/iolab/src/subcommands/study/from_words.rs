@@ -1,0 +1,114 @@
+//! Studies without a study file: `iolab run job.fio --vary iodepth=1,4,16 --repeat 7`.
+
+use std::path::{Path, PathBuf};
+
+use iolab_jobfile::command_line::CommandLine;
+use iolab_jobfile::{Diagnostic, OPTIONS, Severity, find_option, suggest};
+use iolab_study::{Figure, JobSource, Ladder, Precondition, Slo, Study, StudyError, axis_of_words};
+
+use super::folder::Folder;
+use crate::engine_registry;
+use crate::exit::Failure;
+use crate::pipeline;
+use crate::run_options::{Asked, StudyWords, refuse_beside_a_study};
+
+/// Runs the study that a command line describes, or goes on with it.
+pub(crate) fn run(asked: &Asked) -> Result<u8, Failure> {
+    let (study, job, path) = read(asked)?;
+    super::cost::of(&study, &super::lay_out(&study)?, &job)?;
+    let folder = Folder::begin(&path, &study, &job)?;
+    let passed = super::Passed { allow_destroy: asked.run.allow_destroy.clone(), keep_secrets: asked.run.keep_secrets };
+    super::go_on(&folder, &study, super::Going { passed: &passed, is_listed: !asked.run.no_database })
+}
+
+/// Says what it would run.
+pub(crate) fn plan(asked: &Asked) -> Result<u8, Failure> {
+    let (study, job, _) = read(asked)?;
+    super::announce(&study, &job)
+}
+
+fn read(asked: &Asked) -> Result<(Study, String, PathBuf), Failure> {
+    let (words, line) = (&asked.run.study, &asked.line);
+    refuse_beside_a_study(line).map_err(|finding| asked.refused(&[finding]))?;
+    let (job, stem) = job(line)?;
+    let mut study = begin(&stem, words)?;
+    study.job = JobSource::Text(job.clone());
+    for vary in &words.vary {
+        let misplaced = |reason: String, suggestion: Option<String>| {
+            asked.refused(&[Diagnostic { severity: Severity::Error, source: 0, span: vary.span, reason, suggestion }])
+        };
+        let axis = axis_of_words(&vary.text).map_err(|error| misplaced(format!("--vary: {error}"), None))?;
+        if !is_option(&axis.name) {
+            let near = suggest(&axis.name).map(|near| format!("did you mean `{near}`?"));
+            return Err(misplaced(format!("--vary: `{}` is not an option", axis.name), near));
+        }
+        study.axes.push(axis);
+    }
+    if let Some(name) = &words.profile {
+        study.begin_from(name).map_err(|error| mistake("--drive-profile", &error))?;
+    }
+    if let Some(word) = &words.precondition {
+        study.precondition = Precondition::from_word(word).map_err(|error| mistake("--precondition", &error))?;
+    }
+    super::complete(&mut study, &job, Path::new(""))?;
+    let folder = words.folder.clone().map_or_else(|| PathBuf::from(format!("{stem}-study")), PathBuf::from);
+    Ok((study, job, folder))
+}
+
+/// The study without its job and axes.
+fn begin(stem: &str, words: &StudyWords) -> Result<Study, Failure> {
+    let ladder = match words.ladder.as_deref() {
+        None => None,
+        Some("none") => Some(Ladder::default()),
+        Some(target) => {
+            let slo = Slo::from_text(target).map_err(|error| mistake("--ladder", &error))?;
+            Some(Ladder { slo: Some(slo), ..Ladder::default() })
+        }
+    };
+    let trims_warm_up = match words.steady.as_deref() {
+        None | Some("none") => false,
+        Some("auto") => true,
+        Some(other) => return Err(Failure::mistake(format!("iolab: --steady={other}: auto or none"))),
+    };
+    let varied: Vec<&str> =
+        words.vary.iter().map(|vary| vary.text.split_once('=').map_or("", |parts| parts.0)).collect();
+    let title = if varied.is_empty() { stem.to_owned() } else { format!("{stem}: {}", varied.join(", ")) };
+    let mut study = Study { title, figures: Figure::usual(), trims_warm_up, ladder, ..Study::default() };
+    // What is compared is repeated until differences show; a single configuration has nothing to be
+    // told from.
+    let blocks = words.blocks.as_deref().or_else(|| (!words.vary.is_empty()).then_some("auto"));
+    study.set_blocks(blocks).map_err(|error| mistake("--repeat", &error))?;
+    Ok(study)
+}
+
+/// The text of the one job, and what it is called.
+fn job(line: &CommandLine) -> Result<(String, String), Failure> {
+    let own = line.job_text().map_err(|error| Failure::mistake(format!("iolab: {error}")))?;
+    match line.files.as_slice() {
+        [] => {
+            let name = line.first_job().unwrap_or("job").replace(['/', '.'], "_");
+            Ok((own, name))
+        }
+        [file] => {
+            let read = |error: iolab_bounded_read::ReadError| Failure::mistake(format!("iolab: {file}: {error}"));
+            let bytes = pipeline::read_input(file).map_err(read)?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Failure::mistake(format!("iolab: {file}: not UTF-8: this is not a job file")))?;
+            let stem = Path::new(file).file_stem().map_or("job".to_owned(), |stem| stem.to_string_lossy().into_owned());
+            let stem = if file == "-" { "job".to_owned() } else { stem };
+            // Options before a job file are those of all its jobs.
+            Ok((own + &text, stem))
+        }
+        _ => Err(Failure::mistake("iolab: a study has one job file: name one, or write a collection of studies")),
+    }
+}
+
+fn is_option(name: &str) -> bool {
+    let of_engines = || engine_registry::descriptions().into_iter().flat_map(|engine| engine.options);
+    let is_own = OPTIONS.iter().any(|entry| entry.answers_to(name));
+    is_own || find_option(name).is_some() || of_engines().any(|entry| entry.answers_to(name))
+}
+
+fn mistake(option: &str, error: &StudyError) -> Failure {
+    Failure::mistake(format!("iolab: {option}: {error}"))
+}

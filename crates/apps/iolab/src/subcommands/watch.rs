@@ -1,0 +1,67 @@
+//! `iolab watch`: the command line of `iolab-watch`.
+
+mod arguments;
+
+use std::io;
+
+use iolab_iostat::{Layout, Unit};
+use iolab_watch::{Form, Output, Wanted, WatchError};
+
+use crate::exit::Failure;
+use crate::printing::{complain, print_to_reader};
+pub(crate) use arguments::WatchArguments;
+
+pub(crate) fn main(arguments: &WatchArguments) -> Result<u8, Failure> {
+    let wanted = Wanted {
+        words: arguments.words.clone(),
+        partitions: arguments.partitions.clone(),
+        groups: arguments.groups.given.clone(),
+        only_groups: arguments.groups.only_groups,
+        mapper_names: arguments.mapper_names,
+        persistent: arguments.persistent.clone(),
+        skip_first: arguments.skip_first,
+        full_screen: arguments.full_screen,
+        form: form(arguments),
+    };
+    match iolab_watch::watch(&wanted, &mut Terminal) {
+        Ok(()) => Ok(0),
+        Err(error @ WatchError::Mistake(_)) => Err(Failure::mistake(format!("iolab: {error}"))),
+        Err(error) => Err(Failure::failed(format!("iolab: {error}"))),
+    }
+}
+
+/// Standard output for reports, standard error for the rest.
+struct Terminal;
+
+impl Output for Terminal {
+    fn print(&mut self, text: &str) -> io::Result<bool> {
+        print_to_reader(text).map_err(io::Error::other)
+    }
+
+    fn warn(&mut self, text: &str) {
+        complain(&format!("iolab: warning: {text}\n"));
+    }
+}
+
+fn form(arguments: &WatchArguments) -> Form {
+    let tables = &arguments.tables;
+    let pretty = tables.pretty || tables.for_people || arguments.persistent.is_some();
+    Form {
+        layout: Layout {
+            extended: tables.extended,
+            short: tables.short,
+            unit: if tables.megabytes { Unit::Megabytes } else { Unit::Kilobytes },
+            decimals: tables.decimals,
+            human: tables.human || tables.for_people,
+            name_last: pretty,
+            broken: pretty && !tables.compact,
+        },
+        cpu: !arguments.devices_only || arguments.cpu_only,
+        devices: !arguments.cpu_only || arguments.devices_only || tables.extended || arguments.partitions.is_some(),
+        timestamps: arguments.timestamps,
+        omit_idle: arguments.omit_idle,
+        document: arguments.output.is_some(),
+        lines: arguments.json,
+        more: arguments.more,
+    }
+}

@@ -1,0 +1,103 @@
+//! Forms of options, and options that ask a question.
+
+use crate::drop_in::Folder;
+use crate::{ONE, TWO};
+
+#[test]
+fn every_spelling_runs_the_same_job() {
+    let folder = Folder::new();
+    for words in [
+        &["--name=x", "--rw=randread", "--ioengine=null", "--size=1m", "--bs=8k", "--minimal"][..],
+        &["--name", "x", "--rw", "randread", "--ioengine", "null", "--size", "1m", "--bs", "8k", "--minimal"],
+        &["-name", "x", "-rw", "randread", "-ioengine", "null", "-size", "1m", "-bs", "8k", "-minimal"],
+        &["-name=x", "-readwrite=randread", "-ioengine=null", "-size=1m", "-blocksize=8k", "-m"],
+        &["--rw=randread", "--ioeng=null", "--name=x", "--size=1m", "--bs=8k", "--minim"],
+        &["--rw=randread", "--size=1m", "--bs=8k", "--ioengine=null", "--name=x", "-F", "terse"],
+        &["--name=global", "--rw=randread", "--bs=8k", "--name=x", "--ioengine=null", "--size=1m", "--minimal"],
+    ] {
+        let line = folder.good(words);
+        let fields: Vec<&str> = line.split(';').collect();
+        assert_eq!((fields[2], fields[4], fields[5]), ("x", "0", "1024"), "{words:?}");
+    }
+}
+
+#[test]
+fn versions_are_fios() {
+    let folder = Folder::new();
+    for form in ["--version", "-version", "-v"] {
+        let text = folder.good(&[form]);
+        let (major, minor) =
+            text.trim_end().strip_prefix("fio-").and_then(|rest| rest.split_once('.')).expect("fio-M.m");
+        assert!(major == "3" && minor.parse::<u32>().is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn help_answers() {
+    let folder = Folder::new();
+    for (question, parts) in [
+        (&["--cmdhelp=bs"][..], &["bs", "alias: blocksize", "default: 4096"][..]),
+        (&["--cmdhelp"], &["filename", "iodepth", "zonemode", "verify"]),
+        (&["--cmdhelp=zonemode"], &["zbd"]),
+        (&["--enghelp"], &["Available IO engines:\n", "\tlibaio\n", "\tio_uring\n", "\tpsync\n"]),
+        (&["--enghelp=io_uring"], &["sqthread_poll", "fixedbufs", "registerfiles", "hipri"]),
+        (&["--enghelp=libaio,userspace_reap"], &["userspace_reap"]),
+        (&["-ilibaio"], &["userspace_reap"]),
+        (&["--help"], &["--output-format", "--status-interval", "--terse-version"]),
+        (&["-h"], &["--output-format"]),
+    ] {
+        let text = folder.good(question);
+        parts.iter().for_each(|part| assert!(text.contains(part), "{question:?}: no {part:?}"));
+    }
+    for question in ["--cmdhelp=nosuch", "--enghelp=nosuch", "--enghelp=null,nosuch"] {
+        let finished = folder.fio(&[question]);
+        assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{question}");
+        assert!(finished.err.contains("nosuch"));
+    }
+}
+
+#[test]
+fn showcmd_and_parse_only_run_nothing() {
+    let folder = Folder::new();
+    folder.write("two.fio", &TWO.replace("ioengine=null\n", ""));
+    assert_eq!(folder.good(&["--parse-only", "two.fio"]), "");
+    let line = folder.good(&["--showcmd", "two.fio"]);
+    for word in ["fio --name=a ", "--rw=randread", "--bs=4k", " --name=b ", "--stonewall", "--rw=randwrite"] {
+        assert!(line.contains(word), "{line}: no {word}");
+    }
+    assert!(!folder.path("a.0.0").exists(), "no file was laid out");
+    // What it prints is a command line.
+    let words: Vec<&str> = line.split_whitespace().skip(1).chain(["--parse-only"]).collect();
+    assert_eq!(folder.good(&words), "");
+    folder.write("bad.fio", "[a]\nrw=randread\nnosuch=1\n");
+    assert_eq!(folder.fio(&["--showcmd", "bad.fio"]).code, 1);
+    assert_eq!(folder.fio(&["--parse-only", "bad.fio"]).code, 1);
+    folder.write("one.fio", ONE);
+    assert!(folder.good(&["--warnings-fatal", "--showcmd", "one.fio"]).contains("--name=c"));
+}
+
+#[test]
+fn options_of_little_meaning_here_are_accepted() {
+    let folder = Folder::new();
+    folder.write("one.fio", ONE);
+    folder.good(&["--max-jobs=100", "--alloc-size=65536", "--eta-newline=1", "--aux-path=.", "one.fio"]);
+}
+
+#[test]
+fn what_is_not_done_is_said_or_refused() {
+    let folder = Folder::new();
+    folder.write("one.fio", ONE);
+    for (option, advice) in [("--debug=io", "iolab plan"), ("--latency-log=l", "write_lat_log=PREFIX")] {
+        let finished = folder.fio(&["--minimal", option, "one.fio"]);
+        assert_eq!((finished.code, finished.out.is_empty()), (0, false), "{option}: {}", finished.err);
+        assert!(finished.err.contains("has no effect") && finished.err.contains(advice), "{}", finished.err);
+    }
+    for option in ["--client=host", "--trigger-timeout=5", "--idle-prof=percpu"] {
+        let finished = folder.fio(&[option, "one.fio"]);
+        assert_eq!((finished.code, finished.out.as_str()), (1, ""), "{option}");
+        assert!(finished.err.contains("is not supported yet"), "{}", finished.err);
+    }
+    let refused = folder.fio(&["--steady=auto", "one.fio"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.err.contains("--steady is for studies"), "{}", refused.err);
+}

@@ -1,0 +1,29 @@
+//! The same load on logfs and on any other file system: only what is below the files differs.
+//!
+//! ```text
+//!  load (seed) ─▶ Store ┬─ logfs in an image, by its library
+//!                       └─ files in a folder, by io_uring and O_DIRECT
+//! ```
+//!
+//! A load decides everything by its seed before it looks at an answer: the same load makes the same
+//! operations in the same order on every store. It is divided into domains that share nothing: each
+//! has a thread that runs load and store, and files of its own; logfs gives it a domain of the
+//! disk, other file systems a folder. What is measured begins on all threads at once. Buffers hold
+//! random bytes, so that no device can compress them, and go to the device from where they are in
+//! both stores. Nothing here prints.
+
+mod error;
+mod gate;
+mod measured;
+mod random;
+mod reading;
+mod store;
+mod tester;
+mod volume_load;
+
+pub use error::BenchError;
+pub use measured::{Class, Measured};
+pub use reading::{ReadingCase, ReadingOptions, ReadingResult, ReadingWay, read_clusters};
+pub use store::{ImageStore, Target};
+pub use tester::{ConfError, Job, JobResult, Kind, Pace, Shards, TesterConf, TesterOptions, TesterResult, run_tester};
+pub use volume_load::{VolumeLoad, VolumePart, VolumeResult, run_volume_load};

@@ -1,0 +1,37 @@
+//! Jobs as Seastar's `io_tester` describes them, on any store.
+//!
+//! ```text
+//!  conf.yaml ─▶ document ─▶ conf ─▶ jobs × shards ─▶ load ─▶ one result for each job on each shard
+//!               (lines)     (what has a meaning here)
+//! ```
+//!
+//! The keys are those of <https://github.com/scylladb/seastar/blob/master/doc/io-tester.md>. What
+//! has no meaning here is refused with its line and the reason, never passed over. Each shard has a
+//! thread of its own, as in Seastar, and on an image a domain of the file system; the results of
+//! all are joined for each job.
+
+mod conf;
+mod document;
+mod fields;
+mod load;
+mod result;
+
+pub use conf::{Job, Kind, Pace, Shards, TesterConf};
+pub use load::{TesterOptions, run_tester};
+pub use result::{JobResult, TesterResult};
+
+/// What is wrong with a description of jobs, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct ConfError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong, and what may be written instead.
+    pub message: String,
+}
+
+impl ConfError {
+    fn new(line: usize, message: impl Into<String>) -> ConfError {
+        ConfError { line, message: message.into() }
+    }
+}

@@ -1,0 +1,390 @@
+//! Lays the files of all jobs out, then runs the jobs side by side until the time is over.
+//!
+//! A pause is spent asking the devices again and again, so that it ends when it has to: no timer of
+//! the kernel is in between. At a given rate, latencies count from when a request was due, not from
+//! when it was sent, so that a store that cannot keep up does not look fast. Nothing is synced in
+//! the measured part, as in Seastar. Every shard has a thread of its own, and all begin at the same
+//! moment.
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use iolab_clock::Clock;
+use iolab_executor::Spawner;
+
+use super::{Job, JobResult, Kind, Pace, TesterConf, TesterResult};
+use crate::gate::{Gate, pass};
+use crate::random::Random;
+use crate::store::{Load, Shape, Span, Stage, Store, Target, run_on};
+use crate::{BenchError, Class};
+
+/// How long, and on how many shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TesterOptions {
+    /// No request is sent after this, ns.
+    pub duration_ns: u64,
+    /// Shards.
+    pub shards: u32,
+    /// Everything random follows from it.
+    pub seed: u64,
+}
+
+/// How files are written before the run.
+const PIECE_BYTES: u64 = 256 << 10;
+/// Shares of the data of a job are rounded up to this, as Seastar does.
+const FILE_UNIT_BYTES: u64 = 1 << 20;
+const MOST_WORKERS: usize = 4096;
+const MOST_BUFFER_BYTES: u64 = 1 << 30;
+
+/// Runs all jobs of a file on a target that is made anew for it.
+///
+/// # Errors
+/// What the target answers; [`BenchError::Unfit`] for jobs that do not fit it.
+pub fn run_tester(target: &Target, conf: &TesterConf, options: &TesterOptions) -> Result<TesterResult, BenchError> {
+    let mut seeds = Random::new(options.seed);
+    let shard_jobs = (0..options.shards).map(|shard| shard_jobs(conf, options, shard, &mut seeds));
+    let shards: Vec<Vec<ShardJob>> = shard_jobs.collect::<Result<_, _>>()?;
+    let workers: usize = shards.iter().flatten().map(ShardJob::workers).sum();
+    let requests = shards.iter().flatten().map(|shard_job| shard_job.job.request_bytes);
+    let most_bytes = requests.fold(PIECE_BYTES, u64::max).next_multiple_of(4096);
+    if workers > MOST_WORKERS || workers as u64 * most_bytes > MOST_BUFFER_BYTES {
+        return Err(BenchError::Unfit(format!(
+            "{workers} requests under way at once with buffers of {most_bytes} bytes: at most {MOST_WORKERS} and {MOST_BUFFER_BYTES} bytes altogether are possible"
+        )));
+    }
+    refuse_what_is_too_large(target, &shards)?;
+    let part = |shard_jobs: Vec<ShardJob>| {
+        let files = shard_jobs.iter().filter(|shard_job| shard_job.file.is_some()).count();
+        let workers: usize = shard_jobs.iter().map(ShardJob::workers).sum();
+        let seed = options.seed.wrapping_add(shard_jobs.first().map_or(0, |shard_job| u64::from(shard_job.shard)));
+        // A ring wants a file to register and a buffer, even where no job has one.
+        let shape = Shape { files: files.max(1), workers: workers.max(1), most_bytes, seed };
+        (shape, TesterLoad { shard_jobs, duration_ns: options.duration_ns })
+    };
+    let results = run_on(target, shards.into_iter().map(part).collect())?;
+    Ok(TesterResult::new(results.into_iter().flatten().collect(), conf.jobs.len()))
+}
+
+/// Files have to fit the target; on an image, those of each shard its part of it.
+fn refuse_what_is_too_large(target: &Target, shards: &[Vec<ShardJob>]) -> Result<(), BenchError> {
+    let needed =
+        |shard_jobs: &[ShardJob]| shard_jobs.iter().fold(0, |sum: u64, shard_job| sum.saturating_add(shard_job.size));
+    let (capacity, place) = (target.capacity_bytes()?, target.path().display());
+    let all = shards.iter().fold(0, |sum: u64, shard_jobs| sum.saturating_add(needed(shard_jobs)));
+    if all > capacity {
+        let text = format!("{place}: the files of all jobs take {all} bytes, but there are {capacity}: set data_size");
+        return Err(BenchError::Unfit(text));
+    }
+    let part = capacity / shards.len().max(1) as u64;
+    let most = shards.iter().map(|shard_jobs| needed(shard_jobs)).max().unwrap_or(0);
+    if matches!(target, Target::Image(_)) && most > part {
+        let text =
+            format!("{place}: the files of one shard take {most} bytes, but its domain has {part}: set data_size");
+        return Err(BenchError::Unfit(text));
+    }
+    Ok(())
+}
+
+/// Every job of a shard.
+fn shard_jobs(
+    conf: &TesterConf,
+    options: &TesterOptions,
+    shard: u32,
+    seeds: &mut Random,
+) -> Result<Vec<ShardJob>, BenchError> {
+    let (mut shard_jobs, mut files, mut first_worker) = (Vec::new(), 0, 0);
+    for (place, job) in conf.jobs.iter().enumerate().filter(|(_, job)| job.shards.has(shard)) {
+        let has_file = job.kind != Kind::Cpu;
+        let share = job.data_bytes.map_or(1 << 30, |bytes| bytes.div_ceil(u64::from(options.shards.max(1))));
+        let size = if has_file { share.next_multiple_of(FILE_UNIT_BYTES) } else { 0 };
+        if has_file && job.request_bytes > size {
+            let (name, line, request) = (&job.name, job.line, job.request_bytes);
+            let text = format!("line {line}: {name}: a request has {request} bytes, but the file only {size}");
+            return Err(BenchError::Unfit(text));
+        }
+        let progress = Progress { random: Random::new(seeds.next()), next: 0, sent: 0, class: Class::new(&job.name) };
+        let shard_job = ShardJob {
+            place,
+            shard,
+            job: job.clone(),
+            file: has_file.then_some(files),
+            size,
+            first_worker,
+            progress: RefCell::new(progress),
+            ended_ns: Cell::new(0),
+        };
+        files += usize::from(has_file);
+        first_worker += shard_job.workers();
+        shard_jobs.push(shard_job);
+    }
+    Ok(shard_jobs)
+}
+
+/// A job on one shard.
+struct ShardJob {
+    place: usize,
+    shard: u32,
+    job: Job,
+    file: Option<usize>,
+    size: u64,
+    first_worker: usize,
+    progress: RefCell<Progress>,
+    ended_ns: Cell<u64>,
+}
+
+/// Where a job is.
+struct Progress {
+    random: Random,
+    /// Offset of the next request, of jobs that go through their files.
+    next: u64,
+    sent: u64,
+    class: Class,
+}
+
+impl ShardJob {
+    fn workers(&self) -> usize {
+        self.job.parallel * self.batch()
+    }
+
+    fn batch(&self) -> usize {
+        match self.job.pace {
+            Pace::Open { batch, .. } => batch,
+            Pace::Closed { .. } => 1,
+        }
+    }
+
+    fn result(&self, begun_ns: u64) -> JobResult {
+        let class = std::mem::take(&mut self.progress.borrow_mut().class);
+        JobResult::new((self.shard, self.place), class, self.ended_ns.get().saturating_sub(begun_ns))
+    }
+
+    /// Takes one request of those that may be sent.
+    fn claim(&self) -> bool {
+        let mut progress = self.progress.borrow_mut();
+        let allowed = self.job.limit.is_none_or(|limit| progress.sent < limit);
+        progress.sent += u64::from(allowed);
+        allowed
+    }
+
+    /// Offset of the next request.
+    fn position(&self) -> u64 {
+        let (progress, length) = (&mut *self.progress.borrow_mut(), self.job.request_bytes);
+        let at = match self.job.kind {
+            Kind::RandRead | Kind::RandWrite => return progress.random.below(self.size / length) * length,
+            Kind::SeqRead | Kind::SeqWrite if progress.next + length > self.size => 0,
+            _ => progress.next,
+        };
+        progress.next = at + length;
+        at
+    }
+}
+
+struct TesterLoad {
+    shard_jobs: Vec<ShardJob>,
+    duration_ns: u64,
+}
+
+impl Load for TesterLoad {
+    type Output = Vec<JobResult>;
+
+    async fn run<S: Store + 'static>(self, store: Rc<S>, stage: Stage) -> Result<Vec<JobResult>, BenchError> {
+        let Stage { clock, spawner, gate } = stage;
+        let common = Rc::new(Common {
+            shard_jobs: self.shard_jobs,
+            clock: clock.clone(),
+            begun_ns: Cell::new(0),
+            stop_ns: Cell::new(u64::MAX),
+            failed: RefCell::new(None),
+            gate: Arc::clone(&gate),
+        });
+        let worker = |shard_job: usize, number: usize| {
+            let (common, store) = (Rc::clone(&common), Rc::clone(&store));
+            Worker { common, store, spawner: spawner.clone(), shard_job, number }
+        };
+        let with_files = (0..common.shard_jobs.len()).filter(|shard_job| common.shard_jobs[*shard_job].file.is_some());
+        let layers = with_files
+            .flat_map(|shard_job| (0..common.shard_jobs[shard_job].workers()).map(move |number| (shard_job, number)));
+        let laying: Vec<_> =
+            layers.map(|(shard_job, number)| spawner.spawn(worker(shard_job, number).lay_out())).collect();
+        for layer in laying {
+            layer.await;
+        }
+        common.failed.take().map_or(Ok(()), Err)?;
+        store.sync().await?;
+        for shard_job in &common.shard_jobs {
+            shard_job.progress.borrow_mut().next = if shard_job.job.kind == Kind::Append { shard_job.size } else { 0 };
+        }
+        let begun = gate.pass(&clock).await?;
+        common.begun_ns.set(begun);
+        common.stop_ns.set(begun.saturating_add(self.duration_ns));
+        let senders = (0..common.shard_jobs.len()).flat_map(|shard_job| {
+            (0..common.shard_jobs[shard_job].job.parallel).map(move |number| (shard_job, number))
+        });
+        let sending: Vec<_> =
+            senders.map(|(shard_job, number)| spawner.spawn(worker(shard_job, number).work())).collect();
+        for sender in sending {
+            sender.await;
+        }
+        common.failed.take().map_or(Ok(()), Err)?;
+        Ok(common.shard_jobs.iter().map(|shard_job| shard_job.result(begun)).collect())
+    }
+}
+
+/// What all workers share.
+struct Common {
+    shard_jobs: Vec<ShardJob>,
+    clock: Clock,
+    begun_ns: Cell<u64>,
+    stop_ns: Cell<u64>,
+    /// The first error ends all workers.
+    failed: RefCell<Option<BenchError>>,
+    gate: Arc<Gate>,
+}
+
+/// One of a job's senders.
+struct Worker<S> {
+    common: Rc<Common>,
+    store: Rc<S>,
+    spawner: Spawner,
+    shard_job: usize,
+    number: usize,
+}
+
+impl<S> Clone for Worker<S> {
+    fn clone(&self) -> Worker<S> {
+        let (common, store, spawner) = (Rc::clone(&self.common), Rc::clone(&self.store), self.spawner.clone());
+        Worker { common, store, spawner, ..*self }
+    }
+}
+
+impl<S: Store + 'static> Worker<S> {
+    fn shard_job(&self) -> &ShardJob {
+        &self.common.shard_jobs[self.shard_job]
+    }
+
+    fn has_ended(&self) -> bool {
+        let common = &*self.common;
+        common.clock.now_ns() >= common.stop_ns.get() || common.failed.borrow().is_some() || common.gate.is_broken()
+    }
+
+    fn fail(&self, error: BenchError) {
+        self.common.failed.borrow_mut().get_or_insert(error);
+    }
+
+    /// Writes pieces of the file until there are none left.
+    async fn lay_out(self) {
+        let shard_job = self.shard_job();
+        let Some(file) = shard_job.file else { return };
+        while !self.has_ended() {
+            let offset = shard_job.progress.borrow().next;
+            if offset >= shard_job.size {
+                return;
+            }
+            let length = PIECE_BYTES.min(shard_job.size - offset);
+            shard_job.progress.borrow_mut().next += length;
+            let span = Span { file, offset, length, worker: shard_job.first_worker + self.number };
+            if let Err(error) = self.store.write(span).await {
+                self.fail(error);
+            }
+        }
+    }
+
+    async fn work(self) {
+        match self.shard_job().job.pace {
+            Pace::Closed { think_ns, think_after_ns } => self.work_closed(think_ns, think_after_ns).await,
+            Pace::Open { rate, poisson, batch } => self.work_open(1e9 / rate as f64, poisson, batch).await,
+        }
+        let ended = &self.shard_job().ended_ns;
+        ended.set(ended.get().max(self.common.clock.now_ns()));
+    }
+
+    async fn work_closed(&self, think_ns: u64, think_after_ns: u64) {
+        let clock = &self.common.clock;
+        while !self.has_ended() && self.shard_job().claim() {
+            self.request(self.number, clock.now_ns()).await;
+            let now = clock.now_ns();
+            let phase = (now - self.common.begun_ns.get()) % think_after_ns.saturating_add(think_ns).max(1);
+            if think_ns > 0 && phase >= think_after_ns {
+                self.wait_until(now.saturating_add(think_ns)).await;
+            }
+        }
+    }
+
+    async fn work_open(&self, period_ns: f64, poisson: bool, batch: usize) {
+        let shard_job = self.shard_job();
+        // The workers of a job take turns.
+        let mut due =
+            self.common.begun_ns.get() as f64 + period_ns * self.number as f64 / shard_job.job.parallel as f64;
+        loop {
+            self.wait_until(due as u64).await;
+            if self.has_ended() {
+                return;
+            }
+            let claimed = (0..batch).take_while(|_| shard_job.claim()).count();
+            if claimed == 0 {
+                return;
+            }
+            let others: Vec<_> = (1..claimed)
+                .map(|other| {
+                    let worker = self.clone();
+                    let number = self.number * batch + other;
+                    self.spawner.spawn(async move { worker.request(number, due as u64).await })
+                })
+                .collect();
+            self.request(self.number * batch, due as u64).await;
+            for other in others {
+                other.await;
+            }
+            let times = if poisson { shard_job.progress.borrow_mut().random.exponential() } else { 1.0 };
+            due += period_ns * times;
+        }
+    }
+
+    /// One request to its end; its latency counts from `from_ns`.
+    async fn request(&self, number: usize, from_ns: u64) {
+        let (common, shard_job) = (&*self.common, self.shard_job());
+        let Some(file) = shard_job.file else {
+            // Spinning all of it: this is the load.
+            common.clock.sleep_until(common.clock.now_ns().saturating_add(shard_job.job.execution_ns), u64::MAX);
+            shard_job.progress.borrow_mut().class.add(0, common.clock.now_ns().saturating_sub(from_ns));
+            return pass().await;
+        };
+        let length = shard_job.job.request_bytes;
+        let span = Span { file, offset: shard_job.position(), length, worker: shard_job.first_worker + number };
+        let mut has_waited = false;
+        let result = {
+            let mut moving = pin!(async {
+                match shard_job.job.kind {
+                    Kind::SeqRead | Kind::RandRead => self.store.read(span).await,
+                    _ => self.store.write(span).await,
+                }
+            });
+            std::future::poll_fn(|context| {
+                let polled = moving.as_mut().poll(context);
+                has_waited |= polled.is_pending();
+                polled
+            })
+            .await
+        };
+        match result {
+            Ok(()) => shard_job.progress.borrow_mut().class.add(length, common.clock.now_ns().saturating_sub(from_ns)),
+            Err(error) => self.fail(error),
+        }
+        // What memory answered at once must not keep the others from their turn.
+        if !has_waited {
+            pass().await;
+        }
+    }
+
+    /// Lets others go on until the time has come, or the run has ended.
+    async fn wait_until(&self, ns: u64) {
+        while self.common.clock.now_ns() < ns && !self.has_ended() {
+            pass().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! The only reader of time: the TSC, the kernel's clocks, or a simulated clock, all in nanoseconds
+//! on one line.
+//!
+//! Every source counts nanoseconds on the time line of `CLOCK_MONOTONIC`, so stamps of threads and
+//! of forked processes that copied the same [`Clock`] can be compared. Nothing here decides what a
+//! stamp means.
+#![allow(unsafe_code)] // island: rdtsc, clock_gettime, clock_nanosleep
+
+mod tsc;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tsc::TscScale;
+pub use tsc::TscUnfit;
+
+/// A source of nanosecond stamps. Cheap to clone; reading it never allocates.
+#[derive(Debug, Clone)]
+pub struct Clock(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    Tsc(TscScale),
+    Monotonic,
+    /// Subtracted from the time of day, to be on the monotonic time line.
+    Gettimeofday {
+        offset_ns: u64,
+    },
+    Simulated(Arc<AtomicU64>),
+}
+
+impl Clock {
+    /// The TSC where it is invariant and agrees with the kernel, else `clock_gettime`; and why not,
+    /// in that case.
+    pub fn best() -> (Clock, Option<TscUnfit>) {
+        match Clock::tsc() {
+            Ok(clock) => (clock, None),
+            Err(reason) => (Clock::monotonic(), Some(reason)),
+        }
+    }
+
+    /// The TSC, calibrated against `CLOCK_MONOTONIC` (takes a few milliseconds; a tenth of a second
+    /// where reading a clock is slow).
+    pub fn tsc() -> Result<Clock, TscUnfit> {
+        TscScale::calibrate().map(|scale| Clock(Source::Tsc(scale)))
+    }
+
+    /// `clock_gettime(CLOCK_MONOTONIC)`.
+    pub fn monotonic() -> Clock {
+        Clock(Source::Monotonic)
+    }
+
+    /// `gettimeofday(2)`, less what it was ahead of `CLOCK_MONOTONIC` just now: microseconds, and
+    /// not monotonic; for comparison with other tools only.
+    pub fn gettimeofday() -> Clock {
+        let offset_ns = gettimeofday_ns().saturating_sub(kernel_clock_ns(libc::CLOCK_MONOTONIC));
+        Clock(Source::Gettimeofday { offset_ns })
+    }
+
+    /// A clock that moves only when told to ([`Clock::advance`], [`Clock::sleep_until`]).
+    pub fn simulated(start_ns: u64) -> Clock {
+        Clock(Source::Simulated(Arc::new(AtomicU64::new(start_ns))))
+    }
+
+    /// Nanoseconds now.
+    #[inline(always)]
+    pub fn now_ns(&self) -> u64 {
+        // One comparison for the source that costs least; the call is lost in the cost of the
+        // others.
+        if let Source::Tsc(scale) = &self.0 { scale.now_ns() } else { self.slow_now_ns() }
+    }
+
+    #[inline(never)]
+    fn slow_now_ns(&self) -> u64 {
+        match &self.0 {
+            Source::Tsc(scale) => scale.now_ns(),
+            Source::Monotonic => kernel_clock_ns(libc::CLOCK_MONOTONIC),
+            Source::Gettimeofday { offset_ns } => gettimeofday_ns().saturating_sub(*offset_ns),
+            Source::Simulated(now) => now.load(Ordering::Relaxed),
+        }
+    }
+
+    /// `tsc`, `clock_gettime`, `gettimeofday` or `simulated`.
+    pub fn name(&self) -> &'static str {
+        match &self.0 {
+            Source::Tsc(_) => "tsc",
+            Source::Monotonic => "clock_gettime",
+            Source::Gettimeofday { .. } => "gettimeofday",
+            Source::Simulated(_) => "simulated",
+        }
+    }
+
+    /// Whether time moves only when told to, so that nothing can be learned from how long something
+    /// took.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.0, Source::Simulated(_))
+    }
+
+    /// Sleeps until `deadline_ns`; a signal may end the sleep early. The last `spin_ns` are spent
+    /// spinning, for a wake-up more exact than the kernel's timers give.
+    pub fn sleep_until(&self, deadline_ns: u64, spin_ns: u64) {
+        if let Source::Simulated(now) = &self.0 {
+            now.fetch_max(deadline_ns, Ordering::Relaxed);
+            return;
+        }
+        let now = self.now_ns();
+        let Some(left) = deadline_ns.checked_sub(now) else { return };
+        if left > spin_ns {
+            kernel_sleep_ns(left - spin_ns);
+        }
+        if spin_ns > 0 {
+            while self.now_ns() < deadline_ns {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// Moves a simulated clock forward; other clocks move by themselves.
+    pub fn advance(&self, by_ns: u64) {
+        if let Source::Simulated(now) = &self.0 {
+            now.fetch_add(by_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// Nanoseconds since the Unix epoch, of the kernel's real-time clock (a simulated clock gives
+    /// its own time).
+    pub fn unix_ns(&self) -> u64 {
+        match &self.0 {
+            Source::Simulated(now) => now.load(Ordering::Relaxed),
+            _ => kernel_clock_ns(libc::CLOCK_REALTIME),
+        }
+    }
+}
+
+/// Processor time of the calling thread until now, ns (`CLOCK_THREAD_CPUTIME_ID`,
+/// clock_gettime(2)): not a time line, only differences within one thread mean anything.
+pub fn thread_processor_ns() -> u64 {
+    kernel_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn kernel_clock_ns(id: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the result; the clock ids used always exist on Linux.
+    unsafe { libc::clock_gettime(id, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn gettimeofday_ns() -> u64 {
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    // SAFETY: `time` is a valid place for the result; a null time zone is allowed.
+    unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+}
+
+fn kernel_sleep_ns(ns: u64) {
+    let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+    // SAFETY: `time` is a valid request; no remainder is asked for.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const time, std::ptr::null_mut()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_never_run_backwards() {
+        for clock in [Clock::best().0, Clock::monotonic(), Clock::simulated(5)] {
+            let mut last = clock.now_ns();
+            for _ in 0..10_000 {
+                let now = clock.now_ns();
+                assert!(now >= last, "{}", clock.name());
+                last = now;
+            }
+        }
+    }
+
+    #[test]
+    fn every_clock_is_on_the_kernels_time_line() {
+        for clock in [Clock::best().0, Clock::gettimeofday()] {
+            let before = Clock::monotonic().now_ns();
+            let stamp = clock.now_ns();
+            let after = Clock::monotonic().now_ns();
+            // The calibration error over a few milliseconds is far below a millisecond.
+            let name = clock.name();
+            assert!(stamp + 1_000_000 > before && stamp < after + 1_000_000, "{name}: {before} {stamp} {after}");
+        }
+    }
+
+    #[test]
+    fn processor_time_grows_with_work_and_belongs_to_the_thread() {
+        const MUCH_NS: u64 = 50_000_000;
+        let begun_ns = thread_processor_ns();
+        while thread_processor_ns() < begun_ns + MUCH_NS {
+            std::hint::spin_loop();
+        }
+        let of_another_ns = std::thread::spawn(thread_processor_ns).join().expect("it only reads a clock");
+        assert!(of_another_ns < MUCH_NS, "{of_another_ns}");
+    }
+
+    #[test]
+    fn a_simulated_clock_moves_only_when_told() {
+        let clock = Clock::simulated(100);
+        let copy = clock.clone();
+        clock.advance(50);
+        copy.sleep_until(1_000, 10);
+        assert_eq!((clock.now_ns(), copy.now_ns()), (1_000, 1_000));
+        assert!(clock.is_simulated() && !Clock::monotonic().is_simulated());
+        clock.sleep_until(500, 0);
+        assert_eq!(clock.now_ns(), 1_000);
+    }
+}

@@ -1,0 +1,126 @@
+//! The processor's time stamp counter as a nanosecond clock.
+//!
+//! Fit only when CPUID says the counter is invariant (leaf 8000_0007h, EDX bit 8; Intel SDM vol. 3,
+//! 19.17.1) and two calibrations against `CLOCK_MONOTONIC` agree. `rdtsc` is used without a fence:
+//! it may be reordered by some tens of cycles, which is below what a stamp is used for here. Unsafe
+//! because `rdtsc` and the kernel clock it is compared with are intrinsics and C calls.
+
+/// Why the TSC is not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TscUnfit {
+    /// Not an x86-64 processor.
+    NoCounter,
+    /// CPUID does not promise a constant rate.
+    NotInvariant,
+    /// Two calibrations differ by this many parts per million.
+    Unsteady(u64),
+}
+
+impl std::fmt::Display for TscUnfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TscUnfit::NoCounter => write!(f, "this processor has no time stamp counter"),
+            TscUnfit::NotInvariant => write!(f, "the time stamp counter is not invariant"),
+            TscUnfit::Unsteady(ppm) => write!(f, "two calibrations of the time stamp counter differ by {ppm} ppm"),
+        }
+    }
+}
+
+/// ns = base_ns + (tsc - base_tsc) * multiplier / 2^32.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TscScale {
+    base_tsc: u64,
+    base_ns: u64,
+    multiplier: u64,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl TscScale {
+    #[inline(always)]
+    pub(crate) fn now_ns(&self) -> u64 {
+        let ticks = read_tsc().wrapping_sub(self.base_tsc);
+        self.base_ns.wrapping_add(((u128::from(ticks) * u128::from(self.multiplier)) >> 32) as u64)
+    }
+
+    pub(crate) fn calibrate() -> Result<TscScale, TscUnfit> {
+        use core::arch::x86_64::__cpuid;
+        const INVARIANT: u32 = 1 << 8;
+        if __cpuid(0x8000_0000).eax < 0x8000_0007 || __cpuid(0x8000_0007).edx & INVARIANT == 0 {
+            return Err(TscUnfit::NotInvariant);
+        }
+        // Reading both clocks takes its time, too long a one where instructions are emulated or the
+        // machine is busy: over a longer stretch it counts for less. A counter that does not run
+        // evenly disagrees over any stretch.
+        let mut unfit = TscUnfit::Unsteady(0);
+        for stretch_ns in [2_000_000, 8_000_000, 32_000_000] {
+            match TscScale::over(stretch_ns) {
+                Ok(scale) => return Ok(scale),
+                Err(reason) => unfit = reason,
+            }
+        }
+        Err(unfit)
+    }
+
+    /// From the rates over one stretch and over three, which have to agree.
+    fn over(stretch_ns: u64) -> Result<TscScale, TscUnfit> {
+        let first = paired_reading();
+        let second = reading_after(first.1 + stretch_ns);
+        let third = reading_after(first.1 + 3 * stretch_ns);
+        let early = multiplier(first, second);
+        let whole = multiplier(first, third);
+        let ppm = early.abs_diff(whole).saturating_mul(1_000_000) / whole.max(1);
+        if whole == 0 || ppm > 1_000 {
+            return Err(TscUnfit::Unsteady(ppm));
+        }
+        Ok(TscScale { base_tsc: third.0, base_ns: third.1, multiplier: whole })
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl TscScale {
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.base_ns + self.base_tsc * self.multiplier
+    }
+
+    pub(crate) fn calibrate() -> Result<TscScale, TscUnfit> {
+        Err(TscUnfit::NoCounter)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn read_tsc() -> u64 {
+    // SAFETY: rdtsc exists on every x86-64 processor and touches no memory.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// The tightest of a few `(tsc, ns)` pairs: the one whose clock reading took the fewest ticks.
+#[cfg(target_arch = "x86_64")]
+fn paired_reading() -> (u64, u64) {
+    let mut best = (u64::MAX, (0, 0));
+    for _ in 0..16 {
+        let before = read_tsc();
+        let ns = super::kernel_clock_ns(libc::CLOCK_MONOTONIC);
+        let after = read_tsc();
+        let width = after.wrapping_sub(before);
+        if width < best.0 {
+            best = (width, (before + width / 2, ns));
+        }
+    }
+    best.1
+}
+
+#[cfg(target_arch = "x86_64")]
+fn reading_after(ns: u64) -> (u64, u64) {
+    while super::kernel_clock_ns(libc::CLOCK_MONOTONIC) < ns {
+        std::hint::spin_loop();
+    }
+    paired_reading()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn multiplier(first: (u64, u64), second: (u64, u64)) -> u64 {
+    let ticks = second.0.wrapping_sub(first.0).max(1);
+    let ns = second.1.saturating_sub(first.1);
+    ((u128::from(ns) << 32) / u128::from(ticks)) as u64
+}

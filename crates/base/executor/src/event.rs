@@ -1,0 +1,47 @@
+//! Something that happens again and again, and tasks that wait for it.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::task::{Context, Poll, Waker};
+
+/// Wakes all that wait when it happens. It keeps nothing for those who come later: they look at the
+/// state first.
+#[derive(Debug, Default)]
+pub struct Event {
+    waiting: RefCell<Vec<Waker>>,
+    times: Cell<u64>,
+}
+
+impl Event {
+    /// It happened.
+    pub fn notify(&self) {
+        self.times.set(self.times.get() + 1);
+        for waker in self.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    /// Waits until it happens the next time.
+    pub fn pass(&self) -> impl Future<Output = ()> {
+        let seen = self.times.get();
+        self.until(move |event| (event.times.get() != seen).then_some(()))
+    }
+
+    /// Waits until `look` finds what it looks for: now, or after one of the next times.
+    pub fn until<T>(&self, mut look: impl FnMut(&Event) -> Option<T>) -> impl Future<Output = T> {
+        poll_fn(move |context| match look(self) {
+            Some(found) => Poll::Ready(found),
+            None => {
+                self.enlist(context);
+                Poll::Pending
+            }
+        })
+    }
+
+    pub(crate) fn enlist(&self, context: &Context<'_>) {
+        let mut waiting = self.waiting.borrow_mut();
+        if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+            waiting.push(context.waker().clone());
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Who is ready: a row of task numbers that wakers fill, from any thread, each task at most once.
+//!
+//! The row is behind a lock and taken as a whole: nearly all wakers are on the executor's own
+//! thread, where a lock that nobody else wants costs less than a queue that is made for many.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError};
+use std::task::Wake;
+
+use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
+
+/// Where wakers put numbers of ready tasks.
+#[derive(Debug, Default)]
+pub(crate) struct Ready(Mutex<Vec<usize>>);
+
+impl Ready {
+    /// A row is whole at any moment, also when a thread that had it panicked.
+    fn row(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the executor takes them.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    woken: Arc<Ready>,
+    /// Taken before, and still to have their turn.
+    first: VecDeque<usize>,
+}
+
+impl Queue {
+    pub(crate) fn new(woken: &Arc<Ready>) -> Queue {
+        Queue { woken: Arc::clone(woken), first: VecDeque::new() }
+    }
+
+    /// Takes all into an empty batch.
+    pub(crate) fn take(&mut self, batch: &mut Vec<usize>) {
+        if self.first.is_empty() {
+            std::mem::swap(&mut *self.woken.row(), batch);
+            return;
+        }
+        batch.extend(self.first.drain(..));
+        batch.append(&mut self.woken.row());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.woken.row().is_empty()
+    }
+
+    /// Those whose turn did not come; their tokens still say that they are queued.
+    pub(crate) fn put_back(&mut self, ids: impl DoubleEndedIterator<Item = usize>) {
+        ids.rev().for_each(|id| self.first.push_front(id));
+    }
+}
+
+/// What the wakers of one task hold.
+#[derive(Debug)]
+pub(crate) struct Token {
+    id: usize,
+    ready: Arc<Ready>,
+    queued: AtomicBool,
+}
+
+impl Token {
+    pub(crate) fn new(id: usize, ready: &Arc<Ready>) -> Arc<Token> {
+        Arc::new(Token { id, ready: Arc::clone(ready), queued: AtomicBool::new(false) })
+    }
+
+    /// The task is about to be polled: from now on waking it queues it again.
+    pub(crate) fn seen(&self) {
+        // A swap, for the poll that follows has to see what those did who found the task queued
+        // already: a store would let the poll's reads go ahead of it, and such a wake would be
+        // lost.
+        self.queued.swap(false, Ordering::AcqRel);
+    }
+}
+
+impl Wake for Token {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            self.ready.row().push(self.id);
+        }
+    }
+}

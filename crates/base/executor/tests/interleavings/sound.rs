@@ -1,0 +1,10 @@
+//! The list of ready tasks, over loom's lock and atomics.
+
+pub(crate) mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
+}
+
+#[path = "../../src/ready.rs"]
+#[allow(dead_code)] // not all of it is modelled
+pub(crate) mod ready;

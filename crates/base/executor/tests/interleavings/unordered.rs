@@ -1,0 +1,24 @@
+//! The list of ready tasks, over atomics that forget what order they were asked for.
+
+pub(crate) mod sync {
+    pub(crate) use loom::sync::{Mutex, MutexGuard};
+    pub(crate) use std::sync::atomic::Ordering;
+
+    /// Orders nothing.
+    #[derive(Debug)]
+    pub(crate) struct AtomicBool(loom::sync::atomic::AtomicBool);
+
+    impl AtomicBool {
+        pub(crate) fn new(value: bool) -> AtomicBool {
+            AtomicBool(loom::sync::atomic::AtomicBool::new(value))
+        }
+
+        pub(crate) fn swap(&self, value: bool, _order: Ordering) -> bool {
+            self.0.swap(value, Ordering::Relaxed)
+        }
+    }
+}
+
+#[path = "../../src/ready.rs"]
+#[allow(dead_code)] // not all of it is modelled
+pub(crate) mod ready;

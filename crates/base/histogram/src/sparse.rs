@@ -1,0 +1,242 @@
+//! A histogram as plain data: what recordings hold and reports read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BUCKETS, bucket_middle, bucket_of};
+
+/// Most values that one histogram is read with: sums of many histograms stay far from overflowing.
+pub(crate) const MOST_VALUES: u64 = 1 << 53;
+
+/// The non-empty buckets and the exact moments of a [`crate::Histogram`]. What is read is checked:
+/// each part fits the others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Fields")]
+pub struct SparseHistogram {
+    /// Number of values.
+    pub count: u64,
+    /// Smallest value, exact; 0 when empty.
+    pub min: u64,
+    /// Largest value, exact; 0 when empty.
+    pub max: u64,
+    /// Sum of all values.
+    pub sum: u128,
+    /// Sum of their squares.
+    pub sum_of_squares: f64,
+    /// `(bucket index, count)`, ascending, no zero counts.
+    pub buckets: Vec<(u32, u64)>,
+}
+
+/// What a [`SparseHistogram`] is read from before it is checked.
+#[derive(Deserialize)]
+struct Fields {
+    count: u64,
+    min: u64,
+    max: u64,
+    sum: u128,
+    sum_of_squares: f64,
+    buckets: Vec<(u32, u64)>,
+}
+
+impl TryFrom<Fields> for SparseHistogram {
+    type Error = &'static str;
+
+    fn try_from(fields: Fields) -> Result<SparseHistogram, &'static str> {
+        let Fields { count, min, max, sum, sum_of_squares, buckets } = fields;
+        let histogram = SparseHistogram { count, min, max, sum, sum_of_squares, buckets };
+        histogram.check().map(|()| histogram)
+    }
+}
+
+/// Whether `buckets` can be those of a histogram: they exist, ascend, and are not empty. Returns
+/// the number of values.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn check_buckets(buckets: &[(u32, u64)]) -> Result<u64, &'static str> {
+    let mut values = 0_u64;
+    let mut next = 0;
+    for &(index, count) in buckets {
+        if index < next || index as usize >= BUCKETS {
+            return Err("a bucket of a histogram does not exist or stands in the wrong place");
+        }
+        if count == 0 || count > MOST_VALUES - values {
+            return Err("a bucket of a histogram has an impossible count");
+        }
+        values += count;
+        next = index + 1;
+    }
+    Ok(values)
+}
+
+/// Whether this many values between these extremes can have such sums.
+pub(crate) fn check_sums(count: u64, extremes: (u64, u64), sums: (u128, f64)) -> Result<(), &'static str> {
+    let [least, most] = [extremes.0, extremes.1].map(|extreme| u128::from(extreme) * u128::from(count));
+    if !(least..=most).contains(&sums.0) {
+        return Err("the sum of a histogram does not fit its extremes");
+    }
+    if !(sums.1.is_finite() && sums.1 >= 0.0) {
+        return Err("the sum of squares of a histogram is impossible");
+    }
+    Ok(())
+}
+
+impl SparseHistogram {
+    fn check(&self) -> Result<(), &'static str> {
+        // Without buckets the moments stand alone: files are made smaller that way.
+        if check_buckets(&self.buckets)? != self.count && !self.buckets.is_empty() || self.count > MOST_VALUES {
+            return Err("the buckets of a histogram do not add up to its count");
+        }
+        let place = |at: Option<&(u32, u64)>| at.map(|(index, _)| *index as usize);
+        let ends = (place(self.buckets.first()), place(self.buckets.last()));
+        let fits = match ends {
+            (Some(first), Some(last)) => {
+                self.min <= self.max && (bucket_of(self.min), bucket_of(self.max)) == (first, last)
+            }
+            _ if self.count == 0 => (self.min, self.max) == (0, 0),
+            _ => self.min <= self.max,
+        };
+        if !fits {
+            return Err("the extremes of a histogram are outside its buckets");
+        }
+        check_sums(self.count, (self.min, self.max), (self.sum, self.sum_of_squares))
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Arithmetic mean; 0 when empty.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+    }
+
+    /// Sample standard deviation (n - 1); 0 for fewer than two values.
+    pub fn stddev(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        let count = self.count as f64;
+        let spread = self.sum_of_squares - (self.sum as f64) * (self.sum as f64) / count;
+        (spread.max(0.0) / (count - 1.0)).sqrt()
+    }
+
+    /// The `percent`-th percentile by nearest rank: middle of the bucket that holds it, kept within
+    /// the true minimum and maximum. 0 when empty.
+    pub fn percentile(&self, percent: f64) -> u64 {
+        let rank = ((percent / 100.0 * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0_u64;
+        for &(index, count) in &self.buckets {
+            seen = seen.saturating_add(count);
+            if seen >= rank {
+                return bucket_middle(index as usize).clamp(self.min, self.max);
+            }
+        }
+        self.max
+    }
+
+    /// Adds everything `other` counted.
+    pub fn merge(&mut self, other: &SparseHistogram) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = other.clone();
+            return;
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.sum_of_squares += other.sum_of_squares;
+        let mut all = [self.buckets.as_slice(), other.buckets.as_slice()].concat();
+        all.sort_unstable_by_key(|bucket| bucket.0);
+        all.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            kept.1 = kept.1.saturating_add(if same { later.1 } else { 0 });
+            same
+        });
+        self.buckets = all;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Histogram;
+
+    #[test]
+    fn moments_and_percentiles_of_a_known_set() {
+        let mut histogram = Histogram::new();
+        (1..=100).for_each(|value| histogram.add(value));
+        let sparse = histogram.to_sparse();
+        assert_eq!((sparse.count, sparse.min, sparse.max, sparse.mean()), (100, 1, 100, 50.5));
+        assert!((sparse.stddev() - 29.011_491_975_882_016).abs() < 1e-9);
+        for (percent, expected) in [(0.0, 1), (1.0, 1), (50.0, 50), (99.0, 99), (99.5, 100), (100.0, 100)] {
+            assert_eq!(sparse.percentile(percent), expected, "p{percent}");
+        }
+    }
+
+    #[test]
+    fn impossible_histograms_are_refused() {
+        let good = r#"{"count":2,"min":3,"max":5,"sum":8,"sum_of_squares":34.0,"buckets":[[3,1],[5,1]]}"#;
+        let read: super::SparseHistogram = serde_json::from_str(good).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), good);
+        for (part, wrong) in [
+            ("\"min\":3", "\"min\":6"),
+            ("\"min\":3", "\"min\":18446744073709551615"),
+            ("\"max\":5", "\"max\":4"),
+            ("\"count\":2", "\"count\":3"),
+            ("\"sum\":8", "\"sum\":5"),
+            ("\"sum\":8", "\"sum\":340282366920938463463374607431768211455"),
+            ("34.0", "-1.0"),
+            ("34.0", "null"),
+            ("[3,1],[5,1]", "[5,1],[3,1]"),
+            ("[3,1],[5,1]", "[3,1],[3,1]"),
+            ("[3,1],[5,1]", "[3,1],[5,0]"),
+            ("[3,1],[5,1]", "[3,1],[4294967295,1]"),
+            ("[3,1],[5,1]", "[3,18446744073709551615],[5,3]"),
+            ("\"count\":2", "\"count\":0"),
+        ] {
+            assert!(serde_json::from_str::<super::SparseHistogram>(&good.replace(part, wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    /// What stands for a histogram that no reader lets in still makes no arithmetic fail.
+    #[test]
+    fn many_large_histograms_can_be_merged() {
+        let mut all = Histogram::new().to_sparse();
+        let mut one = Histogram::new();
+        one.add_many(1 << 40, super::MOST_VALUES);
+        let one = one.to_sparse();
+        (0..5000).for_each(|_| all.merge(&one));
+        assert_eq!((all.count, all.percentile(99.0)), (u64::MAX, 1 << 40));
+    }
+
+    #[test]
+    fn a_percentile_never_exceeds_the_maximum() {
+        let mut histogram = Histogram::new();
+        histogram.add(4_041_394);
+        let sparse = histogram.to_sparse();
+        assert_eq!(sparse.percentile(99.9), 4_041_394);
+    }
+
+    #[test]
+    fn merging_equals_counting_together() {
+        let (mut odd, mut even, mut all) = (Histogram::new(), Histogram::new(), Histogram::new());
+        for step in 0..5000_u64 {
+            let value = step * step * 37;
+            if step % 2 == 0 {
+                even.add(value)
+            } else {
+                odd.add(value)
+            }
+            all.add(value);
+        }
+        let mut merged = odd.to_sparse();
+        merged.merge(&even.to_sparse());
+        let all = all.to_sparse();
+        assert_eq!((merged.count, &merged.buckets, merged.sum), (all.count, &all.buckets, all.sum));
+        odd.merge(&even);
+        assert_eq!(odd.to_sparse().buckets, all.buckets);
+    }
+}

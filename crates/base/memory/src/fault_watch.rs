@@ -1,0 +1,291 @@
+//! Files that are mapped and that somebody else may shorten: an access to a page that is gone
+//! becomes an error.
+//!
+//! The kernel answers such an access with SIGBUS (mmap(2)), which ends a process; a device that
+//! cannot read a page and a full file system answer so, too. Looking at the file's size before each
+//! access would not help: it may change in between. So a handler puts an empty page in the place of
+//! the one that is missing and notes that it did. The access goes on with nonsense, and whoever
+//! made it looks at the note afterwards:
+//!
+//! ```text
+//! run: is the mapping whole? ── access ── has anything been noted since? ── no ─▶ done
+//!          ▲      │ no                        │ yes
+//!          │      ▼                           ▼
+//!          └─ map the file again ◀────────────┘   at most a few times, then the bytes are lost
+//! ```
+//!
+//! A mapping that was broken once is looked at with care from then on: bytes behind the end of its
+//! file are not touched. Everything else in the process that meets SIGBUS ends as it always did.
+//!
+//! Unsafe because it handles a signal and maps pages at addresses of other mappings.
+
+use std::os::fd::RawFd;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
+
+use libc::{c_int, c_void, siginfo_t};
+
+/// How often an access is tried when others break the mapping, or it breaks by itself.
+const ATTEMPTS: usize = 3;
+const PAGE: usize = 4096;
+
+/// The bytes are not there any more: the file was shortened, its device does not give them, or
+/// there is no room for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost;
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("a part of the mapped file is not there: it was shortened, or cannot be read or written")
+    }
+}
+
+impl std::error::Error for Lost {}
+
+/// One watched range. Kept for ever and used again, because a handler may look at it at any time.
+struct Place {
+    start: AtomicUsize,
+    end: AtomicUsize,
+    /// Faults that the handler has begun with, and is done with.
+    begun: AtomicU64,
+    done: AtomicU64,
+    is_taken: AtomicBool,
+    next: Option<&'static Place>,
+}
+
+/// All of them; each is added once and never taken out.
+static PLACES: AtomicPtr<Place> = AtomicPtr::new(null_mut());
+static HANDLER: Once = Once::new();
+static EARLIER: OnceLock<libc::sigaction> = OnceLock::new();
+
+fn places() -> impl Iterator<Item = &'static Place> {
+    // SAFETY: null, or a place that was leaked.
+    let first = unsafe { PLACES.load(Ordering::Acquire).as_ref() };
+    std::iter::successors(first, |place| place.next)
+}
+
+/// A mapping of a file that is being watched.
+#[derive(Debug)]
+pub struct FaultWatch {
+    place: &'static Place,
+    base: NonNull<u8>,
+    bytes: usize,
+    protection: c_int,
+    file: RawFd,
+    offset: i64,
+    /// Faults after which the file was mapped again; all of them while the mapping is whole.
+    mended: AtomicU64,
+    mending: Mutex<()>,
+}
+
+// SAFETY: addresses and numbers; what happens at the addresses is the kernel's, who does it does
+// not matter.
+unsafe impl Send for FaultWatch {}
+// SAFETY: as above; what changes are atomics, and mapping again is done under a lock.
+unsafe impl Sync for FaultWatch {}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Place({} faults)", self.begun.load(Ordering::Relaxed))
+    }
+}
+
+impl FaultWatch {
+    /// Watches `bytes` from `base`, a shared mapping of `file` from `offset` with `protection`.
+    ///
+    /// # Safety
+    /// The mapping and the descriptor exist until the watch is dropped, and no Rust reference into
+    /// the mapping does.
+    pub unsafe fn new(base: NonNull<u8>, bytes: usize, protection: c_int, file: RawFd, offset: i64) -> FaultWatch {
+        HANDLER.call_once(install);
+        let place = take_place();
+        let start = base.as_ptr() as usize;
+        let begun = place.begun.load(Ordering::Acquire);
+        place.start.store(start, Ordering::Release);
+        place.end.store(start + bytes.next_multiple_of(PAGE), Ordering::Release);
+        let (mended, mending) = (AtomicU64::new(begun), Mutex::new(()));
+        FaultWatch { place, base, bytes, protection, file, offset, mended, mending }
+    }
+
+    /// Does `access`, which touches nothing of the mapping but `bytes` from `offset`, and may be
+    /// done several times.
+    ///
+    /// # Errors
+    /// When a part of these bytes is not there; what `access` has read is nonsense then, and what
+    /// it wrote is lost.
+    #[inline]
+    pub fn run<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
+        let before = self.place.begun.load(Ordering::Acquire);
+        if before == self.mended.load(Ordering::Acquire) && before == 0 {
+            let answer = access();
+            if self.place.begun.load(Ordering::Acquire) == before {
+                return Ok(answer);
+            }
+        }
+        self.run_with_care(offset, bytes, access)
+    }
+
+    #[cold]
+    fn run_with_care<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
+        for _ in 0..ATTEMPTS {
+            let before = self.mend()?;
+            if !self.reaches(offset, bytes) {
+                return Err(Lost);
+            }
+            let answer = access();
+            if self.place.begun.load(Ordering::Acquire) == before {
+                return Ok(answer);
+            }
+        }
+        // What is left of the last attempt must not stay: others would take the empty page for the
+        // file's.
+        let _ = self.mend();
+        Err(Lost)
+    }
+
+    /// Whether the file reaches to the end of these bytes, or has no size to go by.
+    fn reaches(&self, offset: usize, bytes: usize) -> bool {
+        let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: fstat fills the structure it is given.
+        if unsafe { libc::fstat(self.file, status.as_mut_ptr()) } != 0 {
+            return false;
+        }
+        // SAFETY: fstat succeeded, so it is filled.
+        let status = unsafe { status.assume_init() };
+        let end = self.offset as i128 + offset as i128 + bytes as i128;
+        status.st_mode & libc::S_IFMT != libc::S_IFREG || end <= i128::from(status.st_size)
+    }
+
+    /// Maps the file again where pages of it were replaced; the number of faults up to then.
+    fn mend(&self) -> Result<u64, Lost> {
+        let _alone = self.mending.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let begun = self.place.begun.load(Ordering::Acquire);
+            if begun == self.mended.load(Ordering::Acquire) {
+                return Ok(begun);
+            }
+            // A handler at work replaces a page after this: it takes a system call's time.
+            if self.place.done.load(Ordering::Acquire) != begun {
+                std::thread::yield_now();
+                continue;
+            }
+            let flags = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED;
+            // SAFETY: the range is the mapping that `new` was promised, and the same bytes of the
+            // same file take its place.
+            let mapped = unsafe {
+                libc::mmap(self.base.as_ptr().cast(), self.bytes, self.protection, flags, self.file, self.offset)
+            };
+            if mapped == libc::MAP_FAILED {
+                return Err(Lost);
+            }
+            self.mended.store(begun, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for FaultWatch {
+    fn drop(&mut self) {
+        self.place.end.store(0, Ordering::Release);
+        self.place.start.store(0, Ordering::Release);
+        self.place.begun.store(0, Ordering::Release);
+        self.place.done.store(0, Ordering::Release);
+        self.place.is_taken.store(false, Ordering::Release);
+    }
+}
+
+fn take_place() -> &'static Place {
+    let free = places()
+        .find(|place| place.is_taken.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok());
+    if let Some(place) = free {
+        return place;
+    }
+    loop {
+        let first = PLACES.load(Ordering::Acquire);
+        let place = Box::leak(Box::new(Place {
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            begun: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            is_taken: AtomicBool::new(true),
+            // SAFETY: null, or a place that was leaked.
+            next: unsafe { first.as_ref() },
+        }));
+        let mine: *mut Place = place;
+        if PLACES.compare_exchange(first, mine, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            // SAFETY: leaked just now; from here on only shared.
+            return unsafe { &*mine };
+        }
+        // SAFETY: nobody has seen it.
+        drop(unsafe { Box::from_raw(mine) });
+    }
+}
+
+fn install() {
+    // SAFETY: a structure of numbers and a function pointer, for which zero bytes are valid;
+    // sigaction reads and fills structures of ours, and the handler does nothing but what
+    // signal-safety(7) allows, and mmap, a plain system call.
+    unsafe {
+        let mut wanted: libc::sigaction = std::mem::zeroed();
+        let mut earlier: libc::sigaction = std::mem::zeroed();
+        let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = on_fault;
+        wanted.sa_sigaction = handler as usize;
+        wanted.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut wanted.sa_mask);
+        if libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut earlier) == 0 {
+            // Set once, here.
+            let _ = EARLIER.set(earlier);
+        }
+        libc::sigaction(libc::SIGBUS, &raw const wanted, null_mut());
+    }
+}
+
+extern "C" fn on_fault(signal: c_int, information: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel hands over a structure that is valid during the call (sigaction(2)).
+    let address = unsafe { (*information).si_addr() } as usize;
+    let within =
+        |place: &&Place| (place.start.load(Ordering::Acquire)..place.end.load(Ordering::Acquire)).contains(&address);
+    if let Some(place) = places().find(within) {
+        place.begun.fetch_add(1, Ordering::AcqRel);
+        if replace(address & !(PAGE - 1)) {
+            place.done.fetch_add(1, Ordering::AcqRel);
+            return;
+        }
+    }
+    pass_on(signal, information, context);
+}
+
+/// Puts an empty page at an address within a watched mapping.
+fn replace(page: usize) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: errno belongs to whatever was interrupted, so it is put back. The page belongs to a
+    // watched mapping, into which no reference exists, and a page of zeroes is as good as any other
+    // content that its peer could have left.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let mapped = libc::mmap(page as *mut c_void, PAGE, protection, flags, -1, 0);
+        *errno = before;
+        mapped != libc::MAP_FAILED
+    }
+}
+
+/// What would have happened without this handler.
+fn pass_on(signal: c_int, information: *mut siginfo_t, context: *mut c_void) {
+    let earlier = EARLIER.get().map_or(libc::SIG_DFL, |earlier| earlier.sa_sigaction);
+    let takes_information = EARLIER.get().is_some_and(|earlier| earlier.sa_flags & libc::SA_SIGINFO != 0);
+    // SAFETY: an earlier handler is called as the kernel would call it; the default is put back,
+    // and the access that faulted then faults again when this returns.
+    unsafe {
+        if earlier == libc::SIG_DFL || earlier == libc::SIG_IGN {
+            libc::signal(signal, libc::SIG_DFL);
+        } else if takes_information {
+            let earlier: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = std::mem::transmute(earlier);
+            earlier(signal, information, context);
+        } else {
+            let earlier: extern "C" fn(c_int) = std::mem::transmute(earlier);
+            earlier(signal);
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Memory the kernel or a device works on: aligned slot pools, bytes shared with a device, pages
+//! shared between processes.
+//!
+//! Unsafe island: it maps memory and hands out raw pointers, because a buffer is written by the
+//! kernel while no Rust reference to it exists, and turns the loss of a mapped page into an error.
+//! It does not know what the bytes mean.
+#![allow(unsafe_code)] // island: mmap, raw slot pointers, and SIGBUS of mapped files
+
+mod fault_watch;
+mod shared;
+mod shared_bytes;
+mod slot_pool;
+
+pub use fault_watch::{FaultWatch, Lost};
+pub use shared::{SharedRegion, SharedState};
+pub use shared_bytes::{Access, PageSize, SharedBytes, SharedWord, is_sealed};
+pub use slot_pool::{Backing, PoolError, PoolView, SlotPool};

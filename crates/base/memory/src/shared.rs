@@ -1,0 +1,63 @@
+//! One mapping shared by the process that makes it and every process forked from it later.
+//!
+//! Unsafe because it maps memory and views it as values that other processes change at the same
+//! time.
+
+use std::io;
+use std::ptr::NonNull;
+
+/// Zeroed memory holding `count` values of `T`, visible to all forked processes.
+///
+/// `T` must be made of atomics only: that is what makes concurrent access from other processes
+/// sound, and the all-zero bit pattern a valid start.
+#[derive(Debug)]
+pub struct SharedRegion<T: SharedState> {
+    base: NonNull<T>,
+    count: usize,
+}
+
+/// Types that may live in a [`SharedRegion`].
+///
+/// # Safety
+/// Every field is an atomic (or padding), valid when all bytes are zero, and free of pointers and
+/// drop glue.
+pub unsafe trait SharedState: Sync {}
+
+// SAFETY: the region is shared memory of atomics; any thread may hold or drop the owner.
+unsafe impl<T: SharedState> Send for SharedRegion<T> {}
+// SAFETY: as above; `&SharedRegion` only gives out `&T`, and T is Sync.
+unsafe impl<T: SharedState> Sync for SharedRegion<T> {}
+
+impl<T: SharedState> SharedRegion<T> {
+    /// Maps room for `count` values.
+    pub fn new(count: usize) -> io::Result<SharedRegion<T>> {
+        let bytes = size_of::<T>().max(1) * count.max(1);
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let address =
+            unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(address.cast()).ok_or_else(io::Error::last_os_error)?;
+        Ok(SharedRegion { base, count })
+    }
+}
+
+impl<T: SharedState> std::ops::Deref for SharedRegion<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the mapping holds `count` zero-initialised values, which SharedState says are
+        // valid, and lives as long as self; others only touch them through atomics. mmap aligns to
+        // a page.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.count) }
+    }
+}
+
+impl<T: SharedState> Drop for SharedRegion<T> {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`, unmapped once; T has no drop glue.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), size_of::<T>().max(1) * self.count.max(1)) };
+    }
+}

@@ -1,0 +1,399 @@
+//! Bytes that two parties read and write at the same time: a host and a device, or two processes.
+//!
+//! A [`SharedBytes`] is a window into one mapping and keeps that mapping alive; cloning it and narrowing it are cheap.
+//! Nobody ever holds a Rust reference into the mapping. Words are moved by atomic loads and stores, longer pieces by
+//! plain copies: a peer that writes while a copy is going on makes the copied bytes arbitrary, never the program
+//! unsound, because nothing but plain bytes is kept there. Order between the parties is made with the orderings of
+//! the words (a doorbell is stored with `Release`, a phase bit is loaded with `Acquire`).
+//!
+//! Every access is checked against the window and panics outside it, as indexing a slice does: whoever takes an
+//! offset from a peer checks it first, with [`SharedBytes::window`].
+//!
+//! Unsafe because it maps memory and copies through raw pointers.
+
+mod pages;
+mod sealed;
+mod word;
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::fault_watch::{FaultWatch, Lost};
+pub use pages::PageSize;
+pub use sealed::is_sealed;
+pub use word::SharedWord;
+
+/// What a mapping may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Only read; a write is refused by the caller's own check, and by the processor after that.
+    Read,
+    /// Read and written.
+    ReadWrite,
+}
+
+impl Access {
+    fn protection(self) -> libc::c_int {
+        match self {
+            Access::Read => libc::PROT_READ,
+            Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        }
+    }
+}
+
+/// A window into shared memory.
+#[derive(Clone)]
+pub struct SharedBytes {
+    mapping: Arc<Mapping>,
+    start: NonNull<u8>,
+    bytes: usize,
+    /// As many as `bytes` where they may be written, else none: one comparison for a write too.
+    writable_bytes: usize,
+}
+
+/// One mapping, unmapped with its last window.
+struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+    access: Access,
+    /// Whether the last window unmaps it; otherwise somebody else does, after the last window is gone.
+    owned: bool,
+    /// What is mapped, and from which offset, where another process could map it too.
+    file: Option<(OwnedFd, u64)>,
+    /// Where the file may be shortened by others.
+    watch: Option<FaultWatch>,
+}
+
+// SAFETY: a mapping is addresses and a descriptor; who unmaps it does not matter.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for Mapping {}
+// SAFETY: the window is an address that stays mapped as long as it lives; all access goes through atomics and copies,
+// for which the thread does not matter.
+unsafe impl Send for SharedBytes {}
+// SAFETY: as above; there is no state besides the shared bytes.
+unsafe impl Sync for SharedBytes {}
+
+impl SharedBytes {
+    /// Zeroed pages of this process, which the kernel provides as they are touched. Not shareable.
+    pub fn anonymous(bytes: usize) -> io::Result<SharedBytes> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | pages::UNRESERVED;
+        Mapping::make(bytes, flags, Access::ReadWrite, None)
+    }
+
+    /// Zeroed pages in a `memfd_create(2)` file, which other processes can map when they are given its descriptor. Nobody
+    /// changes its size any more, which it is sealed against ([`is_sealed`]).
+    pub fn memfd(name: &str, bytes: usize) -> io::Result<SharedBytes> {
+        #[cfg(miri)] // has one process, and no such files
+        return SharedBytes::anonymous(bytes);
+        let name = std::ffi::CString::new(name)?;
+        // SAFETY: the name is a C string; the call touches nothing else.
+        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a descriptor just made, owned by nobody else.
+        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        std::fs::File::from(file.try_clone()?).set_len(bytes as u64)?;
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: the call takes numbers and touches no memory.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        SharedBytes::of_file(file, 0, bytes, Access::ReadWrite)
+    }
+
+    /// `bytes` of a file or device from `offset`, which is a multiple of the page size.
+    pub fn of_file(file: OwnedFd, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+        Mapping::make(bytes, libc::MAP_SHARED | pages::UNRESERVED, access, Some((file, offset)))
+    }
+
+    /// The same for a file that others may shorten, or whose device may fail: its bytes are accessed within
+    /// [`SharedBytes::watched`].
+    pub fn of_watched_file(file: OwnedFd, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+        let mut shared = SharedBytes::of_file(file, offset, bytes, access)?;
+        if let Some(mapping) = Arc::get_mut(&mut shared.mapping)
+            && let Some((file, offset)) = &mapping.file
+        {
+            // SAFETY: the mapping was just made of this descriptor; both live as long as the watch, which is dropped
+            // before them, and nobody makes references into it.
+            let watch = unsafe {
+                FaultWatch::new(
+                    mapping.base,
+                    mapping.bytes,
+                    mapping.access.protection(),
+                    file.as_raw_fd(),
+                    *offset as i64,
+                )
+            };
+            mapping.watch = Some(watch);
+        }
+        Ok(shared)
+    }
+
+    /// `bytes` from `offset` of a file that another process has sent, which keeps no descriptor of it here.
+    ///
+    /// # Errors
+    /// A file that its sender could shorten ([`is_sealed`]) or that is smaller, and what mmap(2) says.
+    pub fn of_peer(file: BorrowedFd<'_>, offset: u64, bytes: usize, access: Access) -> io::Result<SharedBytes> {
+        sealed::check(file, offset, bytes)?;
+        let mut shared = SharedBytes::of_file(file.try_clone_to_owned()?, offset, bytes, access)?;
+        if let Some(mapping) = Arc::get_mut(&mut shared.mapping) {
+            mapping.file = None;
+        }
+        Ok(shared)
+    }
+
+    /// Does `access`, which touches nothing of this mapping but `bytes` from `offset`, and may be done several times.
+    ///
+    /// # Errors
+    /// Of [`SharedBytes::of_watched_file`] only: a part of these bytes is not there any more.
+    #[inline]
+    pub fn watched<T>(&self, offset: usize, bytes: usize, mut access: impl FnMut() -> T) -> Result<T, Lost> {
+        match &self.mapping.watch {
+            None => Ok(access()),
+            Some(watch) => {
+                let within = self.start.as_ptr() as usize - self.mapping.base.as_ptr() as usize;
+                watch.run(within + offset, bytes, access)
+            }
+        }
+    }
+
+    /// A window on memory that somebody else maps and unmaps, backed by `file` where it is shareable.
+    ///
+    /// # Safety
+    /// `bytes` from `base` are mapped for reading and writing until the last clone of the window is gone, and nobody
+    /// holds a Rust reference to bytes that are accessed through the window at that time.
+    pub(crate) unsafe fn borrowed(base: NonNull<u8>, bytes: usize, file: Option<OwnedFd>) -> SharedBytes {
+        let file = file.map(|file| (file, 0));
+        let mapping = Mapping { base, bytes, access: Access::ReadWrite, owned: false, file, watch: None };
+        SharedBytes { mapping: Arc::new(mapping), start: base, bytes, writable_bytes: bytes }
+    }
+
+    /// Bytes in this window.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the window is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// What the mapping may be used for.
+    #[inline]
+    pub fn access(&self) -> Access {
+        self.mapping.access
+    }
+
+    /// The part of `bytes` from `offset`; `None` where that is not within this window.
+    #[inline]
+    pub fn window(&self, offset: usize, bytes: usize) -> Option<SharedBytes> {
+        if offset.checked_add(bytes)? > self.bytes {
+            return None;
+        }
+        let start = NonNull::new(self.start.as_ptr().wrapping_add(offset))?;
+        let writable_bytes = if self.access() == Access::ReadWrite { bytes } else { 0 };
+        Some(SharedBytes { mapping: Arc::clone(&self.mapping), start, bytes, writable_bytes })
+    }
+
+    /// The address of the first byte, for calls that hand the window to the kernel. Valid while a window lives.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// The file behind the window and the offset of its first byte there, where it has one: what another process needs
+    /// to map the same bytes.
+    pub fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        let (file, offset) = self.mapping.file.as_ref()?;
+        let within = self.start.as_ptr() as usize - self.mapping.base.as_ptr() as usize;
+        Some((file.as_fd(), offset + within as u64))
+    }
+
+    /// Loads the 32-bit word at `offset`, a multiple of 4 (it panics outside the window, as all of these do).
+    #[inline]
+    pub fn load_u32(&self, offset: usize, order: Ordering) -> u32 {
+        let at = self.at(offset, 4, 4).cast::<u32>();
+        // SAFETY: in the mapping, aligned, and touched through atomics while it is shared.
+        u32::from_le(unsafe { AtomicU32::from_ptr(at) }.load(order))
+    }
+
+    /// Stores the 32-bit word at `offset`, a multiple of 4.
+    #[inline]
+    pub fn store_u32(&self, offset: usize, value: u32, order: Ordering) {
+        let at = self.at_mut(offset, 4, 4).cast::<u32>();
+        // SAFETY: as in load_u32, and writable.
+        unsafe { AtomicU32::from_ptr(at) }.store(value.to_le(), order);
+    }
+
+    /// Loads the 64-bit word at `offset`, a multiple of 8.
+    #[inline]
+    pub fn load_u64(&self, offset: usize, order: Ordering) -> u64 {
+        let at = self.at(offset, 8, 8).cast::<u64>();
+        // SAFETY: as in load_u32.
+        u64::from_le(unsafe { AtomicU64::from_ptr(at) }.load(order))
+    }
+
+    /// Stores the 64-bit word at `offset`, a multiple of 8.
+    #[inline]
+    pub fn store_u64(&self, offset: usize, value: u64, order: Ordering) {
+        let at = self.at_mut(offset, 8, 8).cast::<u64>();
+        // SAFETY: as in store_u32.
+        unsafe { AtomicU64::from_ptr(at) }.store(value.to_le(), order);
+    }
+
+    /// Loads `N` 64-bit words from `offset`, a multiple of 8, each by itself: a queue entry, once something loaded with
+    /// `Acquire` has said that it is complete.
+    #[inline]
+    pub fn load_words<const N: usize>(&self, offset: usize) -> [u64; N] {
+        let at = self.at(offset, N * 8, 8).cast::<u64>();
+        std::array::from_fn(|position| {
+            // SAFETY: as in load_u32; all N words lie within the window.
+            let word = unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) };
+            u64::from_le(word.load(Ordering::Relaxed))
+        })
+    }
+
+    /// Loads `N` 64-bit words from `offset`, a multiple of 8: the last one first and with `Acquire`, so that the others are
+    /// as the peer left them that stored the last one with `Release`.
+    #[inline]
+    pub fn load_published<const N: usize>(&self, offset: usize) -> [u64; N] {
+        let at = self.at(offset, N * 8, 8).cast::<u64>();
+        let mut words = [0; N];
+        for position in (0..N).rev() {
+            let order = if position + 1 == N { Ordering::Acquire } else { Ordering::Relaxed };
+            // SAFETY: as in load_u32; all N words lie within the window.
+            words[position] = u64::from_le(unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) }.load(order));
+        }
+        words
+    }
+
+    /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with `last`, so that a peer which
+    /// sees it sees the others.
+    #[inline]
+    pub fn store_words<const N: usize>(&self, offset: usize, words: [u64; N], last: Ordering) {
+        let at = self.at_mut(offset, N * 8, 8).cast::<u64>();
+        for (position, word) in words.into_iter().enumerate() {
+            let order = if position + 1 == N { last } else { Ordering::Relaxed };
+            // SAFETY: as in store_u32; all N words lie within the window.
+            unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) }.store(word.to_le(), order);
+        }
+    }
+
+    /// Copies from `offset` into `to`.
+    #[inline]
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        let from = self.at(offset, to.len(), 1);
+        // SAFETY: the source lies in the mapping, the target is exclusive memory that cannot overlap it, because no
+        // reference into the mapping exists. A peer may write meanwhile: see the head of this file.
+        unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+    }
+
+    /// Copies `from` to `offset`.
+    #[inline]
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        let to = self.at_mut(offset, from.len(), 1);
+        // SAFETY: as in read, the other way round.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+    }
+
+    /// Copies `bytes` from `offset` to `to_offset` of another window, which may be of the same memory.
+    #[inline]
+    pub fn copy_to(&self, offset: usize, to: &SharedBytes, to_offset: usize, bytes: usize) {
+        let from = self.at(offset, bytes, 1);
+        let target = to.at_mut(to_offset, bytes, 1);
+        // SAFETY: both ranges lie in their mappings; `copy` allows them to overlap.
+        unsafe { std::ptr::copy(from, target, bytes) };
+    }
+
+    /// Sets `bytes` from `offset` to `value`.
+    #[inline]
+    pub fn fill(&self, offset: usize, bytes: usize, value: u8) {
+        let at = self.at_mut(offset, bytes, 1);
+        // SAFETY: the range lies in the mapping.
+        unsafe { std::ptr::write_bytes(at, value, bytes) };
+    }
+
+    #[inline(always)]
+    fn at(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        self.within(self.bytes, offset, bytes, align)
+    }
+
+    #[inline(always)]
+    fn at_mut(&self, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        self.within(self.writable_bytes, offset, bytes, align)
+    }
+
+    /// The address of `bytes` at `offset`, which end within the first `limit` bytes of the window.
+    #[inline(always)]
+    fn within(&self, limit: usize, offset: usize, bytes: usize, align: usize) -> *mut u8 {
+        let at = self.start.as_ptr().wrapping_add(offset);
+        // The last place where so many bytes fit: one comparison, without an addition that could overflow.
+        match limit.checked_sub(bytes) {
+            Some(last) if offset <= last => {}
+            _ => self.refuse(offset, bytes, limit),
+        }
+        if !(at as usize).is_multiple_of(align) {
+            misaligned(offset, align);
+        }
+        at
+    }
+
+    /// Apart, and with everything by value, so that an access which is right prepares nothing for this.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, offset: usize, bytes: usize, limit: usize) -> ! {
+        assert!(limit == self.bytes, "a write to a window that may only be read");
+        panic!("{bytes} bytes at {offset} of a window of {}", self.bytes);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn misaligned(offset: usize, align: usize) -> ! {
+    panic!("a word at {offset} is not aligned to {align}");
+}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "SharedBytes({} bytes, {:?})", self.bytes, self.mapping.access)
+    }
+}
+
+impl Mapping {
+    fn make(bytes: usize, flags: i32, access: Access, file: Option<(OwnedFd, u64)>) -> io::Result<SharedBytes> {
+        let protection = access.protection();
+        let (fd, offset) = file.as_ref().map_or((-1, 0), |(fd, offset)| (fd.as_raw_fd(), *offset));
+        let offset = libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes.max(1), protection, flags, fd, offset) };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
+        let mapping = Arc::new(Mapping { base, bytes: bytes.max(1), access, owned: true, file, watch: None });
+        let writable_bytes = if access == Access::ReadWrite { bytes } else { 0 };
+        Ok(SharedBytes { mapping, start: base, bytes, writable_bytes })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // Before the mapping goes: its addresses may be somebody else's then.
+        self.watch = None;
+        if self.owned {
+            // SAFETY: base and length are those of the mapping made in `make`, unmapped once, with the last window.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! Memory that another process has sent: only what its sender cannot take away again is mapped.
+//!
+//! A shared mapping of a file that is shortened ends whoever touches it (SIGBUS, mmap(2)). A memfd
+//! can be sealed against that for ever (fcntl(2), `F_SEAL_SHRINK`). Memfds of huge pages are
+//! refused, sealed or not: holes punched into them have the same effect when no huge page is free.
+//!
+//! Unsafe because it asks the kernel about descriptors.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// `TMPFS_MAGIC` of statfs(2), which memfds of ordinary pages have.
+const TMPFS: i64 = 0x0102_1994;
+
+/// Whether a file is a memfd that nobody can shorten any more.
+pub fn is_sealed(file: BorrowedFd<'_>) -> bool {
+    let mut system = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the first call takes numbers only; the second fills the structure that it is given,
+    // which is read only after it has succeeded.
+    unsafe {
+        let seals = libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS);
+        seals >= 0
+            && seals & libc::F_SEAL_SHRINK != 0
+            && libc::fstatfs(file.as_raw_fd(), system.as_mut_ptr()) == 0
+            && system.assume_init().f_type == TMPFS
+    }
+}
+
+/// Refuses what could vanish, and a range that is not all there.
+pub(super) fn check(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<()> {
+    let refused = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    if !is_sealed(file) {
+        return refused(
+            "it is no memfd of ordinary pages that is sealed against shrinking (memfd_create(2))".to_owned(),
+        );
+    }
+    // What a file is made of does not change; that it is not shorter tomorrow is what the seal is
+    // for.
+    let there = std::fs::File::from(file.try_clone_to_owned()?).metadata()?.len();
+    if offset.checked_add(bytes as u64).is_none_or(|end| end > there) {
+        return refused(format!("{bytes} bytes at {offset} of a file of {there}"));
+    }
+    Ok(())
+}

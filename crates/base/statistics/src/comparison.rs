@@ -1,0 +1,308 @@
+//! Is the candidate better than the baseline, and by how much?
+//!
+//! Figures are compared by the logarithm of their ratio: its estimate with its standard error,
+//! limits that hold together for all comparisons of a family, and one verdict from them. Where all
+//! configurations of a study were measured in the same blocks, [`Family`](crate::Family) has
+//! estimate and limits; two sides alone are compared by Student's method within blocks, or by
+//! Welch's (1947) where nothing is paired. The exact rank test of the pair stands beside, as a
+//! check that assumes less and can say less: of few blocks it cannot answer small p-values at all,
+//! so it decides nothing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::repeats::more_repeats;
+use crate::{Interval, cliffs_delta, critical_bound, normal, rank_sum, signed_rank};
+
+/// Which direction is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// As of IOPS.
+    Higher,
+    /// As of latencies.
+    Lower,
+}
+
+/// What decides.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Confidence of intervals; what is missing to 1 is the chance of a false alarm.
+    pub confidence: f64,
+    /// Differences up to this share do not matter: ratios from 1 / (1 + zone) to 1 + zone.
+    pub zone: f64,
+    /// With fewer blocks there is no verdict, only a size and an interval.
+    pub least_blocks: usize,
+    /// More blocks than these are not proposed.
+    pub most_blocks: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { confidence: 0.95, zone: 0.02, least_blocks: 3, most_blocks: 30 }
+    }
+}
+
+/// What the comparison comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The candidate is better.
+    Better,
+    /// It is worse.
+    Worse,
+    /// Whatever difference there is lies in the zone that does not matter.
+    Equivalent,
+    /// The data do not say.
+    Undecided {
+        /// How many more repeats would decide, see [`more_repeats`]; `None`
+        /// when that is more than the rules want to spend.
+        more_repeats: Option<usize>,
+    },
+}
+
+/// What belongs to what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pairing {
+    /// Each trial of one has its trial of the other, of the same block.
+    #[default]
+    Blocks,
+    /// Nothing.
+    Unpaired,
+}
+
+impl Pairing {
+    fn is_blocks(&self) -> bool {
+        *self == Pairing::Blocks
+    }
+}
+
+/// What is known of the logarithm of a ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// Repeats that it rests on: blocks that have both, or trials of the side that has fewer.
+    pub repeats: usize,
+    /// Whether trials were paired.
+    pub pairing: Pairing,
+    /// The best single value.
+    pub estimate: f64,
+    /// Its standard error; infinite when there is nothing to tell it by.
+    pub error: f64,
+    /// Degrees of freedom of that error.
+    pub freedom: f64,
+    /// How many standard errors the limits lie away; `None` when there are none.
+    pub critical: Option<f64>,
+    /// Chance that any comparison of the family is as far from zero, if nothing differs.
+    pub adjusted_p: f64,
+}
+
+/// Two configurations, or two groups of them, held against each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Blocks that have both; trials of the side that has fewer where nothing is paired.
+    pub blocks: usize,
+    /// Whether trials were paired.
+    #[serde(default, skip_serializing_if = "Pairing::is_blocks")]
+    pub pairing: Pairing,
+    /// Candidate over baseline, with limits that hold together with those of the whole family.
+    /// Confidence 0 means that there are no limits.
+    pub ratio: Interval,
+    /// Standard error of the ratio's logarithm, where there is one.
+    pub error: Option<f64>,
+    /// Degrees of freedom of that error.
+    pub freedom: f64,
+    /// Chance that any comparison of the family is as far from 1, if nothing differs.
+    pub adjusted_p: f64,
+    /// The exact rank test of the two alone, uncorrected: a check that assumes less. 1 when all
+    /// ratios are 1; `None` for groups of configurations.
+    pub exact_p: Option<f64>,
+    /// How often the candidate's values are above the baseline's; `None` for groups of
+    /// configurations.
+    pub delta: Option<f64>,
+    /// Which direction is good.
+    pub better: Better,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+impl Comparison {
+    /// Judges what is known.
+    pub fn new(evidence: &Evidence, better: Better, rules: &Rules) -> Comparison {
+        let Evidence { repeats, pairing, estimate, error, freedom, critical, adjusted_p } = *evidence;
+        let reach = critical.filter(|_| error.is_finite()).map(|critical| critical * error);
+        let (low, high) = reach.map_or((estimate, estimate), |reach| (estimate - reach, estimate + reach));
+        let confidence = reach.map_or(0.0, |_| rules.confidence);
+        let mut comparison = Comparison {
+            blocks: repeats,
+            pairing,
+            ratio: Interval { estimate, low, high, confidence }.map(f64::exp),
+            error: Some(error).filter(|error| error.is_finite()),
+            freedom,
+            adjusted_p,
+            exact_p: None,
+            delta: None,
+            better,
+            verdict: Verdict::Undecided { more_repeats: None },
+        };
+        comparison.judge(rules);
+        comparison
+    }
+
+    /// The exact test and the effect of the two, from their values in the same blocks.
+    pub fn with_pairs(mut self, baseline: &[f64], candidate: &[f64]) -> Comparison {
+        let ratios: Vec<f64> = candidate.iter().zip(baseline).map(|(ours, theirs)| (ours / theirs).ln()).collect();
+        self.exact_p = (!ratios.is_empty()).then(|| signed_rank(&ratios).map_or(1.0, |test| test.p_value));
+        self.delta = cliffs_delta(candidate, baseline);
+        self
+    }
+
+    /// The same with limits that were found otherwise.
+    pub fn with_ratio(mut self, ratio: Interval, rules: &Rules) -> Comparison {
+        self.ratio = ratio;
+        self.judge(rules);
+        self
+    }
+
+    /// Whether there are enough repeats for a verdict, and limits.
+    pub fn is_enough(&self, rules: &Rules) -> bool {
+        self.blocks >= rules.least_blocks && self.ratio.confidence >= rules.confidence - 1e-9
+    }
+
+    /// How many standard errors its limits lie away.
+    pub fn critical(&self) -> Option<f64> {
+        let error = self.error.filter(|error| *error > 0.0)?;
+        Some(self.ratio.map(f64::ln).half_width() / error)
+    }
+
+    fn judge(&mut self, rules: &Rules) {
+        self.verdict = self.judged(rules);
+    }
+
+    fn judged(&self, rules: &Rules) -> Verdict {
+        let ratio = &self.ratio;
+        if self.is_enough(rules) && ratio.low >= 1.0 / (1.0 + rules.zone) && ratio.high <= 1.0 + rules.zone {
+            return Verdict::Equivalent;
+        }
+        if self.is_enough(rules) && !ratio.holds(1.0) {
+            return if (ratio.estimate > 1.0) == (self.better == Better::Higher) {
+                Verdict::Better
+            } else {
+                Verdict::Worse
+            };
+        }
+        Verdict::Undecided { more_repeats: more_repeats(self, rules) }
+    }
+}
+
+/// Compares values of the same blocks, in the same order, as if it were the only comparison;
+/// [`settle`] corrects for several.
+///
+/// `None` when the lengths differ, when there is nothing, or when a value is not a positive number:
+/// those have no ratio.
+pub fn compare(baseline: &[f64], candidate: &[f64], better: Better, rules: &Rules) -> Option<Comparison> {
+    if baseline.len() != candidate.len() || baseline.is_empty() || !is_sound(baseline) || !is_sound(candidate) {
+        return None;
+    }
+    let logs: Vec<f64> = candidate.iter().zip(baseline).map(|(ours, theirs)| (ours / theirs).ln()).collect();
+    let (estimate, variance) = moments(&logs);
+    let evidence = Evidence {
+        repeats: logs.len(),
+        pairing: Pairing::Blocks,
+        estimate,
+        error: (variance / logs.len() as f64).sqrt(),
+        freedom: logs.len() as f64 - 1.0,
+        critical: None,
+        adjusted_p: 1.0,
+    };
+    Some(alone(evidence, better, rules).with_pairs(baseline, candidate))
+}
+
+/// Compares values of trials that were not measured in blocks, as if it were the only comparison.
+///
+/// A drift of the machine between the two counts as a difference here. `None` when one is empty, or
+/// when a value is not a positive number.
+pub fn compare_unpaired(baseline: &[f64], candidate: &[f64], better: Better, rules: &Rules) -> Option<Comparison> {
+    if baseline.is_empty() || candidate.is_empty() || !is_sound(baseline) || !is_sound(candidate) {
+        return None;
+    }
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let (theirs, ours) = (logs(baseline), logs(candidate));
+    let part = |logs: &[f64]| {
+        let (mean, variance) = moments(logs);
+        (mean, variance / logs.len() as f64, logs.len() as f64 - 1.0)
+    };
+    let ((their_mean, their_part, their_freedom), (our_mean, our_part, our_freedom)) = (part(&theirs), part(&ours));
+    let variance = their_part + our_part;
+    let freedom = match variance > 0.0 && variance.is_finite() {
+        true => variance.powi(2) / (their_part.powi(2) / their_freedom + our_part.powi(2) / our_freedom),
+        false => their_freedom.min(our_freedom),
+    };
+    let evidence = Evidence {
+        repeats: ours.len().min(theirs.len()),
+        pairing: Pairing::Unpaired,
+        estimate: our_mean - their_mean,
+        error: variance.sqrt(),
+        freedom,
+        critical: None,
+        adjusted_p: 1.0,
+    };
+    let mut comparison = alone(evidence, better, rules);
+    comparison.exact_p = rank_sum(&ours, &theirs).map(|test| test.p_value);
+    comparison.delta = cliffs_delta(candidate, baseline);
+    Some(comparison)
+}
+
+fn is_sound(values: &[f64]) -> bool {
+    values.iter().all(|value| value.is_finite() && *value > 0.0)
+}
+
+/// Mean and variance; the variance of a single value is not known.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, if values.len() > 1 { squares / (count - 1.0) } else { f64::INFINITY })
+}
+
+/// The share of the chance of a false alarm that comparisons of two sides use. The rest is kept
+/// back for trials that do not stray as Student's method has it: a drift within blocks makes few
+/// ratios of two sizes, one for each order in the block.
+const USED: f64 = 0.75;
+
+fn alone(evidence: Evidence, better: Better, rules: &Rules) -> Comparison {
+    let evidence = Evidence {
+        critical: evidence.error.is_finite().then(|| critical_bound(1, evidence.freedom, used(rules))),
+        adjusted_p: (p_value(evidence.estimate, evidence.error, evidence.freedom) / USED).min(1.0),
+        ..evidence
+    };
+    Comparison::new(&evidence, better, rules)
+}
+
+/// The confidence that limits are made for.
+fn used(rules: &Rules) -> f64 {
+    1.0 - USED * (1.0 - rules.confidence)
+}
+
+fn p_value(estimate: f64, error: f64, freedom: f64) -> f64 {
+    if estimate.abs() < 1e-12 || !error.is_finite() {
+        return 1.0;
+    }
+    normal::student_two_sided(estimate / error, freedom)
+}
+
+/// Widens the limits of comparisons that belong to one matrix, so that all of them hold together
+/// (Sidak 1967), and judges them again.
+pub fn settle(comparisons: &mut [Comparison], rules: &Rules) {
+    let tests = comparisons.len();
+    for comparison in comparisons {
+        let Some(error) = comparison.error else { continue };
+        let estimate = comparison.ratio.estimate.ln();
+        let reach = critical_bound(tests, comparison.freedom, used(rules)) * error;
+        let alone = p_value(estimate, error, comparison.freedom);
+        comparison.adjusted_p = ((1.0 - (1.0 - alone).powf(tests as f64)) / USED).min(1.0);
+        let confidence = rules.confidence;
+        comparison.ratio =
+            Interval { estimate, low: estimate - reach, high: estimate + reach, confidence }.map(f64::exp);
+        comparison.judge(rules);
+    }
+}

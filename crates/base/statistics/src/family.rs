@@ -1,0 +1,282 @@
+//! Statements of one block design, held together: intervals of which all are true at once as often
+//! as is said.
+//!
+//! A statement is a weighted sum of the configurations' effects: one less another, the mean of some
+//! less the mean of others. Its distance from zero is measured in its own standard error, to which
+//! each configuration adds the spread of its own trials, though never less than half of all trials'
+//! (an own spread of a few trials may be small by chance). How large the largest of all these
+//! distances gets by chance is simulated, in the very layout with the very estimators: with spreads
+//! that are equal, with every other one four times as large, and while the machine drifts
+//! threefold, whichever needs most (the max-T method, Westfall and Young 1993; Hothorn, Bretz and
+//! Westfall 2008). With equal spreads and no far trials that is Tukey's and Dunnett's joint
+//! distribution. docs/decisions/0013 has the methods that were tried ([`Method`]), and the
+//! simulation that decided between them.
+
+use crate::far_trials::{FarTrial, draw_in};
+use crate::layout::Layout;
+use crate::{Random, normal};
+
+/// A weighted sum of effects: number of the configuration, weight. Weights add up to zero.
+pub type Weights = Vec<(usize, f64)>;
+
+/// Layouts that are simulated, unless they are so large that it would take long.
+const MOST_DRAWS: usize = 10_000;
+const LEAST_DRAWS: usize = 1_000;
+/// About so many trials and statements are simulated in all.
+const WORK: usize = 40_000_000;
+const SEED: u64 = 1;
+/// The hard case of unequal spreads: every other configuration is so much noisier.
+const NOISIER: f64 = 4.0;
+/// The hard case of a drift: what trials stray beside it.
+const NOISE_IN_DRIFT: f64 = 0.05;
+/// A configuration with less than this of its own to tell its spread by has the common one.
+const LEAST_OWN_FREEDOM: f64 = 0.5;
+
+/// How effects, spreads and limits are found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Method {
+    /// Trials further than so many spreads from what the others say are drawn in to that distance;
+    /// infinite leaves all as they are.
+    pub far: f64,
+    /// Whose spread a standard error has.
+    pub spread: Spread,
+    /// Whether limits have to hold in hard cases, too; else with equal spreads alone.
+    pub hard_cases: bool,
+}
+
+/// Whose spread counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spread {
+    /// That of all trials together.
+    Common,
+    /// Each configuration's own, but no less than this share of the common variance.
+    Own {
+        /// The share.
+        floor: f64,
+    },
+}
+
+impl Default for Method {
+    fn default() -> Method {
+        Method { far: 3.0, spread: Spread::Own { floor: 0.5 }, hard_cases: true }
+    }
+}
+
+impl Method {
+    /// Analysis of variance as it is in textbooks: with all pairs Tukey's method, with all against
+    /// one Dunnett's.
+    pub const TEXTBOOK: Method = Method { far: f64::INFINITY, spread: Spread::Common, hard_cases: false };
+}
+
+/// The statements about one layout, and how far they stray by chance.
+#[derive(Debug, Clone)]
+pub struct Family {
+    layout: Layout,
+    method: Method,
+    /// Weights, and those of the variances; `None` where trials that are missing leave the sum
+    /// unknown.
+    statements: Vec<Option<(Weights, Weights)>>,
+    /// The largest distance of each simulated layout, ascending; a list for each kind of trials.
+    largest: [Vec<f64>; 3],
+}
+
+/// What the trials say of a weighted sum of effects.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stated {
+    /// The sum.
+    pub estimate: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// Chance that any of the family is as far from zero, if nothing differs.
+    pub adjusted_p: f64,
+}
+
+/// What the trials of one figure say.
+#[derive(Debug, Clone)]
+pub struct Statements {
+    /// Effects of the configurations, logarithms about their mean.
+    pub effects: Vec<f64>,
+    /// Standard deviation of a trial of each configuration: its own, or half of all trials'
+    /// variance.
+    pub spreads: Vec<f64>,
+    /// Standard deviation of a trial, all trials together.
+    pub spread: f64,
+    /// Trials that were drawn in.
+    pub far: Vec<FarTrial>,
+    /// By statement; `None` where trials are missing that it needs.
+    pub stated: Vec<Option<Stated>>,
+}
+
+impl Family {
+    /// The family of some statements; `present` says by configuration and block which trials there
+    /// are.
+    pub fn new(present: &[Vec<bool>], statements: &[Weights]) -> Family {
+        Family::with(present, statements, Method::default())
+    }
+
+    /// The same by another method.
+    pub fn with(present: &[Vec<bool>], statements: &[Weights], method: Method) -> Family {
+        let mut family = Family::made(present, statements, method);
+        family.largest = family.simulated();
+        family
+    }
+
+    /// Estimates and errors alone, without the simulation that limits and chances come from.
+    pub fn without_limits(present: &[Vec<bool>], statements: &[Weights]) -> Family {
+        Family::made(present, statements, Method::default())
+    }
+
+    fn made(present: &[Vec<bool>], statements: &[Weights], method: Method) -> Family {
+        let layout = Layout::new(present.to_vec());
+        let prepare =
+            |weights: &Weights| layout.can_know(weights).then(|| (weights.clone(), layout.variance_weights(weights)));
+        let statements = statements.iter().map(prepare).collect();
+        Family { layout, method, statements, largest: Default::default() }
+    }
+
+    /// Degrees of freedom of all trials' spread.
+    pub fn freedom(&self) -> usize {
+        self.layout.freedom()
+    }
+
+    /// What each configuration has of them to tell its own spread by.
+    pub fn own_freedom(&self) -> &[f64] {
+        self.layout.own_freedom()
+    }
+
+    /// The variance of a statement when trials of each configuration have these standard
+    /// deviations; `None` where trials are missing that it needs.
+    pub fn variance(&self, statement: usize, spreads: &[f64]) -> Option<f64> {
+        let (_, of_variances) = self.statements.get(statement)?.as_ref()?;
+        Some(of_variances.iter().map(|(place, weight)| weight * spreads[*place].powi(2)).sum())
+    }
+
+    /// How many standard errors the limits of intervals lie away, so that all of them hold together
+    /// with `confidence`. `None` when there is nothing to tell a spread by.
+    pub fn critical(&self, confidence: f64) -> Option<f64> {
+        let at = |largest: &Vec<f64>| {
+            let draws = largest.len() as f64;
+            // A simulation strays, too: on the safe side by its own standard error.
+            let place = (confidence * draws + (confidence * (1.0 - confidence) * draws).sqrt()).ceil() as usize;
+            largest.get(place.clamp(1, largest.len().max(1)) - 1).copied()
+        };
+        self.largest.iter().filter_map(at).reduce(f64::max)
+    }
+
+    /// What the values say: logarithms, by configuration and block, where the layout has them.
+    pub fn state(&self, values: &[Vec<f64>]) -> Statements {
+        let mut values = values.to_vec();
+        let far = draw_in(&self.layout, &mut values, self.method.far);
+        let fit = self.layout.fit(&values);
+        let (variances, common) = self.variances(&fit.residuals, &far);
+        let stated = self.statements.iter().map(|statement| {
+            let (weights, of_variances) = statement.as_ref()?;
+            let estimate = sum(weights, &fit.effects);
+            let error = sum(of_variances, &variances).sqrt();
+            Some(Stated { estimate, error, adjusted_p: self.chance(estimate, error) })
+        });
+        let stated = stated.collect();
+        let spreads = variances.iter().map(|variance| variance.sqrt()).collect();
+        Statements { effects: fit.effects, spreads, spread: common.sqrt(), far, stated }
+    }
+
+    /// Chance of a largest distance like this or larger, of the kinds of trials the largest.
+    fn chance(&self, estimate: f64, error: f64) -> f64 {
+        let distance = distance(estimate, error);
+        let of = |largest: &Vec<f64>| {
+            let beyond = largest.len() - largest.partition_point(|one| *one < distance);
+            (beyond + 1) as f64 / (largest.len() + 1) as f64
+        };
+        self.largest.iter().filter(|one| !one.is_empty()).map(of).fold(0.0, f64::max)
+    }
+
+    /// The variance of a trial of each configuration, and of all together.
+    fn variances(&self, residuals: &[Vec<f64>], far: &[FarTrial]) -> (Vec<f64>, f64) {
+        let own: Vec<f64> = (0..residuals.len())
+            .map(|row| {
+                let trials = self.layout.present()[row].iter().filter(|is| **is).count().max(1) as f64;
+                let drawn_in = far.iter().filter(|one| one.configuration == row).count() as f64;
+                // What was drawn in tells less of the spread (Yuen 1974).
+                let kept = (1.0 - drawn_in / trials).max(0.2);
+                residuals[row].iter().map(|residual| residual * residual).sum::<f64>() / (kept * kept)
+            })
+            .collect();
+        let common = own.iter().sum::<f64>() / self.layout.freedom().max(1) as f64;
+        let of = |(sum, freedom): (&f64, &f64)| match self.method.spread {
+            Spread::Own { floor } if *freedom >= LEAST_OWN_FREEDOM => (sum / freedom).max(floor * common),
+            _ => common,
+        };
+        (own.iter().zip(self.layout.own_freedom()).map(of).collect(), common)
+    }
+
+    /// The largest distances of layouts in which nothing differs.
+    fn simulated(&self) -> [Vec<f64>; 3] {
+        let known: Vec<&(Weights, Weights)> = self.statements.iter().flatten().collect();
+        let mut largest: [Vec<f64>; 3] = Default::default();
+        if self.layout.freedom() == 0 || known.is_empty() {
+            return largest;
+        }
+        let present = self.layout.present();
+        let cells = present.iter().map(Vec::len).sum::<usize>();
+        let size = 10 * cells + known.iter().map(|one| one.0.len() + one.1.len()).sum::<usize>();
+        let draws = (WORK / size).clamp(LEAST_DRAWS, MOST_DRAWS);
+        let mut random = Random::new(SEED);
+        for _ in 0..draws {
+            let equal: Vec<Vec<f64>> =
+                present.iter().map(|row| row.iter().map(|_| random.normal()).collect()).collect();
+            if self.method.hard_cases {
+                let mut noisier = equal.clone();
+                noisier.iter_mut().step_by(2).flatten().for_each(|value| *value *= NOISIER);
+                largest[1].push(self.largest_of(noisier, &known));
+                let mut drifting = equal.clone();
+                drifting.iter_mut().flatten().for_each(|value| *value *= NOISE_IN_DRIFT);
+                drift(&mut random, &mut drifting);
+                largest[2].push(self.largest_of(drifting, &known));
+            }
+            largest[0].push(self.largest_of(equal, &known));
+        }
+        largest.iter_mut().for_each(|one| one.sort_unstable_by(f64::total_cmp));
+        largest
+    }
+
+    fn largest_of(&self, mut values: Vec<Vec<f64>>, known: &[&(Weights, Weights)]) -> f64 {
+        let far = draw_in(&self.layout, &mut values, self.method.far);
+        let fit = self.layout.fit(&values);
+        let (variances, _) = self.variances(&fit.residuals, &far);
+        let distances = known.iter().map(|one| distance(sum(&one.0, &fit.effects), sum(&one.1, &variances).sqrt()));
+        distances.fold(0.0, f64::max)
+    }
+}
+
+/// The machine is between one and three times as fast, along half a wave that begins anywhere;
+/// trials of a block run in random order.
+fn drift(random: &mut Random, values: &mut [Vec<f64>]) {
+    let (rows, blocks) = (values.len(), values[0].len());
+    let phase = random.unit() * std::f64::consts::TAU;
+    let mut order: Vec<usize> = (0..rows).collect();
+    for block in 0..blocks {
+        random.shuffle(&mut order);
+        for (place, row) in order.iter().enumerate() {
+            let part = (block * rows + place) as f64 / (rows * blocks) as f64;
+            let speed = 2.0 + (phase + std::f64::consts::PI * part).sin();
+            values[*row].iter_mut().skip(block).take(1).for_each(|value| *value += speed.ln());
+        }
+    }
+}
+
+/// The limits of one statement among `statements` that are not known together: Sidak's bound on
+/// Student's distribution (1967). It is what [`Family::critical`] comes to when nothing is gained
+/// by knowing them together, and needs no simulation.
+pub fn critical_bound(statements: usize, freedom: f64, confidence: f64) -> f64 {
+    let each = confidence.powf(1.0 / statements.max(1) as f64);
+    normal::student_quantile((1.0 - each) / 2.0, freedom)
+}
+
+fn sum(weights: &[(usize, f64)], values: &[f64]) -> f64 {
+    weights.iter().map(|(place, weight)| weight * values[*place]).sum()
+}
+
+/// Distance from zero in standard errors; values that never differ have no error and no distance.
+fn distance(estimate: f64, error: f64) -> f64 {
+    if estimate.abs() < 1e-12 { 0.0 } else { estimate.abs() / error }
+}

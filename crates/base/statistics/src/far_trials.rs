@@ -1,0 +1,108 @@
+//! Trials that lie far from what the others say: a stall, a burst of somebody else's load.
+//!
+//! What a trial should have shown follows from its block and its configuration, by medians (Tukey's
+//! median polish, "Exploratory Data Analysis" 1977), which one such trial does not move. Trials
+//! further away than some spreads are drawn in to that distance, as Huber's estimate does it
+//! (1964), and are told. The spread is the larger of all trials' and the configuration's own, so
+//! that a noisy configuration is not taken for a row of stalls.
+
+use crate::layout::Layout;
+
+/// From so many spreads on nobody takes a trial for an ordinary one.
+pub const VERY_FAR: f64 = 6.0;
+/// With fewer degrees of freedom nobody can tell which trials are far from the rest.
+const LEAST_FREEDOM: usize = 6;
+/// The median of |x| of a standard normal x, upside down.
+const NORMAL: f64 = 1.482_602_218_505_602;
+const SWEEPS: usize = 4;
+
+/// A trial that is far from what its block and its configuration say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FarTrial {
+    /// Number of the configuration.
+    pub configuration: usize,
+    /// Number of the block.
+    pub block: usize,
+    /// How far: the difference of logarithms.
+    pub distance: f64,
+    /// The same in spreads.
+    pub spreads: f64,
+}
+
+/// Draws in what is further away than `spreads`, and says which trials these are.
+pub(crate) fn draw_in(layout: &Layout, values: &mut [Vec<f64>], spreads: f64) -> Vec<FarTrial> {
+    if layout.freedom() < LEAST_FREEDOM || spreads.is_infinite() {
+        return Vec::new();
+    }
+    let residuals = polished(layout, values);
+    let mut sizes = Vec::new();
+    let size = |(_, residual): (usize, &f64)| residual.abs();
+    for (row, left) in residuals.iter().enumerate() {
+        sizes.extend(left.iter().enumerate().filter(|(block, _)| layout.present()[row][*block]).map(size));
+    }
+    let scale = NORMAL * (sizes.len() as f64 / layout.freedom() as f64).sqrt();
+    let common = middle(&mut sizes);
+    let mut far = Vec::new();
+    for (configuration, left) in residuals.iter().enumerate() {
+        sizes.clear();
+        sizes.extend(left.iter().enumerate().filter(|(block, _)| layout.present()[configuration][*block]).map(size));
+        // Rounding is no distance.
+        let limit = (spreads * scale * common.max(middle(&mut sizes))).max(1e-9);
+        for (block, distance) in left.iter().enumerate().filter(|(_, distance)| distance.abs() > limit) {
+            values[configuration][block] -= distance - distance.clamp(-limit, limit);
+            far.push(FarTrial { configuration, block, distance: *distance, spreads: distance.abs() * spreads / limit });
+        }
+    }
+    far
+}
+
+/// What is left of the values after medians of configurations and of blocks were taken out by
+/// turns; 0 where there is no trial.
+fn polished(layout: &Layout, values: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let present = layout.present();
+    let blocks = present.first().map_or(0, Vec::len);
+    let mut left = values.to_vec();
+    let mut own = Vec::with_capacity(values.len().max(blocks));
+    for _ in 0..SWEEPS {
+        for (row, is) in left.iter_mut().zip(present) {
+            own.clear();
+            own.extend(row.iter().zip(is).filter(|(_, is)| **is).map(|(value, _)| *value));
+            let middle = middle(&mut own);
+            row.iter_mut().for_each(|value| *value -= middle);
+        }
+        for block in 0..blocks {
+            own.clear();
+            own.extend(left.iter().zip(present).filter(|(_, is)| is[block]).map(|(row, _)| row[block]));
+            let middle = middle(&mut own);
+            left.iter_mut().for_each(|row| row[block] -= middle);
+        }
+    }
+    for (row, is) in left.iter_mut().zip(present) {
+        row.iter_mut().zip(is).filter(|(_, is)| !**is).for_each(|(value, _)| *value = 0.0);
+    }
+    left
+}
+
+/// The median, 0 of nothing. Changes the order, and is quick with the few values of a row:
+/// thousands of layouts are polished.
+fn middle(values: &mut [f64]) -> f64 {
+    let count = values.len();
+    if count == 0 {
+        return 0.0;
+    }
+    if count <= 16 {
+        for end in 1..count {
+            let value = values[end];
+            let mut place = end;
+            while place > 0 && values[place - 1] > value {
+                values[place] = values[place - 1];
+                place -= 1;
+            }
+            values[place] = value;
+        }
+        return (values[count / 2] + values[(count - 1) / 2]) / 2.0;
+    }
+    let (below, upper, _) = values.select_nth_unstable_by(count / 2, f64::total_cmp);
+    let upper = *upper;
+    if count % 2 == 1 { upper } else { (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + upper) / 2.0 }
+}

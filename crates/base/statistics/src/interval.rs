@@ -1,0 +1,46 @@
+//! What estimators and tests answer.
+
+use serde::{Deserialize, Serialize};
+
+/// An estimate with its limits, in the unit of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The best single value.
+    pub estimate: f64,
+    /// Lower limit.
+    pub low: f64,
+    /// Upper limit.
+    pub high: f64,
+    /// Share of experiments whose interval holds the truth, 0 to 1: what was reached, not what was
+    /// asked.
+    pub confidence: f64,
+}
+
+impl Interval {
+    /// Half of its width.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Whether `value` lies in it.
+    pub fn holds(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// Estimate and limits taken through an increasing function.
+    pub fn map(&self, function: impl Fn(f64) -> f64) -> Interval {
+        let (estimate, low, high) = (function(self.estimate), function(self.low), function(self.high));
+        Interval { estimate, low, high, confidence: self.confidence }
+    }
+}
+
+/// What a test says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// The test's own figure; which one, its function says.
+    pub statistic: f64,
+    /// Two-sided p-value.
+    pub p_value: f64,
+    /// From all possible arrangements, not from the normal approximation.
+    pub exact: bool,
+}

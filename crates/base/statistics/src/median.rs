@@ -1,0 +1,69 @@
+//! The middle of trials, and how surely it is known.
+
+use crate::Interval;
+
+/// The middle value, or the mean of the middle two. `None` without values or with one that is not a
+/// number.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// The value below which the share `share` of the values lies, with linear interpolation
+/// (definition 7 of Hyndman and Fan 1996, which is the default of R and numpy).
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let sorted = sorted(values)?;
+    let place = share.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
+    let low = sorted[place.floor() as usize];
+    let high = sorted[place.ceil() as usize];
+    Some(if low == high { low } else { low + (high - low) * place.fract() })
+}
+
+fn sorted(values: &[f64]) -> Option<Vec<f64>> {
+    if values.is_empty() || values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    Some(sorted)
+}
+
+/// An interval for the median that assumes nothing of how values are distributed: between order
+/// statistics, interpolated so that the confidence asked is nearly what is reached (Hettmansperger
+/// and Sheather, "Confidence intervals based on interpolated order statistics", Statistics and
+/// Probability Letters 4, 1986).
+///
+/// Too few values for the confidence (fewer than 6 for 95 %) answer the smallest and the largest
+/// with what that is worth. `None` without values.
+pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let sorted = sorted(values)?;
+    let estimate = median(&sorted)?;
+    let count = sorted.len();
+    // Confidence of the interval from the `depth`th value to the one as far from the other end.
+    let mut at_most = binomial_share(count, 0);
+    let mut coverage = 1.0 - 2.0 * at_most;
+    if coverage <= confidence {
+        return Some(Interval { estimate, low: sorted[0], high: sorted[count - 1], confidence: coverage.max(0.0) });
+    }
+    let mut depth = 1;
+    loop {
+        at_most += binomial_share(count, depth);
+        let next = 1.0 - 2.0 * at_most;
+        if next < confidence {
+            let part = (coverage - confidence) / (coverage - next);
+            let (depth_f, count_f) = (depth as f64, count as f64);
+            let weight = (count_f - depth_f) * part / (depth_f + (count_f - 2.0 * depth_f) * part);
+            let between = |near: f64, far: f64| near + weight * (far - near);
+            let low = between(sorted[depth - 1], sorted[depth]);
+            let high = between(sorted[count - depth], sorted[count - depth - 1]);
+            return Some(Interval { estimate, low, high, confidence });
+        }
+        coverage = next;
+        depth += 1;
+    }
+}
+
+/// Chance that exactly `successes` of `count` fair coins fall on one side.
+fn binomial_share(count: usize, successes: usize) -> f64 {
+    let ln_choose: f64 = (0..successes).map(|step| ((count - step) as f64).ln() - ((step + 1) as f64).ln()).sum();
+    (ln_choose - count as f64 * std::f64::consts::LN_2).exp()
+}

@@ -1,0 +1,45 @@
+//! Cells below one another.
+
+/// Where the cells of a column stand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// They begin together: words.
+    Left,
+    /// They end together: numbers.
+    Right,
+}
+
+/// Lines with columns as wide as their widest cell, two blanks apart; blanks at the end of a line
+/// are left out. A line may have fewer cells than others.
+pub fn aligned<L: AsRef<[String]>>(lines: &[L], side: impl Fn(usize) -> Side) -> String {
+    let columns = lines.iter().map(|line| line.as_ref().len()).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.as_ref().get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let cells = line.as_ref().iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match side(column) {
+            Side::Left => format!("{cell:<width$}"),
+            Side::Right => format!("{cell:>width$}"),
+        });
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let lines = [vec!["job", "µs", "note"], vec!["a long one", "1234", ""], vec!["b"]];
+        let lines = lines.map(|line| line.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        let numbers_right = |column| if column == 1 { Side::Right } else { Side::Left };
+        assert_eq!(aligned(&lines, numbers_right), "job           µs  note\na long one  1234\nb\n");
+        assert_eq!(aligned::<Vec<String>>(&[], numbers_right), "");
+    }
+}

@@ -1,0 +1,35 @@
+//! The one reduction from a recording to figures. Reports, studies, comparisons, pages, findings
+//! and the database read it, so that no two of them show different numbers for one recording.
+//!
+//! - A **rate** is what was done over the longest run time: [`Throughput`] has the definition and
+//!   where it comes from.
+//! - **Which workers count**, what is reported as one and why a run does not count: [`members()`],
+//!   [`flaw`].
+//! - **Reports** show [`figures`], [`interval_figures`] and [`device_figures`]; all that is said of
+//!   a whole run comes from [`WholeRun`].
+//!
+//! Nothing here makes text, and nothing here is a format of somebody's.
+
+mod devices;
+mod direction;
+mod intervals;
+mod jobs;
+mod members;
+mod run_status;
+mod series;
+mod shares;
+mod steady;
+mod throughput;
+mod whole;
+
+pub use devices::{DeviceFigures, device_figures};
+pub use direction::DirectionFigures;
+pub use intervals::{IntervalFigures, interval_figures};
+pub use jobs::{CpuFigures, ErrorFigures, Figures, JobFigures, figures};
+pub use members::{Member, flaw, members};
+pub use run_status::{RunStatus, RunStatusLine};
+pub use series::{Sample, SeriesSummary, summed_series, windows};
+pub use shares::{Bands, DepthShares, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths};
+pub use steady::SteadyFigures;
+pub use throughput::{Throughput, milliseconds, per_second};
+pub use whole::{Latency, WholeRun};

@@ -1,0 +1,136 @@
+//! What an engine says of itself, as constant data.
+
+use iolab_options::{EngineTraits, OptionEntry, PageCache, Reach, Settings, Value};
+
+/// An engine's constant description: its names, its own options, what it can do.
+#[derive(Debug)]
+pub struct EngineDescription {
+    /// Name in `ioengine=`.
+    pub name: &'static str,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// One line for `iolab engines`.
+    pub summary: &'static str,
+    /// More for `iolab engines NAME` and the docs: which system calls an operation becomes.
+    pub details: &'static str,
+    /// The engine's own options.
+    pub options: &'static [OptionEntry],
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// Ways of using it that a look at the machine tries, the plainest first.
+    pub trials: &'static [Trial],
+}
+
+/// A way of using an engine that may not work on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// What is tried.
+    pub topic: &'static str,
+    /// Words of the command line that use it.
+    pub words: &'static [&'static str],
+    /// What follows when it does not work.
+    pub consequence: &'static str,
+    /// What mends it; empty when nothing does.
+    pub mend: &'static str,
+}
+
+/// A limit of the machine that an engine depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Memory that may be locked.
+    LockedMemory,
+    /// Requests of the kernel's native AIO.
+    AioRequests,
+}
+
+/// Whether an engine, or the kernel for it, spins for completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Polling {
+    /// Never.
+    Never,
+    /// When one of these options is on.
+    WithOption(&'static [&'static str]),
+    /// Unless this option has this value.
+    UnlessOption(&'static str, &'static str),
+}
+
+/// What an engine can do; a job that asks for more is refused when it is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Whether an operation is complete when `submit` returns: the queue is never deeper than one.
+    pub synchronous: bool,
+    /// What the engine needs of files.
+    pub files: FileUse,
+    /// Whether operations move data, so that buffers and bandwidth mean something.
+    pub moves_data: bool,
+    /// Whether `Trim` works.
+    pub trims: bool,
+    /// Whether `Sync`, `DataSync` and `SyncFileRange` work; where not, the runner calls the kernel.
+    pub syncs: bool,
+    /// Whether `direct=1` is possible.
+    pub direct: bool,
+    /// Whether writing beyond the end makes a file longer. Where not, files are laid out in full
+    /// first.
+    pub extends_files: bool,
+    /// What operations do to the files themselves.
+    pub effect: FileEffect,
+    /// Where operations go.
+    pub reach: Reach,
+    /// Whether data goes through the page cache.
+    pub page_cache: PageCache,
+    /// Whether it spins for completions.
+    pub polling: Polling,
+    /// Whether it reads files that a job only writes, so that they must be open for both.
+    pub reads_to_write: bool,
+    /// Limits of the machine that it depends on.
+    pub needs: &'static [Need],
+}
+
+impl Capabilities {
+    /// What readers of figures must know, of the engine with these options.
+    pub fn traits(&self, options: &Settings) -> EngineTraits {
+        let value = |name: &str| options.get(name).map(|setting| &setting.value);
+        let polls = match self.polling {
+            Polling::Never => false,
+            Polling::WithOption(names) => names.iter().any(|name| value(name) == Some(&Value::Flag(true))),
+            Polling::UnlessOption(name, word) => {
+                !matches!(value(name), Some(Value::Choice(own) | Value::Text(own)) if own == word)
+            }
+        };
+        EngineTraits {
+            reach: self.reach,
+            page_cache: self.page_cache,
+            synchronous: self.synchronous,
+            polls,
+            reads_to_write: self.reads_to_write,
+        }
+    }
+}
+
+/// What the operations of an engine do to the files of a job, beside moving data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileEffect {
+    /// Writes and trims change content, reads change nothing.
+    ByDirection,
+    /// Every operation changes content or the storage behind it, a read too.
+    Changes,
+    /// What is missing is made; what exists is left as it is, whatever the direction.
+    Makes,
+    /// What exists is removed, whatever the direction.
+    Removes,
+}
+
+/// What an engine needs of the files of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileUse {
+    /// Open descriptors: the runner lays out and opens the files.
+    Descriptors,
+    /// Only paths: the operations create, stat or delete them.
+    Paths,
+    /// Names of devices in the engine's own language. The engine opens them itself, and says
+    /// beforehand what they are: [`crate::Engine::device`]. Its jobs are threads of one process, so
+    /// that they can share a device.
+    Devices,
+    /// Nothing: offsets are made up.
+    Nothing,
+}

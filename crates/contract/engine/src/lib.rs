@@ -1,0 +1,21 @@
+//! What an I/O engine is: the contract between the runner and every way of reaching storage.
+//!
+//! An [`Engine`] is cold: a constant description and `open`. A [`Lane`] is hot: owned by one
+//! thread, monomorphised into the runner's loop, with the verbs submit, flush and reap. Engines
+//! never read a clock, never print, never allocate between `open` and drop. The [`conformance`]
+//! module holds the tests that every engine instantiates.
+
+pub mod conformance;
+mod description;
+pub mod file_calls;
+mod finished;
+mod lane;
+mod op;
+
+pub use description::{Capabilities, EngineDescription, FileEffect, FileUse, Need, Polling, Trial};
+pub use finished::Finished;
+pub use iolab_memory::{PoolView, SlotPool};
+pub use lane::{
+    Completions, DeviceFacts, Engine, Lane, LaneError, OpenError, OpenRequest, Submission, TargetFile, Wait,
+};
+pub use op::{Completion, Op, OpKind};

@@ -1,0 +1,74 @@
+//! What a reader of figures must know of an engine, whatever it is called.
+//!
+//! Engines say it of themselves, plans carry it, and so do recordings: years later a rule can still
+//! tell a load on a disk from one on nothing, also for engines that this program no longer has.
+
+use serde::{Deserialize, Serialize};
+
+/// Where the operations of an engine go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Files and devices of the kernel: what is done shows in the counters of block devices.
+    BlockLayer,
+    /// A device that the engine drives by itself; the kernel counts nothing.
+    Device,
+    /// Storage of its own, such as a file system within the process.
+    Private,
+    /// Names and sizes of files; no data moves.
+    Names,
+    /// The processor only.
+    Processor,
+    /// Nothing: an operation is complete as soon as it is submitted.
+    Nothing,
+    /// Not known: the plan is of another program.
+    Unknown,
+}
+
+/// Whether data goes through the kernel's page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageCache {
+    /// Never.
+    Never,
+    /// Unless the job says `direct=1`.
+    UnlessDirect,
+    /// Whatever the job says.
+    Always,
+}
+
+/// An engine with the options that one worker gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineTraits {
+    /// Where its operations go.
+    pub reach: Reach,
+    /// Whether their data goes through the page cache.
+    pub page_cache: PageCache,
+    /// Whether an operation is complete when it has been submitted.
+    pub synchronous: bool,
+    /// Whether it, or the kernel for it, spins for completions, so that a busy processor says
+    /// nothing.
+    pub polls: bool,
+    /// Whether it reads files that a job only writes.
+    pub reads_to_write: bool,
+}
+
+impl EngineTraits {
+    /// Of an engine of which nothing is known.
+    pub const UNKNOWN: EngineTraits = EngineTraits {
+        reach: Reach::Unknown,
+        page_cache: PageCache::Never,
+        synchronous: false,
+        polls: false,
+        reads_to_write: false,
+    };
+
+    /// Whether its data goes through the page cache in a job with, or without, `direct=1`.
+    pub fn is_buffered(&self, direct: bool) -> bool {
+        match self.page_cache {
+            PageCache::Never => false,
+            PageCache::UnlessDirect => !direct,
+            PageCache::Always => true,
+        }
+    }
+}

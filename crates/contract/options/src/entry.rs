@@ -1,0 +1,247 @@
+//! One row of an option table.
+
+use std::fmt;
+
+/// The default of a switch that is neither on nor off: on where the kernel and the limits of the
+/// process allow it. A plan says so by this word.
+pub const AUTOMATIC: &str = "automatic";
+
+/// One option: everything that help, docs, completions, the parser and the tests need to know of
+/// it.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionEntry {
+    /// Canonical name, as in fio's manual.
+    pub name: &'static str,
+    /// Other accepted spellings.
+    pub aliases: &'static [&'static str],
+    /// Chapter of the reference in which it is listed.
+    pub category: Category,
+    /// What text it accepts.
+    pub kind: Kind,
+    /// What holds when it is left out. Nobody else writes it down: help shows it, and resolving
+    /// reads it from here.
+    pub default: DefaultValue,
+    /// One line, no full stop, for `--cmdhelp` and completions.
+    pub summary: &'static str,
+    /// One or more sentences for `iolab explain` and the reference; may be empty.
+    pub details: &'static str,
+    /// How far iolab honours it.
+    pub status: Status,
+    /// `(text, canonical rendering)` pairs that must parse: the entry's own test.
+    pub accepts: &'static [(&'static str, &'static str)],
+    /// Texts that must be refused: the entry's own test.
+    pub rejects: &'static [&'static str],
+}
+
+impl OptionEntry {
+    /// A template for table entries: `OptionEntry { name: "bs", ..OptionEntry::BLANK }`.
+    pub const BLANK: OptionEntry = OptionEntry {
+        name: "",
+        aliases: &[],
+        category: Category::Engine,
+        kind: Kind::Text,
+        default: DefaultValue::Absent,
+        summary: "",
+        details: "",
+        status: Status::Supported,
+        accepts: &[],
+        rejects: &[],
+    };
+
+    /// Whether `name` is this option's name or one of its aliases.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// What holds when an option is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefaultValue {
+    /// What this text of the option's own language means.
+    Text(&'static str),
+    /// What holds for another option of the same table.
+    SameAs(&'static str),
+    /// Something that follows from other options, from the mode or from the machine: said in words,
+    /// for help. Whoever resolves the option works it out.
+    Derived(&'static str),
+    /// What whoever opens the engine decides by what it finds; a plan says [`AUTOMATIC`].
+    Automatic,
+    /// Nothing: what the option would name is not there.
+    Absent,
+}
+
+impl fmt::Display for DefaultValue {
+    /// In words; nothing for [`DefaultValue::Absent`].
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DefaultValue::Text(word) | DefaultValue::Derived(word) => text.write_str(word),
+            DefaultValue::SameAs(other) => write!(text, "the value of {other}"),
+            DefaultValue::Automatic => text.write_str(AUTOMATIC),
+            DefaultValue::Absent => Ok(()),
+        }
+    }
+}
+
+/// Chapter of the option reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    /// What the job is called and what it shares.
+    Job,
+    /// Which files or devices, how they are laid out, opened and removed.
+    Files,
+    /// Which engine, how deep its queue.
+    Engine,
+    /// Read, write or trim; sequential or random; where.
+    Pattern,
+    /// How large each operation is.
+    BlockSize,
+    /// What written buffers hold.
+    Buffers,
+    /// When the job starts, ends, waits.
+    Time,
+    /// Rates and think time.
+    Rate,
+    /// Flushes and synchronous writes.
+    Durability,
+    /// Threads, processes, CPUs, priorities.
+    Process,
+    /// What is measured and how it is shown.
+    Measurement,
+    /// Per-operation and per-interval log files.
+    Logs,
+    /// What happens on errors.
+    Errors,
+    /// Data verification.
+    Verify,
+    /// Trace replay and recording.
+    Replay,
+    /// Zoned devices and data placement.
+    Zones,
+    /// Settings of the block devices under the files.
+    Device,
+}
+
+/// What text an option accepts, and which [`crate::Value`] it becomes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Any text → `Value::Text`.
+    Text,
+    /// `0`/`1`, or no value at all (meaning 1) → `Value::Flag`. `=value` is optional.
+    Switch,
+    /// `0`/`1`, value required → `Value::Flag`.
+    Bool,
+    /// Whole number, arithmetic and unit suffixes allowed, within bounds → `Value::Integer`.
+    Integer {
+        /// Smallest accepted.
+        min: i64,
+        /// Largest accepted.
+        max: i64,
+    },
+    /// Up to three whole numbers for read, write, trim (`a,b,c`) → `Value::Integers`.
+    Integers {
+        /// Smallest accepted.
+        min: i64,
+        /// Largest accepted.
+        max: i64,
+    },
+    /// A number of bytes with units → `Value::Size`.
+    Size,
+    /// Bytes, `N%` or `Nz` → `Value::SizeSpec`.
+    SizeOrPercent,
+    /// Up to three sizes for read, write, trim → `Value::Sizes`.
+    Sizes,
+    /// Up to three ranges `min-max` for read, write, trim → `Value::SizeRanges`.
+    SizeRanges,
+    /// `size/percent:…`, per direction → `Value::Splits`.
+    Splits,
+    /// A time; a bare number counts in the unit → `Value::Time` (nanoseconds).
+    Time {
+        /// Unit of a bare number.
+        unit: TimeUnit,
+    },
+    /// One size or a range `min-max` of sizes → `Value::SizeRanges`, the same for every direction.
+    SizeRange,
+    /// Up to three times for read, write, trim → `Value::Time` if all are equal, else
+    /// `Value::Times` (nanoseconds).
+    Times {
+        /// Unit of a bare number.
+        unit: TimeUnit,
+    },
+    /// One time → `Value::Time`, or a range `min-max` of times → `Value::TimeRange` (nanoseconds).
+    TimeRange {
+        /// Unit of a bare number.
+        unit: TimeUnit,
+    },
+    /// One of the choices (name or alias) → `Value::Choice`.
+    Choice(&'static [Choice]),
+    /// `read`, `randrw`, … with an optional `:N` suffix → `Value::Pattern`.
+    Pattern,
+    /// Floating-point numbers separated by `:`, at most this many → `Value::Floats`.
+    Floats {
+        /// Most numbers accepted.
+        most: usize,
+        /// Smallest accepted.
+        min: f64,
+        /// Largest accepted.
+        max: f64,
+    },
+    /// `random|zipf:…|pareto:…|normal:…|zoned:…|zoned_abs:…`, per direction →
+    /// `Value::Distributions`.
+    Distribution,
+    /// `0,2-4` → `Value::Cpus`.
+    CpuList,
+    /// A hexadecimal or decimal bit mask → `Value::Cpus`.
+    CpuMask,
+    /// Bytes as `"text"`, `0xabcd`, decimal numbers, `%o`, concatenated → `Value::Bytes`.
+    BytePattern,
+    /// `kind:period` pairs of `sync_file_range` → `Value::Text`, checked.
+    SyncFileRange,
+    /// `roundrobin:8`, `zipf:1.2`, … of `file_service_type` → `Value::Text`, checked.
+    FileService,
+    /// `iops:0.3%`, `bw_slope:5`, … of `steadystate` → `Value::Text`, checked.
+    SteadyState,
+    /// `read:write:verify` lists of errno names or numbers → `Value::Text`, checked.
+    ErrorNumbers,
+    /// `bind:0-1`, `local`, … of `numa_mem_policy` → `Value::Text`, checked.
+    NumaMemory,
+    /// `malloc`, `mmaphuge:PATH`, … of `mem` → `Value::Text`, checked.
+    BufferMemory,
+    /// Comma list of words out of these → `Value::Text`, checked.
+    Words(&'static [&'static str]),
+}
+
+/// Unit of a bare number in a time option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+}
+
+/// One accepted word of a [`Kind::Choice`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Canonical word.
+    pub name: &'static str,
+    /// Other spellings of the same choice.
+    pub aliases: &'static [&'static str],
+    /// One line.
+    pub summary: &'static str,
+}
+
+/// How far iolab honours an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Does what the reference says.
+    Supported,
+    /// Accepted and without effect here, for the reason given.
+    NoEffect(&'static str),
+    /// Known, not built yet; leaving it out changes neither what is written nor what is verified.
+    NotYet,
+    /// Known, not built yet; leaving it out would change what is written or verified, so a job that
+    /// sets it (to anything but its default) is refused in every mode.
+    NotYetChangesData,
+}

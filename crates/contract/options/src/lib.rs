@@ -1,0 +1,22 @@
+//! The vocabulary of option tables: what one entry says, what kinds of value exist, what a value
+//! is.
+//!
+//! A table is a `static` slice of [`OptionEntry`]. The job language's table lives in `jobfile`, an
+//! engine's own table in that engine's crate; help, the manual page, completions, `explain` and the
+//! reference docs are all generated from these entries, and each entry carries the examples that
+//! test it. This crate parses nothing and decides nothing: `jobfile` turns text into [`Value`]s by
+//! [`Kind`], and `resolve` turns values into a plan.
+
+mod engine_traits;
+mod entry;
+mod line;
+mod settings;
+mod value;
+
+pub use engine_traits::{EngineTraits, PageCache, Reach};
+pub use entry::{AUTOMATIC, Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+pub use line::{NotALine, job_line};
+pub use settings::{Setting, Settings};
+pub use value::{
+    BlockSplit, Direction, Distribution, PerDirection, RateProcess, SizeSpec, SplitShare, Value, ZoneShare,
+};

@@ -1,0 +1,66 @@
+//! One line of a job file, written: the only place where the text of a setting becomes job
+//! language.
+//!
+//! The language has no quotes and no escapes, so a line break in a value would be another line,
+//! with another option, and `;` or `#` would begin a comment. What cannot be written so that it is
+//! read again as the same setting is refused.
+
+/// Why a setting cannot stand in a job file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{setting} cannot stand in a job file: {reason}")]
+pub struct NotALine {
+    /// The setting, shown.
+    pub setting: String,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// `option=value`, or `option` alone, with a newline.
+///
+/// # Errors
+/// A job file would be read as something else.
+pub fn job_line(option: &str, value: Option<&str>) -> Result<String, NotALine> {
+    let refused = |reason| NotALine {
+        setting: format!("{option}={}", value.unwrap_or_default()).escape_debug().to_string(),
+        reason,
+    };
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
+    if option.is_empty() || !option.chars().all(is_word) {
+        return Err(refused("an option is a word of letters, digits, `_`, `-` and `.`"));
+    }
+    let Some(value) = value else { return Ok(format!("{option}\n")) };
+    if value.contains(|letter: char| letter.is_control() && letter != '\t') {
+        return Err(refused("a value has no line breaks and no other control characters"));
+    }
+    if value.contains([';', '#']) {
+        return Err(refused("`;` and `#` begin comments there"));
+    }
+    Ok(format!("{option}={value}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_one_line_or_none() {
+        assert_eq!(job_line("bs", Some("4k,8k")), Ok("bs=4k,8k\n".to_owned()));
+        assert_eq!(job_line("device.scheduler", Some("none")), Ok("device.scheduler=none\n".to_owned()));
+        assert_eq!(job_line("stonewall", None), Ok("stonewall\n".to_owned()));
+        for (option, value) in [
+            ("bs", "4k\nexec_prerun=touch it"),
+            ("bs", "4k\rexec_prerun=touch it"),
+            ("bs", "4k\u{85}"),
+            ("bs", "4k ; more"),
+            ("bs", "4k#"),
+            ("bs", "\0"),
+            ("bs\nexec_prerun", "touch it"),
+            ("[a]\nbs", "4k"),
+            ("include /dev/zero", ""),
+            ("", "4k"),
+        ] {
+            let error = job_line(option, Some(value)).expect_err(option).to_string();
+            assert!(!error.contains(char::is_control), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! A worker's values as lines: what it does, how, and what is measured of it.
+
+use iolab_options::Value;
+use iolab_text::exact_ns as time_ns;
+
+use super::Line;
+use super::amounts::{bytes, list, or, triple, variant, yes};
+use super::target_lines;
+use crate::{BlockSizes, Distribution, SteadyPlan, WorkerPlan};
+
+/// All lines of a worker, in chapters.
+pub(super) fn of(worker: &WorkerPlan) -> Vec<Line> {
+    let mut lines = Vec::new();
+    general(worker, &mut lines);
+    workload(worker, &mut lines);
+    shape(worker, &mut lines);
+    queue(worker, &mut lines);
+    pacing(worker, &mut lines);
+    limits(worker, &mut lines);
+    target_lines::files(worker, &mut lines);
+    target_lines::layout(worker, &mut lines);
+    target_lines::buffers(worker, &mut lines);
+    measurement(worker, &mut lines);
+    logs(worker, &mut lines);
+    process(worker, &mut lines);
+    errors(worker, &mut lines);
+    lines
+}
+
+/// Adds lines of one chapter.
+pub(super) fn add(lines: &mut Vec<Line>, chapter: &'static str, rows: Vec<(&str, String, &'static [&'static str])>) {
+    lines.extend(rows.into_iter().map(|(label, value, options)| Line {
+        chapter,
+        label: label.to_owned(),
+        value,
+        options,
+    }));
+}
+
+fn general(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    add(
+        lines,
+        "engine",
+        vec![
+            ("ioengine", worker.engine.name.clone(), &["ioengine"]),
+            ("description", or(worker.description.clone(), "none"), &["description"]),
+            ("wait_for", or(worker.wait_for.clone(), "nobody"), &["wait_for"]),
+            ("group_reporting", yes(worker.group_reporting), &["group_reporting"]),
+        ],
+    );
+    for (name, setting) in worker.engine.options.iter() {
+        let value = if let Value::Flag(on) = setting.value { yes(on) } else { setting.text.clone() };
+        let given: &'static [&'static str] = if setting.span.1 > 0 { &["ioengine"] } else { &[] };
+        lines.push(Line { chapter: "engine", label: name.to_owned(), value, options: given });
+    }
+}
+
+fn workload(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let load = &worker.workload;
+    let pattern = &load.pattern;
+    let mixed = pattern.directions.len() > 1 && !pattern.trim_then_write;
+    let mix = if mixed { format!("{} %", load.read_percent) } else { "not mixed".into() };
+    let block = |sizes: &BlockSizes| match sizes {
+        BlockSizes::Fixed(size) => bytes(*size),
+        BlockSizes::Range { min, max } => format!("{} to {}", bytes(*min), bytes(*max)),
+        BlockSizes::Split(parts) => {
+            parts.iter().map(|(size, share)| format!("{} {share} %", bytes(*size))).collect::<Vec<_>>().join(" + ")
+        }
+    };
+    add(
+        lines,
+        "operations",
+        vec![
+            ("rw", pattern.word.clone(), &["rw"]),
+            ("offset decided every", format!("{} operations", pattern.every), &["rw"]),
+            ("skip after each", format!("{} B", pattern.skip_bytes), &["rw"]),
+            ("rw_sequencer", variant(pattern.sequencer), &["rw_sequencer"]),
+            ("reads of a mix", mix, &["rwmixread", "rwmixwrite"]),
+            ("mix by rate", or(load.mix_by_rate.map(|rates| list(&rates)), "no"), &["rate", "rate_iops"]),
+            ("mix_process", variant(load.mix_process), &["rate_process"]),
+            ("bs", triple(&load.block_sizes, block), &["bs", "bsrange", "bssplit"]),
+            ("blockalign", triple(&load.align_bytes, |size| bytes(*size)), &["ba"]),
+            ("bs_unaligned", yes(load.unaligned_sizes), &["bs_unaligned"]),
+            ("bs_is_seq_rand", yes(load.sizes_by_randomness), &["bs_is_seq_rand"]),
+        ],
+    );
+}
+
+fn shape(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let load = &worker.workload;
+    let sync = &load.sync;
+    let after = |count: u32| if count == 0 { "never".to_owned() } else { format!("every {count} writes") };
+    let range = sync.file_range.map(|range| format!("flags {:#x}, {}", range.flags, after(range.every)));
+    let stride = load.stride.map(|stride| {
+        let [zone, work, skip] = [stride.range_bytes, stride.zone_bytes, stride.skip_bytes].map(bytes);
+        format!("{work} in each zone of {zone}, then skip {skip}")
+    });
+    let service = &load.file_service;
+    add(
+        lines,
+        "operations",
+        vec![
+            (
+                "percentage_random",
+                triple(&load.random_percent, |percent| format!("{percent} %")),
+                &["percentage_random"],
+            ),
+            ("random_distribution", triple(&load.distributions, distribution), &["random_distribution"]),
+            (
+                "each block once",
+                yes(load.random_map == crate::RandomMap::On),
+                &["norandommap", "ba", "random_distribution"],
+            ),
+            ("random_generator", variant(load.generator), &["random_generator"]),
+            ("seed", format!("{:#018x}", load.seed), &["randseed", "randrepeat"]),
+            ("buffer seed", format!("{:#018x}", load.buffer_seed), &["randseed", "randrepeat"]),
+            (
+                "next file",
+                format!("{}, every {} operations", variant(service.kind), service.every),
+                &["file_service_type"],
+            ),
+            ("openfiles", service.open_files.to_string(), &["openfiles"]),
+            ("fsync", after(sync.fsync_every), &["fsync"]),
+            ("fdatasync", after(sync.fdatasync_every), &["fdatasync"]),
+            ("write_barrier", after(sync.barrier_every), &["write_barrier"]),
+            ("sync_file_range", or(range, "never"), &["sync_file_range"]),
+            ("zonemode=strided", or(stride, "no"), &["zonemode"]),
+        ],
+    );
+}
+
+fn distribution(each: &Distribution) -> String {
+    let center = |center: &Option<f64>| center.map_or(String::new(), |center| format!(", centre {center}"));
+    match each {
+        Distribution::Uniform => "uniform".into(),
+        Distribution::Zipf { theta, center: at } => format!("zipf {theta}{}", center(at)),
+        Distribution::Pareto { h, center: at } => format!("pareto {h}{}", center(at)),
+        Distribution::Normal { deviation_percent, center: at } => format!("normal {deviation_percent} %{}", center(at)),
+        Distribution::Zoned(zones) => zones
+            .iter()
+            .map(|zone| format!("{} % in {} %", zone.access_percent, zone.size_percent))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Distribution::ZonedAbsolute(zones) => zones
+            .iter()
+            .map(|zone| format!("{} % in {}", zone.access_percent, bytes(zone.size_bytes)))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+fn queue(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let queue = &worker.queue;
+    let depth = if queue.depth == queue.asked_depth {
+        queue.depth.to_string()
+    } else {
+        format!("{} ({} asked, the engine is synchronous)", queue.depth, queue.asked_depth)
+    };
+    add(
+        lines,
+        "queue",
+        vec![
+            ("iodepth", depth, &["iodepth"]),
+            (
+                "submit",
+                or(
+                    queue.batch_submit.map(|batch| match queue.batch_grows {
+                        true => format!("{batch} at once, all free slots while the device has as many"),
+                        false => format!("{batch} at once"),
+                    }),
+                    "all free slots at once",
+                ),
+                &["iodepth_batch"],
+            ),
+            ("wait for at least", queue.batch_complete_min.to_string(), &["iodepth_batch_complete_min"]),
+            ("collect at most", or(queue.batch_complete_max, "all there are"), &["iodepth_batch_complete_max"]),
+            ("serialize_overlap", yes(queue.serialize_overlap), &["serialize_overlap"]),
+            ("refill", or(queue.low_watermark.map(|low| format!("when down to {low}")), "at once"), &["iodepth_low"]),
+        ],
+    );
+}
+
+fn pacing(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let pacing = &worker.pacing;
+    let rate = |unit: &'static str| {
+        move |rate: &u64| if *rate == 0 { "no limit".to_owned() } else { format!("{rate} {unit}") }
+    };
+    let arrivals = pacing.arrivals.as_ref().map(|arrivals| {
+        let then = if arrivals.repeat { "then again" } else { "then the job ends" };
+        format!("{} from {} in {}, {then}", arrivals.count, arrivals.path, time_ns(arrivals.last_ns))
+    });
+    let think = pacing.think.as_ref().map(|think| {
+        let after = match think.io_time_ns {
+            0 => format!("{} operations ({})", think.blocks, variant(think.trigger)),
+            ns => format!("{} of I/O", time_ns(ns)),
+        };
+        format!("{} ({} spinning) after {after}", time_ns(think.pause_ns), time_ns(think.spin_ns))
+    });
+    add(
+        lines,
+        "pace",
+        vec![
+            ("rate", triple(&pacing.rate_bytes, rate("B/s")), &["rate"]),
+            ("rate_iops", triple(&pacing.rate_iops, rate("/s")), &["rate_iops"]),
+            ("arrivals", or(arrivals, "by rate"), &["arrivals", "arrivals_repeat"]),
+            ("rate_min", triple(&pacing.rate_min_bytes, rate("B/s")), &["rate_min"]),
+            ("rate_iops_min", triple(&pacing.rate_min_iops, rate("/s")), &["rate_iops_min"]),
+            ("rate_process", variant(pacing.process), &["rate_process"]),
+            ("rate_cycle", format!("{} ms", pacing.cycle_ms), &["rate_cycle"]),
+            ("rate_ignore_thinktime", yes(pacing.ignore_think_time), &["rate_ignore_thinktime"]),
+            ("thinktime", or(think, "none"), &["thinktime"]),
+            ("pace seed", format!("{:#018x}", pacing.seed), &["randseed", "randrepeat"]),
+        ],
+    );
+}
+
+fn limits(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let limits = &worker.limits;
+    add(
+        lines,
+        "start and end",
+        vec![
+            ("startdelay", time_ns(limits.start_delay_ns), &["startdelay"]),
+            ("ramp_time", time_ns(limits.ramp_ns), &["ramp_time"]),
+            ("runtime", or(limits.runtime_ns.map(time_ns), "no limit"), &["runtime"]),
+            ("time_based", yes(limits.time_based), &["time_based"]),
+            ("loops", limits.loops.to_string(), &["loops"]),
+            ("bytes of a pass", bytes(limits.io_bytes), &["size", "io_size", "filesize"]),
+            ("number_ios", or(limits.io_count, "no limit"), &["number_ios"]),
+            (
+                "steadystate",
+                or(limits.steady.map(|steady| steady_text(&steady)), "no"),
+                &["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"],
+            ),
+        ],
+    );
+}
+
+fn steady_text(steady: &SteadyPlan) -> String {
+    let what = if steady.slope { "slope" } else { "deviation from the mean" };
+    let (name, limit, unit) = (steady.measure.name(), steady.limit, steady.unit());
+    let [window, interval, ramp] = [steady.window_ns(), steady.interval_ns, steady.ramp_ns].map(time_ns);
+    format!("{what} of {name} below {limit}{unit} over {window}, a sample every {interval}, after {ramp}")
+}
+
+fn measurement(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let measured = &worker.measurement;
+    let percentiles = &measured.percentiles;
+    let of = [(percentiles.slat, "slat"), (percentiles.clat, "clat"), (percentiles.lat, "lat")];
+    let of: Vec<&str> = of.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
+    let latencies =
+        [(measured.slat, "slat"), (measured.clat, "clat"), (measured.lat, "lat"), (measured.bandwidth, "bandwidth")];
+    let latencies: Vec<&str> = latencies.into_iter().filter_map(|(on, name)| on.then_some(name)).collect();
+    add(
+        lines,
+        "measurement",
+        vec![
+            (
+                "measured",
+                list(&latencies),
+                &["gtod_reduce", "disable_slat", "disable_clat", "disable_lat", "disable_bw_measurement"],
+            ),
+            ("interval", interval(measured.histogram_interval_ns), &["interval"]),
+            ("sample_interval", interval(measured.sample_interval_ns), &["sample_interval"]),
+            ("trace_block", yes(measured.trace_block), &["trace_block"]),
+            ("rates counted every", time_ns(measured.interval_ns), &["bwavgtime", "iopsavgtime"]),
+            ("bwavgtime", format!("{} ms", measured.bandwidth_window_ms), &["bwavgtime"]),
+            ("iopsavgtime", format!("{} ms", measured.iops_window_ms), &["iopsavgtime"]),
+            ("percentiles", list(&percentiles.list), &["percentile_list"]),
+            ("percentiles of", list(&of), &["clat_percentiles", "lat_percentiles", "slat_percentiles"]),
+            ("unified_rw_reporting", variant(measured.unified), &["unified_rw_reporting"]),
+            ("stats", yes(measured.stats), &["stats"]),
+            ("disk_util", yes(measured.disk_util), &["disk_util"]),
+            ("clocksource", variant(measured.clock), &["clocksource"]),
+            ("calibrate", yes(measured.calibrate), &["calibrate"]),
+            ("kb_base", measured.kb_base.to_string(), &["kb_base"]),
+            ("unit_base", measured.unit_base.to_string(), &["unit_base"]),
+            ("significant_figures", measured.significant_figures.to_string(), &["significant_figures"]),
+        ],
+    );
+}
+
+fn interval(ns: u64) -> String {
+    if ns == 0 { "none".to_owned() } else { time_ns(ns) }
+}
+
+fn logs(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let logs = &worker.logs;
+    if logs.latency.is_none() && logs.bandwidth.is_none() && logs.iops.is_none() && logs.histogram.is_none() {
+        add(lines, "logs", vec![("logs", "none".into(), &[])]);
+        return;
+    }
+    let histogram = logs.histogram.as_ref();
+    let histogram = histogram
+        .map(|log| format!("{}, every {}, coarseness {}", log.prefix, time_ns(log.interval_ns), log.coarseness));
+    let window = if logs.window_ns == 0 { "every operation".into() } else { time_ns(logs.window_ns) };
+    add(
+        lines,
+        "logs",
+        vec![
+            ("write_lat_log", or(logs.latency.clone(), "no"), &["write_lat_log"]),
+            ("write_bw_log", or(logs.bandwidth.clone(), "no"), &["write_bw_log"]),
+            ("write_iops_log", or(logs.iops.clone(), "no"), &["write_iops_log"]),
+            ("write_hist_log", or(histogram, "no"), &["write_hist_log"]),
+            ("log_avg_msec", window, &["log_avg_msec"]),
+            ("log_window_value", variant(logs.window_value), &["log_window_value"]),
+            ("log_offset", yes(logs.offset), &["log_offset"]),
+            ("log_prio", yes(logs.priority), &["log_prio"]),
+            ("log_issue_time", yes(logs.issue_time), &["log_issue_time"]),
+            ("log_unix_epoch", yes(logs.unix_epoch), &["log_unix_epoch", "log_alternate_epoch"]),
+            ("per_job_logs", yes(logs.per_job), &["per_job_logs"]),
+        ],
+    );
+}
+
+fn process(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let process = &worker.process;
+    let nodes = process.numa_memory.as_ref().map(|policy| format!("{} {}", policy.mode, list(&policy.nodes)));
+    let priority = process.io_priority.map(|(class, level, hint)| format!("class {class}, level {level}, hint {hint}"));
+    add(
+        lines,
+        "process",
+        vec![
+            ("runs as", if process.thread { "thread".into() } else { "process".into() }, &["thread"]),
+            ("cpus_allowed", or(process.cpus.as_deref().map(list), "all"), &["cpus_allowed", "cpumask"]),
+            ("cpus_allowed_policy", variant(process.cpu_policy), &["cpus_allowed_policy"]),
+            ("numa_cpu_nodes", or(process.numa_cpu_nodes.as_deref().map(list), "all"), &["numa_cpu_nodes"]),
+            ("numa_mem_policy", or(nodes, "default"), &["numa_mem_policy"]),
+            ("nice", or(process.nice, "unchanged"), &["nice"]),
+            ("I/O priority", or(priority, "unchanged"), &["prio", "prioclass", "priohint"]),
+            ("lockmem", bytes(process.lock_memory_bytes), &["lockmem"]),
+            ("uid", or(process.uid, "unchanged"), &["uid"]),
+            ("gid", or(process.gid, "unchanged"), &["gid"]),
+            ("exec_prerun", or(process.exec_prerun.clone(), "none"), &["exec_prerun"]),
+            ("exec_postrun", or(process.exec_postrun.clone(), "none"), &["exec_postrun"]),
+            ("comm", or(process.comm.clone(), "the job's name"), &["comm"]),
+        ],
+    );
+}
+
+fn errors(worker: &WorkerPlan, lines: &mut Vec<Line>) {
+    let errors = &worker.errors;
+    let continued: Vec<String> = errors.continue_on.iter().map(variant).collect();
+    let limit = |ns: &u64| if *ns == 0 { "no limit".to_owned() } else { time_ns(*ns) };
+    add(
+        lines,
+        "errors",
+        vec![
+            ("continue_on_error", list(&continued), &["continue_on_error"]),
+            ("ignore_error", triple(&errors.ignore, |numbers| list(numbers)), &["ignore_error"]),
+            ("error_dump", yes(errors.dump), &["error_dump"]),
+            ("exitall", yes(errors.exit_all), &["exitall"]),
+            ("exitall_on_error", yes(errors.exit_all_on_error), &["exitall_on_error"]),
+            ("exit_what", variant(errors.exit_scope), &["exit_what"]),
+            ("max_latency", triple(&errors.max_latency_ns, limit), &["max_latency"]),
+        ],
+    );
+}

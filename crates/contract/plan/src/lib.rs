@@ -1,0 +1,62 @@
+//! The plan: what a run will do, as plain data, with every default resolved and every number
+//! explicit.
+//!
+//! This is the first of the two narrow waists (job → **plan** → run → recording → report).
+//! `resolve` makes it, `iolab plan` prints it, the runner obeys it and the recording carries it.
+//! Nothing here decides, reads a clock or does I/O. [`describe()`] renders it for people.
+
+mod arrivals;
+mod buffers;
+mod describe;
+mod engines_by_name;
+mod files;
+mod logs;
+mod pacing;
+mod steady;
+mod worker;
+mod workload;
+
+pub use arrivals::{ArrivalsError, ArrivalsPlan, arrivals_checksum, arrivals_period_ns, parse_arrivals};
+pub use buffers::{BufferContent, BufferMemory, BufferPlan};
+pub use describe::describe;
+pub use files::{FadviseHint, Fallocate, FileOrigin, FilePlan, FileSync, LayoutPlan, WriteHint};
+pub use iolab_options::{
+    Direction, Distribution, EngineTraits, PageCache, PerDirection, RateProcess, Reach, ZoneShare,
+};
+pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
+pub use pacing::{LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};
+pub use steady::{SteadyMeasure, SteadyPlan};
+pub use worker::{
+    ClockChoice, CpuPolicy, EnginePlan, ErrorKind, ErrorPlan, ExitScope, MeasurementPlan, NumaPolicy, PercentilePlan,
+    ProcessPlan, QueuePlan, UnifiedReporting, WorkerPlan,
+};
+pub use workload::{
+    BlockSizes, FileService, FileServiceKind, Pattern, RandomGenerator, RandomMap, Sequencer, StridePlan, SyncCadence,
+    SyncFileRangePlan, WorkloadPlan,
+};
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The job files and command line it was made from, verbatim.
+    pub sources: Vec<SourceText>,
+    /// Options of `[global]` and of the command line before the first job, as the user wrote them.
+    pub global_options: BTreeMap<String, String>,
+    /// The workers, in the order of their numbers.
+    pub workers: Vec<WorkerPlan>,
+    /// What the user should know before the run: options without effect, odd combinations.
+    pub warnings: Vec<String>,
+}
+
+/// One text the plan was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceText {
+    /// File name, `-` for standard input, `command line`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}

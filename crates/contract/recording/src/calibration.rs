@@ -1,0 +1,184 @@
+//! What the tool itself costs, measured before the run on a lane that does nothing, and what that
+//! says about the figures.
+//!
+//! Facts, and the arithmetic that needs them together with what was measured: the tool's part in
+//! the time per I/O, and the one judgement, whether it is too large a part. The figure is a lower
+//! bound: caches are warm, and nothing else happens between two operations.
+
+use iolab_plan::{Reach, WorkerPlan};
+use iolab_units::rounded_ns;
+use serde::{Deserialize, Serialize};
+
+use crate::{Recording, WorkerRecording};
+
+/// Number of the method by which this version calibrates. Another way of measuring gets another
+/// number: figures of different methods must not be compared.
+pub const METHOD: u32 = 1;
+
+/// From this share of the time per I/O on, percent, the tool and not the device is what is
+/// measured.
+pub const LIMIT_PERCENT: f64 = 25.0;
+
+/// The calibration of one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Number of the method, see [`METHOD`].
+    pub method: u32,
+    /// How late timers woke.
+    pub timer: TimerLateness,
+    /// What each kind of loop costs that a worker of the run has.
+    pub loops: Vec<LoopCost>,
+}
+
+/// How much later than asked a few short sleeps ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerLateness {
+    /// How many sleeps.
+    pub sleeps: u32,
+    /// How long each was to be, ns.
+    pub asked_ns: u64,
+    /// Median lateness, ns.
+    pub p50_ns: u64,
+    /// 99th percentile (nearest rank; of fewer than a hundred sleeps, the largest), ns.
+    pub p99_ns: u64,
+    /// Largest, ns.
+    pub max_ns: u64,
+}
+
+/// What one kind of loop costs: recorder, pacer, queue and workload of the workers it stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopCost {
+    /// Numbers of the workers with this loop, ascending.
+    pub workers: Vec<u32>,
+    /// Time of one operation on a lane that does nothing, stamps included, ps.
+    pub op_ps: u64,
+    /// Time of one clock stamp, ps.
+    pub stamp_ps: u64,
+}
+
+/// The tool's part in the time per I/O of some workers with the same loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Overhead {
+    /// How many workers.
+    pub workers: usize,
+    /// The engine does nothing, so that all of the time is the tool's.
+    pub null: bool,
+    /// The load waits, for a schedule or for think time, so that time per I/O is not time of work.
+    pub waits: bool,
+    /// What an operation costs the tool, ns.
+    pub tool_ns: f64,
+    /// A worker's measured time per completed operation, of whatever depth, ns.
+    pub per_io_ns: f64,
+    /// What a clock stamp costs, ns.
+    pub stamp_ns: f64,
+    /// How late timers woke.
+    pub timer: TimerLateness,
+}
+
+impl TimerLateness {
+    /// Of sleeps of `asked_ns` that ended so much too late.
+    pub fn of(asked_ns: u64, mut late_ns: Vec<u64>) -> TimerLateness {
+        late_ns.sort_unstable();
+        let rank = |percent: usize| {
+            let rank = (late_ns.len() * percent).div_ceil(100);
+            late_ns.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+        };
+        TimerLateness { sleeps: late_ns.len() as u32, asked_ns, p50_ns: rank(50), p99_ns: rank(99), max_ns: rank(100) }
+    }
+}
+
+impl Calibration {
+    /// The tool's part in what `members` measured, one entry for each kind of loop among them.
+    /// Workers that completed nothing or were not calibrated have none.
+    pub fn overheads(&self, members: &[(&WorkerPlan, &WorkerRecording)]) -> Vec<Overhead> {
+        self.loops.iter().filter_map(|cost| self.overhead(cost, members)).collect()
+    }
+
+    fn overhead(&self, cost: &LoopCost, members: &[(&WorkerPlan, &WorkerRecording)]) -> Option<Overhead> {
+        let (mut workers, mut ios, mut runtime_ns) = (0, 0, 0);
+        let (mut null, mut waits) = (true, false);
+        let calibrated = |plan: &WorkerPlan| cost.workers.binary_search(&plan.number).is_ok();
+        for (plan, worker) in members.iter().filter(|(plan, _)| calibrated(plan)) {
+            let completed = worker.sync.ios + worker.directions.iter().map(|direction| direction.ios).sum::<u64>();
+            if completed > 0 {
+                (workers, ios, runtime_ns) = (workers + 1, ios + completed, runtime_ns + worker.runtime_ns);
+                null &= plan.engine.traits().reach == Reach::Nothing;
+                waits |= plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
+            }
+        }
+        (ios > 0 && runtime_ns > 0).then(|| Overhead {
+            workers,
+            null,
+            waits,
+            tool_ns: cost.op_ps as f64 / 1e3,
+            per_io_ns: runtime_ns as f64 / ios as f64,
+            stamp_ns: cost.stamp_ps as f64 / 1e3,
+            timer: self.timer,
+        })
+    }
+}
+
+impl Overhead {
+    /// The tool's part of the time per I/O, percent; never above 100, also where the calibration
+    /// was slower than the run.
+    pub fn share_percent(&self) -> f64 {
+        if self.null && !self.waits { 100.0 } else { (self.tool_ns / self.per_io_ns * 100.0).min(100.0) }
+    }
+
+    /// The line of reports.
+    pub fn line(&self) -> String {
+        let per_io = rounded_ns(self.per_io_ns);
+        let costs = format!(
+            "clock stamp {}, timer jitter p99 {}",
+            rounded_ns(self.stamp_ns),
+            rounded_ns(self.timer.p99_ns as f64)
+        );
+        if self.null && !self.waits {
+            let calibrated = rounded_ns(self.tool_ns);
+            return format!(
+                "all of the {per_io} per I/O is iolab's own: the engine is null (calibrated {calibrated}, {costs})"
+            );
+        }
+        let (tool, share) = (rounded_ns(self.tool_ns.min(self.per_io_ns)), self.share_percent());
+        let decimals = usize::from(share < 9.95);
+        let rest = match (self.null, self.waits) {
+            (true, _) => "; the rest is the waiting that the job asks for, since the engine is null",
+            (false, true) => "; the job's own waiting is in it",
+            (false, false) => "",
+        };
+        format!("iolab spends {tool} of the {per_io} per I/O, {share:.decimals$} % ({costs}){rest}")
+    }
+
+    /// Whether the figures are about the tool rather than the device, and what to do about it.
+    /// Never of the null engine: whoever uses it asks for just that.
+    pub fn limit(&self) -> Option<String> {
+        (!self.null && self.share_percent() > LIMIT_PERCENT).then(|| {
+            format!(
+                "limited by iolab, not by the device: {:.0} % of the time per I/O is iolab's own work ({} of {}; \
+                 more than {LIMIT_PERCENT:.0} % is too much): spread the load over more jobs (numjobs), use larger \
+                 blocks, or do less for each (gtod_reduce=1, scramble_buffers=0)",
+                self.share_percent(),
+                rounded_ns(self.tool_ns.min(self.per_io_ns)),
+                rounded_ns(self.per_io_ns),
+            )
+        })
+    }
+}
+
+impl Recording {
+    /// A sentence for each job whose figures are about the tool rather than the device.
+    pub fn tool_limits(&self) -> Vec<String> {
+        let Some(calibration) = &self.calibration else { return Vec::new() };
+        let mut members: Vec<_> = self.plan.workers.iter().zip(&self.workers).collect();
+        members.retain(|(plan, _)| plan.measurement.stats);
+        let mut sentences = Vec::new();
+        for section in members.chunk_by(|one, next| one.0.section == next.0.section) {
+            let limits = calibration.overheads(section).into_iter().filter_map(|overhead| overhead.limit());
+            sentences.extend(limits.map(|limit| format!("{}: {limit}", section[0].0.job)));
+        }
+        sentences
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! What happens in a run, one thing after another: the one stream that everybody who follows a run
+//! takes.
+//!
+//! ```text
+//!  runner ──▶ Event ──┬──▶ partial recording (a file)
+//!                     └──▶ an observer: the terminal with its status line and reports of the run so far
+//! ```
+//!
+//! Events borrow what they tell of; who wants to keep it copies it. Times are those of the
+//! recording.
+
+use std::path::Path;
+
+use crate::{IntervalLatencies, Observations, Recording, WorkerRecording};
+
+/// One thing that happened.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// Files are being laid out.
+    LaidOut {
+        /// The file that is being laid out.
+        path: &'a Path,
+        /// Bytes laid out until now, of all files.
+        done_bytes: u64,
+        /// Bytes to be laid out.
+        total_bytes: u64,
+    },
+    /// The run is about to begin: its recording, without results.
+    Planned(&'a Recording),
+    /// The first operations can begin.
+    Begun {
+        /// When, ns since the Unix epoch.
+        unix_ns: u64,
+    },
+    /// A worker does something else than before. Told about ten times a second, so that short
+    /// states may be missed.
+    StateChanged {
+        /// Its number.
+        worker: u32,
+        /// What it does now.
+        state: State,
+    },
+    /// An interval of a worker has ended. Told only to those who ask, and only in runs that record
+    /// intervals.
+    IntervalEnded {
+        /// Its number.
+        worker: u32,
+        /// What it did.
+        interval: &'a IntervalLatencies,
+    },
+    /// This was seen of the machine since the last such event (see [`Observations::append`]).
+    Observed(&'a Observations),
+    /// Where the run stands, about ten times a second.
+    Progress(&'a Progress),
+    /// The recording of the run so far, for those who asked for it.
+    SoFar(&'a Recording),
+    /// A worker has ended.
+    WorkerEnded(&'a WorkerRecording),
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// Since the first operations could begin, ns.
+    pub elapsed_ns: u64,
+    /// Each worker, in plan order.
+    pub workers: Vec<WorkerProgress>,
+}
+
+/// Where one worker stands.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkerProgress {
+    /// What it is doing.
+    pub state: State,
+    /// Operations measured so far, by direction.
+    pub ios: [u64; 3],
+    /// Bytes measured so far, by direction.
+    pub bytes: [u64; 3],
+    /// Length of its measured part so far, ns.
+    pub measured_ns: u64,
+}
+
+/// What a worker is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum State {
+    /// Waiting for its stage.
+    Waiting = 0,
+    /// Opening files and buffers.
+    SettingUp = 1,
+    /// Ready, waiting to begin with the others.
+    Ready = 2,
+    /// In its ramp.
+    Ramping = 3,
+    /// Measuring.
+    Running = 4,
+    /// Flushing and closing.
+    Finishing = 5,
+    /// Its recording is complete.
+    Done = 6,
+}
+
+impl State {
+    /// The state with this number; the last one for numbers that none has.
+    pub fn from_number(number: u32) -> State {
+        match number {
+            0 => State::Waiting,
+            1 => State::SettingUp,
+            2 => State::Ready,
+            3 => State::Ramping,
+            4 => State::Running,
+            5 => State::Finishing,
+            _ => State::Done,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Findings: what a reader of the figures must know about them, with the evidence.
+
+use serde::{Deserialize, Serialize};
+
+/// One finding. Findings are made from a recording when its run has ended, and are kept in it; the
+/// gravest stand first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Name of the rule, e.g. `page-cache`.
+    pub rule: String,
+    /// How grave it is.
+    pub severity: Severity,
+    /// What was seen, with the numbers.
+    pub evidence: String,
+    /// What follows for the figures, in one sentence.
+    pub consequence: String,
+    /// What to change.
+    pub advice: String,
+    /// Names of the jobs it is about; empty when it is about the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<String>,
+}
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The figures are not of what the job seems to measure.
+    Invalid,
+    /// The figures are of it, but distorted or weak.
+    Warning,
+    /// Good to know.
+    Note,
+}

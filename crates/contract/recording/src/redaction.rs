@@ -1,0 +1,210 @@
+//! What is taken out of a recording before it is kept: the values of environment variables that job
+//! files took with `${NAME}`.
+//!
+//! Options stand as they were written. In all other free text (paths, commands, messages, the
+//! command line) a value gives way to its `${NAME}`. Numbers and words of fixed vocabularies stay:
+//! they say what was measured. Values so short that they are found by chance are only replaced
+//! where they stand alone.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use iolab_plan::{BufferContent, BufferMemory, Plan, WorkerPlan};
+
+use crate::{Outcome, Recording, WorkerRecording};
+
+/// Shorter values are replaced only where they are a whole word of the command line, or all of a
+/// text.
+const SHORTEST_BYTES: usize = 4;
+
+/// Which options to show as they were written, and which values nowhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Redaction {
+    /// `(option, its text)` and what was written.
+    options: BTreeMap<(String, String), String>,
+    /// Values and what stands for them, the longest first.
+    values: Vec<(String, String)>,
+}
+
+impl Redaction {
+    /// From the options that hold values, as `(option, text, text as written)`, and the variables
+    /// with their values.
+    pub fn new(
+        options: impl IntoIterator<Item = (String, String, String)>,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Redaction {
+        let options = options.into_iter().map(|(option, text, written)| ((option, text), written)).collect();
+        let variables = variables.into_iter().filter(|(_, value)| !value.is_empty());
+        let mut values: Vec<_> = variables.map(|(name, value)| (value, format!("${{{name}}}"))).collect();
+        values.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        Redaction { options, values }
+    }
+
+    /// Whether there is nothing to take out.
+    pub fn is_empty(&self) -> bool {
+        self.options.is_empty() && self.values.is_empty()
+    }
+
+    /// A text without the values.
+    pub fn text(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (value, name) in &self.values {
+            if text == *value {
+                text.clone_from(name);
+            } else if value.len() >= SHORTEST_BYTES && text.contains(value.as_str()) {
+                text = text.replace(value.as_str(), name);
+            }
+        }
+        text
+    }
+
+    /// A word of a command line, where a value may also be what follows `=`.
+    fn word(&self, word: &str) -> String {
+        match word.split_once('=') {
+            Some((option, value)) => format!("{}={}", self.text(option), self.text(value)),
+            None => self.text(word),
+        }
+    }
+
+    /// Takes the values out of a recording.
+    pub fn recording(&self, recording: &mut Recording) {
+        if self.is_empty() {
+            return;
+        }
+        self.plan(&mut recording.plan);
+        let others = recording.hosts.iter_mut().map(|host| &mut host.facts);
+        for facts in others.chain([&mut recording.host]) {
+            facts.command_line.iter_mut().for_each(|word| *word = self.word(word));
+        }
+        self.all(&mut recording.warnings);
+        recording.workers.iter_mut().for_each(|worker| self.worker(worker));
+        for finding in &mut recording.findings {
+            for text in [&mut finding.evidence, &mut finding.consequence, &mut finding.advice] {
+                *text = self.text(text);
+            }
+        }
+    }
+
+    /// Takes the values out of what a worker says.
+    pub fn worker(&self, worker: &mut WorkerRecording) {
+        if let Outcome::Failed { message, .. } | Outcome::Crashed { message, .. } = &mut worker.outcome {
+            *message = self.text(message);
+        }
+        self.all(&mut worker.notes);
+        self.all(&mut worker.lost);
+    }
+
+    fn all(&self, texts: &mut [String]) {
+        texts.iter_mut().for_each(|text| *text = self.text(text));
+    }
+
+    fn plan(&self, plan: &mut Plan) {
+        for source in &mut plan.sources {
+            let words = source.text.split_inclusive(char::is_whitespace);
+            source.text = match source.name.as_str() {
+                "command line" => words.map(|word| self.word_and_space(word)).collect(),
+                _ => self.text(&source.text),
+            };
+        }
+        self.options(&mut plan.global_options);
+        self.all(&mut plan.warnings);
+        plan.workers.iter_mut().for_each(|worker| self.worker_plan(worker));
+    }
+
+    fn word_and_space(&self, word: &str) -> String {
+        let end = word.trim_end().len();
+        self.word(&word[..end]) + &word[end..]
+    }
+
+    fn options(&self, options: &mut BTreeMap<String, String>) {
+        for (name, text) in options {
+            let written = self.options.get(&(name.clone(), text.clone()));
+            *text = self.text(written.unwrap_or(text));
+        }
+    }
+
+    fn worker_plan(&self, plan: &mut WorkerPlan) {
+        self.options(&mut plan.job_options);
+        self.options(&mut plan.layout.device_settings);
+        let process = &mut plan.process;
+        let logs = &mut plan.logs;
+        let texts = [&mut plan.description, &mut process.exec_prerun, &mut process.exec_postrun, &mut process.comm];
+        let prefixes = [&mut logs.latency, &mut logs.bandwidth, &mut logs.iops];
+        texts.into_iter().chain(prefixes).flatten().for_each(|text| *text = self.text(text));
+        if let Some(histogram) = &mut logs.histogram {
+            histogram.prefix = self.text(&histogram.prefix);
+        }
+        for file in &mut plan.files {
+            if let Some(path) = file.path.to_str() {
+                file.path = PathBuf::from(self.text(path));
+            }
+        }
+        if let BufferMemory::File { path, .. } = &mut plan.buffers.memory {
+            *path = self.text(path);
+        }
+        if let BufferContent::Pattern(bytes) = &mut plan.buffers.content
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            *bytes = self.text(text).into_bytes();
+        }
+        self.engine(plan);
+    }
+
+    /// Options of engines: their texts, whatever kind of value holds them.
+    fn engine(&self, plan: &mut WorkerPlan) {
+        let Ok(mut value) = serde_json::to_value(&plan.engine.options) else { return };
+        self.walk(&mut value);
+        if let Ok(options) = serde_json::from_value(value) {
+            plan.engine.options = options;
+        }
+    }
+
+    fn walk(&self, value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(fields) => {
+                for (name, field) in fields {
+                    match field {
+                        serde_json::Value::String(text) if ["text", "Text"].contains(&name.as_str()) => {
+                            *text = self.text(text);
+                        }
+                        other => self.walk(other),
+                    }
+                }
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_give_way_to_their_names_the_longest_first() {
+        let variables = [("PW", "hunter2"), ("LONG", "hunter22"), ("N", "4k"), ("NONE", "")];
+        let redaction = Redaction::new([], variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        for (text, expected) in [
+            ("/mnt/hunter2/x", "/mnt/${PW}/x"),
+            ("hunter22", "${LONG}"),
+            ("4k", "${N}"),
+            ("64k of 4k", "64k of 4k"),
+            ("", ""),
+        ] {
+            assert_eq!(redaction.text(text), expected);
+        }
+        assert_eq!(redaction.word("--bs=4k"), "--bs=${N}");
+        assert_eq!(redaction.word_and_space("--description=hunter2 "), "--description=${PW} ");
+        assert!(Redaction::default().is_empty());
+    }
+
+    #[test]
+    fn options_stand_as_they_were_written() {
+        let option = ("size".to_owned(), "10g".to_owned(), "${SIZE}".to_owned());
+        let redaction = Redaction::new([option], []);
+        let mut options = BTreeMap::from([("size", "10g"), ("io_size", "10g")].map(|(a, b)| (a.into(), b.into())));
+        redaction.options(&mut options);
+        assert_eq!((options["size"].as_str(), options["io_size"].as_str()), ("${SIZE}", "10g"));
+    }
+}

@@ -1,0 +1,22 @@
+//! How steady the rate of a job, or of a group of jobs, was: what `steadystate` saw.
+
+use serde::{Deserialize, Serialize};
+
+/// What was judged by the plan's `steady`. It is in the recording of the worker that judged: of a
+/// group that is reported as one, the last.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SteadyRecording {
+    /// Whether the rate became steady, which ended the jobs.
+    pub attained: bool,
+    /// What was last held against the limit, in the limit's unit; slopes with their sign. `None`
+    /// until the window is full.
+    pub criterion: Option<f64>,
+    /// The same in IOPS or bytes per second: the largest deviation from the mean, or the slope from
+    /// one sample to the next.
+    pub excursion: Option<f64>,
+    /// Operations per second of each sample of the window, the oldest first; fewer than the plan
+    /// says until it is full.
+    pub iops: Vec<f64>,
+    /// Bytes per second of each.
+    pub bytes_per_s: Vec<f64>,
+}

@@ -1,0 +1,195 @@
+//! What one worker measured.
+
+use iolab_histogram::SparseHistogram;
+use iolab_plan::PerDirection;
+use serde::{Deserialize, Serialize};
+
+use crate::{HistogramLogEntry, IntervalLatencies, ScheduleRecording, SteadyRecording};
+
+/// One worker's results. All times are ns; run times count from the start of the run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerRecording {
+    /// Number of its plan.
+    pub number: u32,
+    /// Process or thread id.
+    pub pid: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// When its I/O began, ns since the start of the run.
+    pub started_ns: u64,
+    /// Length of its measured part, ns.
+    pub runtime_ns: u64,
+    /// Read, write, trim.
+    pub directions: PerDirection<DirectionRecording>,
+    /// fsync, fdatasync and sync_file_range.
+    pub sync: SyncRecording,
+    /// Operations per interval, on a grid common to all workers.
+    pub intervals: Vec<Interval>,
+    /// Latencies per interval of the plan's `histogram_interval_ns`, ascending; empty when that is
+    /// 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interval_latencies: Vec<IntervalLatencies>,
+    /// Queue depths and batches.
+    pub depth: DepthUse,
+    /// CPU time, switches and faults of the measured part.
+    pub cpu: CpuUse,
+    /// Errors survived or fatal, by errno.
+    pub errors: Vec<ErrorCount>,
+    /// How the schedule was kept, when the load is paced by a rate or by recorded arrivals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleRecording>,
+    /// How steady the rate was, when the worker judged that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyRecording>,
+    /// Histogram log lines, if asked for.
+    pub histogram_log: Vec<HistogramLogEntry>,
+    /// What the user should know about this worker.
+    pub notes: Vec<String>,
+    /// What it measured and could not keep, because there was no room for it: sentences that are
+    /// notes, too. A run that lost something has failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It never ran (the run ended first).
+    #[default]
+    NotRun,
+    /// It did what the plan said, or was told to stop by `exitall`.
+    Finished,
+    /// The user or a signal ended it early; its figures are good as far as they go.
+    Interrupted,
+    /// An error ended it.
+    Failed {
+        /// The first fatal errno.
+        errno: i32,
+        /// What failed, in a sentence.
+        message: String,
+    },
+    /// Its process died.
+    Crashed {
+        /// Signal number, or 0 when it exited without a word.
+        signal: i32,
+        /// What is known.
+        message: String,
+    },
+}
+
+impl WorkerRecording {
+    /// Notes that something it measured could not be kept.
+    pub fn note_lost(&mut self, sentence: &str) {
+        self.notes.push(sentence.to_owned());
+        self.lost.push(sentence.to_owned());
+    }
+
+    /// Whether it failed, died, or lost something it measured.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed { .. } | Outcome::Crashed { .. }) || !self.lost.is_empty()
+    }
+}
+
+impl Outcome {
+    /// The errno reports show: 0 unless it failed or crashed.
+    pub fn errno(&self) -> i32 {
+        match self {
+            Outcome::Failed { errno, .. } => *errno,
+            Outcome::Crashed { .. } => 5, // EIO: what a parent can honestly say of a vanished child
+            _ => 0,
+        }
+    }
+}
+
+/// One direction's totals and latencies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DirectionRecording {
+    /// Operations completed in the measured part.
+    pub ios: u64,
+    /// Bytes moved in the measured part.
+    pub bytes: u64,
+    /// Operations issued over the whole life of the worker, ramp included.
+    pub issued: u64,
+    /// Time from the first to the last measured operation of the worker, ns (the divisor of rates).
+    pub runtime_ns: u64,
+    /// Transfers that came back short and were continued.
+    pub short_ios: u64,
+    /// Operations given up.
+    pub dropped_ios: u64,
+    /// submitted - begun.
+    pub slat: SparseHistogram,
+    /// reaped - submitted.
+    pub clat: SparseHistogram,
+    /// reaped - begun.
+    pub lat: SparseHistogram,
+    /// reaped - intended, when the load is paced; empty otherwise. The sum of it is that of the
+    /// three parts: waited for the device, late by the generator's fault, `lat`.
+    pub response: SparseHistogram,
+    /// Of a paced load: how long operations that were due waited because the device had not done
+    /// those before.
+    #[serde(default)]
+    pub backlog_wait: SparseHistogram,
+    /// Of a paced load: how much later operations began than they could have, by the load
+    /// generator's own fault.
+    #[serde(default)]
+    pub generator_late: SparseHistogram,
+}
+
+/// Flush operations.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SyncRecording {
+    /// Completed.
+    pub ios: u64,
+    /// Latency.
+    pub lat: SparseHistogram,
+}
+
+/// Operations completed in one interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Start, ns since the start of the run.
+    pub start_ns: u64,
+    /// Length, ns (the first and last may be shorter than the grid).
+    pub length_ns: u64,
+    /// Operations, by direction.
+    pub ios: PerDirection<u64>,
+    /// Bytes, by direction.
+    pub bytes: PerDirection<u64>,
+}
+
+/// How full the queue was.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DepthUse {
+    /// `(depth, operations submitted when the queue, themselves included, was that deep)`,
+    /// ascending.
+    pub at_submit: Vec<(u32, u64)>,
+    /// `(operations per flush, flushes)`, ascending.
+    pub submit_batches: Vec<(u32, u64)>,
+    /// `(completions per reap, reaps)`, ascending; 0 is a reap that found none.
+    pub complete_batches: Vec<(u32, u64)>,
+}
+
+/// `getrusage(2)` over the measured part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// User time, ns.
+    pub user_ns: u64,
+    /// System time, ns.
+    pub system_ns: u64,
+    /// Voluntary and involuntary context switches.
+    pub context_switches: u64,
+    /// Major page faults.
+    pub major_faults: u64,
+    /// Minor page faults.
+    pub minor_faults: u64,
+}
+
+/// How often one errno was seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// The errno.
+    pub errno: i32,
+    /// How often.
+    pub count: u64,
+}

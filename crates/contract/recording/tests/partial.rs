@@ -1,0 +1,203 @@
+//! Partial recordings: what is whole is read, what is not is told, and a killed run is put together
+//! again.
+
+use iolab_histogram::{Baseline, Histogram};
+use iolab_plan::{Direction, Plan};
+use iolab_recording::partial::{self, EntryBuffer, Latency, Partial, PartialError};
+use iolab_recording::{
+    DeviceCounters, DeviceSample, DeviceSeries, FORMAT, HostFacts, HostSample, Observations, Outcome, Recording,
+    WorkerRecording,
+};
+use proptest::prelude::*;
+
+/// A recording before anything is measured. Its plan has no workers: they are the business of other
+/// tests.
+fn empty() -> Recording {
+    Recording {
+        iolab_recording: FORMAT,
+        iolab_version: "0".to_owned(),
+        plan: Plan {
+            sources: Vec::new(),
+            global_options: Default::default(),
+            workers: Vec::new(),
+            warnings: Vec::new(),
+        },
+        host: HostFacts::default(),
+        hosts: Vec::new(),
+        calibration: None,
+        started_unix_ns: 7,
+        elapsed_ns: 0,
+        workers: Vec::new(),
+        devices: Vec::new(),
+        observations: None,
+        findings: Vec::new(),
+        warnings: Vec::new(),
+        interrupted: false,
+    }
+}
+
+fn file() -> Vec<u8> {
+    [partial::start(&empty()), partial::begun(1000), partial::begun(2000), partial::begun(3000)].concat()
+}
+
+/// A look at one device and the machine, as a run adds it; only the first names settings.
+fn look(at_ns: u64, read_ios: u64, first: bool) -> Observations {
+    let settings = first.then(|| ("scheduler".to_owned(), "[none]".to_owned()));
+    let counters = DeviceCounters { read_ios, ..DeviceCounters::default() };
+    Observations {
+        interval_ns: if first { 100 } else { 0 },
+        devices: vec![DeviceSeries {
+            name: "sda".to_owned(),
+            settings: settings.into_iter().collect(),
+            samples: vec![DeviceSample { at_ns, counters, ..DeviceSample::default() }],
+            ..DeviceSeries::default()
+        }],
+        host: vec![HostSample { at_ns, io_some_ns: Some(at_ns), ..HostSample::default() }],
+        looking_ns: 7,
+    }
+}
+
+#[test]
+fn what_was_seen_of_the_machine_is_put_together() {
+    let looks = [look(0, 5, true), look(100, 25, false), look(200, 35, false)];
+    let whole = [partial::start(&empty()), looks.iter().flat_map(partial::observed).collect()].concat();
+    let recording = Partial::read(&whole).expect("it begins well").into_recording();
+    let seen = recording.observations.expect("it was looked at");
+    assert_eq!((seen.interval_ns, seen.devices.len(), seen.host.len()), (100, 1, 3));
+    assert_eq!(seen.devices[0].settings["scheduler"], "[none]");
+    let times: Vec<u64> = seen.devices[0].samples.iter().map(|sample| sample.at_ns).collect();
+    assert_eq!(times, [0, 100, 200]);
+    assert_eq!(seen.looking_ns, 21);
+    let device = &recording.devices[0];
+    assert_eq!((device.before.read_ios, device.after.read_ios, device.elapsed_ns), (5, 35, 200));
+    // The last look was cut off.
+    let cut = Partial::read(&whole[..whole.len() - 1]).expect("it begins well");
+    assert!(cut.damage.is_some());
+    assert_eq!(cut.into_recording().devices[0].after.read_ios, 25);
+}
+
+#[test]
+fn every_cut_keeps_what_is_whole() {
+    let whole = file();
+    let (start, entry) = (partial::start(&empty()).len(), partial::begun(1000).len());
+    for length in 0..=whole.len() {
+        let read = Partial::read(&whole[..length]);
+        if length == 0 {
+            assert_eq!(read, Err(PartialError::Mark));
+        } else if length < start {
+            assert!(matches!(read, Err(PartialError::Start(_))), "{length}");
+        } else {
+            let partial = read.expect("the beginning is whole");
+            let complete = (length - start) / entry;
+            let damage = partial.damage;
+            assert_eq!(damage.is_some(), !(length - start).is_multiple_of(entry), "{length}");
+            if let Some(damage) = damage {
+                assert_eq!((damage.at_byte, damage.of_bytes), ((start + complete * entry) as u64, length as u64));
+                assert!(damage.to_string().contains("middle of an entry"), "{damage}");
+            }
+            let recording = partial.into_recording();
+            assert_eq!(recording.started_unix_ns, [7, 1000, 2000, 3000][complete], "{length}");
+            assert!(recording.interrupted);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let whole = file();
+    let start = partial::start(&empty()).len();
+    for bit in 0..whole.len() * 8 {
+        let mut flipped = whole.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        match Partial::read(&flipped) {
+            Err(_) => assert!(bit / 8 < start, "bit {bit} spoils the beginning"),
+            Ok(partial) => {
+                let damage = partial.damage.expect("a flipped bit is damage");
+                assert!(damage.at_byte <= (bit / 8) as u64 && damage.at_byte >= start as u64, "bit {bit}: {damage}");
+                let recording = partial.into_recording();
+                assert!(recording.warnings.iter().any(|warning| warning.contains("damaged")), "bit {bit}");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_files_are_told_apart() {
+    for (bytes, expected) in [
+        (&b"{\"iolab_recording\":1}"[..], PartialError::Mark),
+        (b"", PartialError::Mark),
+        (b"iolab partial 2\n", PartialError::Format),
+        (b"iolab partial 1\n", PartialError::Start("it ends in the middle of an entry")),
+    ] {
+        assert_eq!(Partial::read(bytes), Err(expected));
+    }
+    let entries_only = [partial::MARK.as_slice(), &partial::begun(1)].concat();
+    assert_eq!(Partial::read(&entries_only), Err(PartialError::Start("its first entry is no plan")));
+    let stranger = WorkerRecording { number: 3, ..WorkerRecording::default() };
+    let strange = Partial::read(&[partial::start(&empty()), partial::worker(&stranger)].concat()).unwrap();
+    assert_eq!(strange.damage.unwrap().reason, "a worker that is not planned");
+}
+
+fn values() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    let latency = (18_u32..64, any::<u64>()).prop_map(|(shift, bits)| bits >> shift);
+    prop::collection::vec((latency, 1_u64..1000), 0..30)
+}
+
+proptest! {
+    /// What a worker appends while it runs is what its running histograms hold in the end.
+    #[test]
+    fn intervals_add_up_to_the_worker(
+        stretches in prop::collection::vec((values(), values(), any::<bool>()), 1..8),
+    ) {
+        let mut running: [[Histogram; 3]; 2] = Default::default();
+        let mut baselines: [[Baseline; 3]; 2] = Default::default();
+        let (mut bytes, mut buffer) = (partial::start(&empty()), EntryBuffer::new());
+        let mut ios = [0_u64; 2];
+        for (number, (reads, writes, same)) in stretches.iter().enumerate() {
+            buffer.clear();
+            buffer.begin(0, number as u64 * 100, 100);
+            for (index, (direction, values)) in [(Direction::Read, reads), (Direction::Write, writes)].iter().enumerate() {
+                let [lat, clat, response] = &mut running[index];
+                for (value, times) in *values {
+                    lat.add_many(*value, *times);
+                    clat.add_many(if *same { *value } else { value / 2 }, *times);
+                    response.add_many(value + 1, *times);
+                }
+                let completed: u64 = values.iter().map(|value| value.1).sum();
+                ios[index] += completed;
+                buffer.direction(*direction, completed, completed * 512);
+                let [of_lat, of_clat, of_response] = &mut baselines[index];
+                buffer.latency(Latency::Lat, lat, of_lat);
+                buffer.latency(Latency::Clat, clat, of_clat);
+                buffer.latency(Latency::Response, response, of_response);
+            }
+            buffer.end();
+            bytes.extend_from_slice(buffer.as_bytes());
+        }
+        let mut partial = read_of_worker(&bytes);
+        let intervals = partial.take_intervals(0);
+        prop_assert_eq!(intervals.len(), stretches.len());
+        let json = serde_json::to_string(&intervals).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<Vec<iolab_recording::IntervalLatencies>>(&json).unwrap(), &intervals);
+        let worker = partial::worker_from(0, intervals);
+        prop_assert_eq!(worker.outcome, Outcome::Interrupted);
+        prop_assert_eq!((worker.started_ns, worker.runtime_ns), (0, stretches.len() as u64 * 100));
+        for (index, [lat, clat, response]) in running.iter().enumerate() {
+            let direction = &worker.directions[index];
+            prop_assert_eq!((direction.ios, direction.bytes), (ios[index], ios[index] * 512));
+            prop_assert_eq!(&direction.lat, &lat.to_sparse());
+            prop_assert_eq!(&direction.clat, &clat.to_sparse());
+            prop_assert_eq!(&direction.response, &response.to_sparse());
+        }
+    }
+}
+
+/// Reads entries of worker 0, which the plan of [`empty`] does not know, by a plan that does.
+fn read_of_worker(bytes: &[u8]) -> Partial {
+    let start = partial::start(&empty()).len();
+    let worker = serde_json::from_str(include_str!("worker_plan.json")).expect("a worker's plan");
+    let planned = Recording { plan: Plan { workers: vec![worker], ..empty().plan }, ..empty() };
+    let partial = Partial::read(&[&partial::start(&planned), &bytes[start..]].concat()).expect("a beginning");
+    assert_eq!(partial.damage, None);
+    partial
+}

@@ -1,0 +1,342 @@
+//! The hot half: one prebuilt `iocb` per slot, one `io_submit` per flush, and one `io_getevents`
+//! per reap that finds nothing in the completion ring.
+//!
+//! Guarantees: no allocation between open and drop; what the kernel has no room for stays queued
+//! and goes with a later flush or reap; an operation the kernel refuses completes with its errno
+//! and the rest goes on. A wait with a timeout that a signal interrupts returns early; one without
+//! goes on. Waiting is for what is in flight: with nothing in flight no wait sleeps. Dropping the
+//! lane waits for what the kernel has.
+//!
+//! Unsafe: reading back, through the pointers the kernel is given, the operation that it refused.
+
+use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenRequest, Submission, Wait};
+
+use iolab_async_io::native_aio::Context;
+use iolab_async_io::native_aio::abi::{self, IoEvent, Iocb, command};
+use iolab_engine::file_calls::{FileTarget, fdatasync, fsync, perform};
+
+/// How often a submission that the kernel has no memory for is offered again before its first
+/// operation fails.
+const PATIENCE: usize = 10_000;
+
+/// A lane on one AIO context.
+#[derive(Debug)]
+pub struct LibaioLane {
+    /// First, so that it is destroyed, awaiting all operations, before what the kernel reads is
+    /// freed.
+    context: Context,
+    iocbs: Box<[Iocb]>,
+    /// One for each slot where transfers are vectored, else empty.
+    vectors: Box<[libc::iovec]>,
+    /// Accepted operations in order; those from `queued_from` to `queued_to` are not the kernel's
+    /// yet.
+    queue: Box<[*mut Iocb]>,
+    queued_from: usize,
+    queued_to: usize,
+    /// Up to here a flush has offered the queue to the kernel.
+    flushed_to: usize,
+    /// Where completions land before they are translated.
+    events: Box<[IoEvent]>,
+    /// Operations finished without the kernel's queue, to be handed out; never more than the depth.
+    done: Vec<Completion>,
+    /// Operations the kernel has.
+    in_kernel: usize,
+    /// Operations accepted and not handed out yet.
+    held: usize,
+    files: Box<[FileTarget]>,
+    buffers: u64,
+    stride_bytes: u64,
+    slot_bytes: u64,
+    rw_flags: u32,
+    userspace_reap: bool,
+    is_vectored: bool,
+    /// Cleared when the kernel turns out not to sync asynchronously.
+    syncs_in_kernel: bool,
+    notes: Vec<String>,
+}
+
+/// What the options ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Requested {
+    /// `None` is automatic.
+    pub(crate) userspace_reap: Option<bool>,
+    pub(crate) nowait: bool,
+    pub(crate) vectored: bool,
+}
+
+impl LibaioLane {
+    pub(crate) fn new(context: Context, request: &OpenRequest<'_>, requested: Requested) -> LibaioLane {
+        let depth = request.depth;
+        let pool = &request.buffers;
+        let has_memory = pool.slots() >= depth;
+        let vectors = if requested.vectored { depth } else { 0 };
+        let mut notes = Vec::new();
+        if requested.userspace_reap == Some(true) && !context.has_known_ring() {
+            notes.push("userspace_reap=1 has no effect: this kernel's completion ring has another layout".to_owned());
+        }
+        LibaioLane {
+            iocbs: (0..depth).map(|slot| Iocb { data: slot as u64, ..Iocb::default() }).collect(),
+            vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; vectors].into(),
+            queue: vec![std::ptr::null_mut(); depth].into(),
+            queued_from: 0,
+            queued_to: 0,
+            flushed_to: 0,
+            events: vec![IoEvent::default(); depth].into(),
+            done: Vec::with_capacity(depth),
+            in_kernel: 0,
+            held: 0,
+            files: request.files.iter().map(FileTarget::from).collect(),
+            buffers: if has_memory { pool.slot_ptr(0) as u64 } else { 0 },
+            stride_bytes: if has_memory { pool.stride_bytes() as u64 } else { 0 },
+            slot_bytes: if has_memory { pool.slot_bytes() as u64 } else { 0 },
+            rw_flags: if requested.nowait { abi::RWF_NOWAIT } else { 0 },
+            userspace_reap: requested.userspace_reap != Some(false) && context.has_known_ring(),
+            is_vectored: requested.vectored,
+            syncs_in_kernel: true,
+            notes,
+            context,
+        }
+    }
+
+    /// Whether completions are taken from the kernel's ring without a system call.
+    pub fn takes_events_in_user_space(&self) -> bool {
+        self.userspace_reap
+    }
+
+    /// A sync or a trim: everything that is not a transfer.
+    #[cold]
+    #[inline(never)]
+    fn submit_control(&mut self, op: &Op) -> Submission {
+        if op.slot as usize >= self.iocbs.len() {
+            return Submission::Refused(libc::EFAULT);
+        }
+        let file = self.files[op.file as usize];
+        let opcode = match op.kind {
+            OpKind::Sync => command::FSYNC,
+            OpKind::DataSync => command::FDSYNC,
+            _ => u16::MAX,
+        };
+        if opcode == u16::MAX || !self.syncs_in_kernel {
+            let result = perform(file, op);
+            self.held += 1;
+            self.done.push(Completion { slot: u32::from(op.slot), result });
+            return Submission::Accepted;
+        }
+        let data = u64::from(op.slot);
+        self.iocbs[op.slot as usize] = Iocb { data, opcode, fd: file.fd as u32, ..Iocb::default() };
+        self.enqueue(op.slot);
+        Submission::Accepted
+    }
+
+    /// What vectors and priorities change in an operation that is otherwise complete.
+    #[cold]
+    #[inline(never)]
+    fn specialise(&mut self, op: &Op) {
+        let iocb = &mut self.iocbs[op.slot as usize];
+        if op.priority != 0 {
+            // Class in the upper three bits, level in the lower thirteen, as ioprio_set(2) has
+            // them.
+            iocb.flags = abi::FLAG_IOPRIO;
+            iocb.priority = (i16::from(op.priority >> 3) << 13) | i16::from(op.priority & 7);
+        }
+        if self.is_vectored {
+            let vector = &mut self.vectors[op.slot as usize];
+            *vector = libc::iovec { iov_base: iocb.buffer as *mut _, iov_len: iocb.bytes as usize };
+            iocb.opcode = if op.kind == OpKind::Read { command::PREADV } else { command::PWRITEV };
+            iocb.buffer = (&raw const *vector) as u64;
+            iocb.bytes = 1;
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, slot: u16) {
+        if self.queued_to == self.queue.len() {
+            self.close_ranks();
+        }
+        self.queue[self.queued_to] = &raw mut self.iocbs[slot as usize];
+        self.queued_to += 1;
+        self.held += 1;
+    }
+
+    /// Moves what is queued to the front; there is room, because fewer than `depth` operations are
+    /// held.
+    #[cold]
+    fn close_ranks(&mut self) {
+        self.queue.copy_within(self.queued_from..self.queued_to, 0);
+        self.flushed_to -= self.queued_from;
+        self.queued_to -= self.queued_from;
+        self.queued_from = 0;
+    }
+
+    /// Hands flushed operations to the kernel until it has them all or has no room.
+    #[inline]
+    fn submit_queue(&mut self) -> Result<(), LaneError> {
+        let mut patience = PATIENCE;
+        while self.queued_from < self.flushed_to {
+            let waiting = &self.queue[self.queued_from..self.flushed_to];
+            // SAFETY: the operations lie in the lane's own boxed array, and act on buffers which
+            // outlive the lane (contract of OpenRequest).
+            let taken = unsafe { self.context.submit(waiting) };
+            if taken > 0 {
+                self.queued_from += taken as usize;
+                self.in_kernel += taken as usize;
+            } else if !self.submit_failed(-taken, &mut patience)? {
+                return Ok(());
+            }
+        }
+        (self.queued_from, self.flushed_to, self.queued_to) = match self.queued_to == self.flushed_to {
+            true => (0, 0, 0),
+            false => (self.queued_from, self.flushed_to, self.queued_to),
+        };
+        Ok(())
+    }
+
+    /// The kernel took nothing: whether to offer the queue again now.
+    #[cold]
+    #[inline(never)]
+    fn submit_failed(&mut self, errno: i32, patience: &mut usize) -> Result<bool, LaneError> {
+        match errno {
+            libc::EINTR => return Ok(true),
+            // No room: completions make some, and the next flush or reap offers the rest.
+            0 | libc::EAGAIN if self.in_kernel > 0 => return Ok(false),
+            // Nothing in flight can make room: the kernel is short of memory for a moment.
+            0 | libc::EAGAIN if *patience > 0 => {
+                *patience -= 1;
+                std::thread::yield_now();
+                return Ok(true);
+            }
+            0 | libc::ENOSYS => return Err(LaneError { call: "io_submit", errno }),
+            _ => {}
+        }
+        // Any other errno is that of the first operation alone (io_submit(2)); those behind it are
+        // offered again.
+        // SAFETY: the pointer is to an element of `iocbs`, which nothing writes meanwhile.
+        let iocb = unsafe { *self.queue[self.queued_from] };
+        self.queued_from += 1;
+        let is_sync = matches!(iocb.opcode, command::FSYNC | command::FDSYNC);
+        let result = if is_sync && errno == libc::EINVAL {
+            let fd = iocb.fd as i32;
+            let result = if iocb.opcode == command::FDSYNC { fdatasync(fd) } else { fsync(fd) };
+            self.syncs_in_kernel &= result < 0;
+            result
+        } else {
+            -errno
+        };
+        self.done.push(Completion { slot: iocb.data as u32, result });
+        Ok(true)
+    }
+
+    /// Hands out what was finished without the kernel's queue.
+    #[cold]
+    fn collect_done(&mut self, out: &mut Completions) -> usize {
+        let count = self.done.len().min(out.room_left());
+        self.done.drain(..count).for_each(|done| out.push(done));
+        self.held -= count;
+        count
+    }
+
+    /// Hands out the first `count` events.
+    #[inline]
+    fn hand_out(&mut self, count: usize, out: &mut Completions) {
+        let events = &self.events[..count];
+        out.extend_with(count, |index| {
+            let event = &events[index];
+            Completion { slot: event.data as u32, result: event.result as i32 }
+        });
+        self.in_kernel -= count;
+        self.held -= count;
+    }
+
+    /// One look at the kernel's completions, waiting for `need` of them: how many came.
+    #[inline]
+    fn fetch(&mut self, need: usize, timeout_ns: u64, out: &mut Completions) -> Result<usize, LaneError> {
+        let most = out.room_left().min(self.in_kernel);
+        if most == 0 {
+            return Ok(0);
+        }
+        if self.userspace_reap {
+            let count = self.context.take_events(&mut self.events[..most]);
+            if count > 0 || need == 0 {
+                self.hand_out(count, out);
+                return Ok(count);
+            }
+        }
+        let timeout_ns = if need == 0 { 0 } else { timeout_ns };
+        match self.context.get_events(need, &mut self.events[..most], timeout_ns) {
+            count if count >= 0 => {
+                self.hand_out(count as usize, out);
+                Ok(count as usize)
+            }
+            interrupted if interrupted == -libc::EINTR => Ok(0),
+            failed => Err(LaneError { call: "io_getevents", errno: -failed }),
+        }
+    }
+}
+
+impl Lane for LibaioLane {
+    const SYNCHRONOUS: bool = false;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        if self.held == self.queue.len() {
+            return Submission::Full;
+        }
+        let opcode = match op.kind {
+            OpKind::Read => command::PREAD,
+            OpKind::Write => command::PWRITE,
+            _ => return self.submit_control(op),
+        };
+        // The kernel would write past the slot: the buffers are this process's memory.
+        if u64::from(op.buffer_offset) + u64::from(op.length) > self.slot_bytes || op.slot as usize >= self.iocbs.len()
+        {
+            return Submission::Refused(libc::EFAULT);
+        }
+        let slot = op.slot as usize;
+        let fd = self.files[op.file as usize].fd;
+        let iocb = &mut self.iocbs[slot];
+        iocb.rw_flags = self.rw_flags;
+        iocb.opcode = opcode;
+        iocb.fd = fd as u32;
+        iocb.buffer = self.buffers + slot as u64 * self.stride_bytes + u64::from(op.buffer_offset);
+        iocb.bytes = u64::from(op.length);
+        iocb.offset = op.offset as i64;
+        iocb.flags = 0;
+        if self.is_vectored | (op.priority != 0) {
+            self.specialise(op);
+        }
+        self.enqueue(op.slot);
+        Submission::Accepted
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        self.flushed_to = self.queued_to;
+        self.submit_queue()
+    }
+
+    #[inline]
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        let mut handed = if self.done.is_empty() { 0 } else { self.collect_done(out) };
+        loop {
+            if self.queued_from < self.flushed_to {
+                self.submit_queue()?;
+                handed += self.collect_done(out);
+            }
+            let missing = wait.at_least.saturating_sub(out.as_slice().len());
+            let need = missing.min(out.room_left()).min(self.in_kernel);
+            let count = self.fetch(need, wait.timeout_ns, out)?;
+            handed += count;
+            let unsatisfied = count < need || (missing > count && self.queued_from < self.flushed_to);
+            // A bounded wait ended by its time, by a signal or with a part; only the part is worth
+            // another look.
+            let again = wait.timeout_ns == u64::MAX || (self.userspace_reap && count > 0 && wait.timeout_ns > 0);
+            if !unsatisfied || !again || out.room_left() == 0 {
+                return Ok(handed);
+            }
+        }
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}

@@ -1,0 +1,85 @@
+//! The `libaio` engine: Linux asynchronous I/O (io_submit(2), io_getevents(2)) by raw system calls.
+//!
+//! Unsafe island: the kernel is given addresses of buffers.
+//! The library after which fio names the engine is not used.
+//! Not here: poll operations, event descriptors, priorities chosen by the engine.
+#![allow(unsafe_code)] // island: operations with addresses for the kernel
+
+mod lane;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use iolab_async_io::native_aio::Context;
+use iolab_engine::{
+    Capabilities, Engine, EngineDescription, FileEffect, FileUse, Need, OpenError, OpenRequest, Polling, Trial,
+};
+use iolab_options::{PageCache, Reach};
+
+pub use lane::LibaioLane;
+
+/// The engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Libaio;
+
+impl Engine for Libaio {
+    type Lane = LibaioLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "libaio",
+        aliases: &[],
+        summary: "Linux native asynchronous I/O: io_submit and io_getevents",
+        details: "Reads and writes become IOCB_CMD_PREAD and PWRITE (PREADV and PWRITEV with libaio_vectored), fsync \
+                  and fdatasync IOCB_CMD_FSYNC and FDSYNC, or plain calls where the kernel refuses those. A batch is \
+                  submitted by one io_submit and awaited by at most one io_getevents. Only direct I/O is truly asynchronous: \
+                  buffered operations are done inside io_submit. Trims (a punched hole in files, BLKDISCARD on \
+                  block devices) and sync_file_range have no asynchronous form and are done in place.",
+        options: &options::OPTIONS,
+        capabilities: Capabilities {
+            synchronous: false,
+            files: FileUse::Descriptors,
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: true,
+            effect: FileEffect::ByDirection,
+            reach: Reach::BlockLayer,
+            page_cache: PageCache::UnlessDirect,
+            polling: Polling::WithOption(&["userspace_reap"]),
+            reads_to_write: false,
+            needs: &[Need::AioRequests],
+        },
+        trials: &[Trial {
+            topic: "libaio",
+            words: &["--ioengine=libaio", "--direct=1", "--iodepth=4"],
+            consequence: "no native AIO: use io_uring for a queue",
+            mend: "sysctl fs.aio-max-nr=1048576",
+        }],
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<LibaioLane, OpenError> {
+        let on = |name| request.options.flag(name).unwrap_or(false);
+        let requested = lane::Requested {
+            userspace_reap: request.options.flag("userspace_reap"),
+            nowait: on("nowait"),
+            vectored: on("libaio_vectored"),
+        };
+        let context = Context::new(request.depth)
+            .map_err(|errno| OpenError { message: explain(errno, request.depth), errno: Some(errno) })?;
+        Ok(LibaioLane::new(context, request, requested))
+    }
+}
+
+/// What a failed io_setup(2) means to a user.
+fn explain(errno: i32, depth: usize) -> String {
+    let why = match errno {
+        libc::EAGAIN => "the system's limit is used up: raise sysctl fs.aio-max-nr or lower iodepth or numjobs",
+        libc::EINVAL => "the kernel does not take such a depth: lower iodepth",
+        libc::ENOMEM => "no memory for the context: lower iodepth or numjobs",
+        libc::ENOSYS => "this kernel has no asynchronous I/O (or a seccomp filter hides it); use ioengine=psync",
+        libc::EPERM => "a seccomp filter forbids asynchronous I/O; use ioengine=psync",
+        _ => "the kernel refused the context",
+    };
+    format!("io_setup for iodepth {depth} failed (errno {errno}): {why}")
+}

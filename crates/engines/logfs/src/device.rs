@@ -1,0 +1,195 @@
+//! Where a worker's file system is: in memory, or a domain on a device that no other worker has.
+//!
+//! Workers are processes or threads and know nothing of each other, so the kernel keeps them apart:
+//! the image is locked for all of them together (flock(2), shared; `iolab fs` asks for it alone
+//! when it writes), and each domain by one byte far behind the end (fcntl(2), open file description
+//! locks). All of that ends with the worker, however it ends.
+//!
+//! Unsafe because of the call that locks a range of a file.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::time::Duration;
+
+use iolab_clock::Clock;
+use iolab_disk::{Opening, RamDisk, open_disk};
+use iolab_engine::OpenError;
+use iolab_executor::Executor;
+use iolab_logfs::{Disk, Error, LogFs, MkfsOptions, count_domains, mkfs, open_domain};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::options::Requested;
+use crate::refused;
+
+/// Requests of one lane that the device may have at once.
+const DEPTH: u32 = 256;
+/// Where the bytes lie that stand for domains: behind the end of any image, so that they mean
+/// nothing to anybody else.
+const LOCKS_AT: i64 = 1 << 61;
+/// How often and how long a worker waits for another one that is just making the file system.
+const TRIES: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// An open file system that nobody else has.
+pub(crate) struct Claimed {
+    pub(crate) fs: LogFs,
+    pub(crate) disk: Disk,
+    pub(crate) notes: Vec<String>,
+    /// What it is called in messages.
+    pub(crate) name: String,
+    /// Holds the locks.
+    pub(crate) _lock: Option<File>,
+}
+
+/// Finds a file system for this worker and opens it. Workers that find all domains free take each
+/// the one of their own number, so that a worker of a later run has the files of the one before.
+pub(crate) fn claim(requested: &Requested, worker: u32, executor: &mut Executor) -> Result<Claimed, OpenError> {
+    if requested.devices.is_empty() {
+        let disk = Disk::new(RamDisk::new(requested.size_bytes, 4096));
+        let name = "a file system in memory".to_owned();
+        make(&disk, requested, (1, &name), executor)?;
+        let fs = open(&disk, 0, executor).map_err(|error| refused(&name, &error, ""))?;
+        return Ok(Claimed { fs, disk, notes: Vec::new(), name, _lock: None });
+    }
+    let mut names = Vec::new();
+    for (path, domain) in &requested.devices {
+        if let Some(claimed) = claim_on((path, *domain), worker, requested, executor)? {
+            return Ok(claimed);
+        }
+        names.push(path.display().to_string());
+    }
+    let message = format!(
+        "logfs_device: every domain of {} is another worker's, and no two may share one; make the file system with a domain for each worker \
+         (iolab fs mkfs --domains=N, or logfs_domains=N beside logfs_mkfs=1), name more devices, or lower numjobs",
+        names.join(", ")
+    );
+    Err(OpenError { message, errno: Some(libc::EBUSY) })
+}
+
+/// A domain of one device; `None` when all that may be used are others'.
+fn claim_on(
+    (path, wanted): (&Path, Option<u32>),
+    worker: u32,
+    requested: &Requested,
+    executor: &mut Executor,
+) -> Result<Option<Claimed>, OpenError> {
+    let name = path.display().to_string();
+    let failed = |what: &str, error: &std::io::Error| OpenError {
+        message: format!("logfs_device {name}: {what}: {error}"),
+        errno: error.raw_os_error(),
+    };
+    let lock = open_or_make(path, requested).map_err(|error| failed("opening it", &error))?;
+    let made_here = requested.makes && flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+    if !made_here {
+        share(&lock).map_err(|errno| failed("locking it (another program uses it)", &errno.into()))?;
+    }
+    let opening = Opening { depth: DEPTH, ..Opening::default() };
+    let (device, notes) = open_disk(path, &opening).map_err(|error| failed("opening it", &error))?;
+    let disk = Disk::new(device);
+    if made_here {
+        make(&disk, requested, (requested.domains, &name), executor)?;
+        share(&lock).map_err(|errno| failed("locking it", &errno.into()))?;
+    }
+    let domains = executor.run(&mut disk.clone(), count_domains(&disk)).unwrap_or(Err(Error::Closed));
+    let domains = domains.map_err(|error| {
+        let advice =
+            if matches!(error, Error::Unusable(_)) { "; make one: iolab fs mkfs, or logfs_mkfs=1" } else { "" };
+        refused(&format!("logfs_device {name}"), &error, advice)
+    })?;
+    let own_first = (0..domains).map(|further| (worker % domains + further) % domains);
+    for domain in wanted.map_or_else(|| own_first.collect(), |domain| vec![domain]) {
+        if !lock_domain(&lock, domain).map_err(|error| failed("locking a domain", &error))? {
+            continue;
+        }
+        return match open(&disk, domain, executor) {
+            Ok(fs) => Ok(Some(Claimed { fs, disk, notes, name, _lock: Some(lock) })),
+            Err(error) => Err(refused(&format!("logfs_device {name}, domain {domain}"), &error, "")),
+        };
+    }
+    Ok(None)
+}
+
+fn open_or_make(path: &Path, requested: &Requested) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && requested.makes => {
+            let file = options.create_new(true).open(path)?;
+            // Another worker may have been quicker: the same size.
+            file.set_len(requested.size_bytes)?;
+            // Without the mark a later run asks the user before it overwrites the file: no reason
+            // to fail this one.
+            let _marked = iolab_guard::mark_layout(&file);
+            Ok(file)
+        }
+        other => other,
+    }
+}
+
+/// Locks the image together with the other workers; waits a while for one that is making the file
+/// system.
+fn share(lock: &File) -> Result<(), Errno> {
+    for _ in 0..TRIES {
+        match flock(lock, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    Err(Errno::BUSY)
+}
+
+/// Whether nobody else has this domain.
+fn lock_domain(file: &File, domain: u32) -> std::io::Result<bool> {
+    let range = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: LOCKS_AT + i64::from(domain),
+        l_len: 1,
+        l_pid: 0,
+    };
+    // SAFETY: the call reads and writes one structure, which lives through it (fcntl(2),
+    // F_OFD_SETLK).
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const range) };
+    let error = std::io::Error::last_os_error();
+    match error.raw_os_error() {
+        _ if answer == 0 => Ok(true),
+        Some(libc::EAGAIN | libc::EACCES) => Ok(false),
+        _ => Err(error),
+    }
+}
+
+fn open(disk: &Disk, domain: u32, executor: &mut Executor) -> Result<LogFs, Error> {
+    let context = (Clock::monotonic(), executor.spawner());
+    let opened = executor.run(&mut disk.clone(), open_domain(disk, domain, Default::default(), context));
+    opened.unwrap_or(Err(Error::Closed)).map(|(fs, _)| fs)
+}
+
+fn make(
+    disk: &Disk,
+    requested: &Requested,
+    (domains, name): (u32, &str),
+    executor: &mut Executor,
+) -> Result<(), OpenError> {
+    let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let options = MkfsOptions {
+        block_bytes: narrow(requested.block_bytes),
+        cluster_bytes: narrow(requested.cluster_bytes),
+        small_max_bytes: narrow(requested.block_bytes.saturating_sub(1)).min(narrow(requested.cluster_bytes / 8)),
+        domains,
+        ..MkfsOptions::new(random_id(), Clock::monotonic().unix_ns())
+    };
+    let made = executor.run(&mut disk.clone(), mkfs(disk, &options));
+    let advice = "; logfs_size, logfs_domains, logfs_cluster and logfs_block say how it is made";
+    made.unwrap_or(Err(Error::Closed)).map(drop).map_err(|error| refused(name, &error, advice))
+}
+
+/// An id that no other file system has: the standard library's hash keys come from the system's
+/// source of randomness.
+fn random_id() -> [u8; 16] {
+    let number = || RandomState::new().build_hasher().finish().to_le_bytes();
+    let (low, high) = (number(), number());
+    std::array::from_fn(|at| if at < 8 { low[at] } else { high[at - 8] })
+}

@@ -1,0 +1,93 @@
+//! The job's files inside of the file system: found or made, and as long as they have to be before
+//! the job begins.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+
+use iolab_disk::Buffer;
+use iolab_engine::TargetFile;
+use iolab_logfs::{Error, InodeId, Kind, LogFs, Owner};
+
+/// Bytes that are written at once while a file is laid out.
+const STEP_BYTES: usize = 1 << 20;
+
+/// The inodes of the files, in their order, laid out up to `layout_bytes` or to the size that the
+/// job wants.
+pub(crate) async fn prepare(
+    fs: &LogFs,
+    files: &[TargetFile],
+    (layout_bytes, seed): (Option<u64>, u64),
+) -> Result<Vec<InodeId>, (String, Error)> {
+    let mut inodes = Vec::with_capacity(files.len());
+    for (file, number) in files.iter().zip(0_u64..) {
+        let wrong = |error| (file.path.display().to_string(), error);
+        let inode = find_or_make(fs, &file.path).await.map_err(wrong)?;
+        let wanted = layout_bytes.map_or(file.size_bytes, |bytes| bytes.min(file.size_bytes));
+        lay_out(fs, inode, wanted, seed ^ number << 48).await.map_err(wrong)?;
+        inodes.push(inode);
+    }
+    // What the job finds is durable: its first sync pays for its own work alone.
+    fs.sync().await.map_err(|error| ("the files".to_owned(), error))?;
+    Ok(inodes)
+}
+
+/// The file of this path, made with the folders above it where it is not there. A path is read from
+/// the root of the file system.
+async fn find_or_make(fs: &LogFs, path: &Path) -> Result<InodeId, Error> {
+    let normal = |part: Component<'_>| if let Component::Normal(name) = part { Some(name.to_owned()) } else { None };
+    let names: Vec<_> = path.components().filter_map(normal).collect();
+    let Some((last, folders)) = names.split_last() else { return Err(Error::Invalid("a file without a name")) };
+    let mut folder = InodeId::ROOT;
+    for name in folders {
+        folder = match look_up(fs, folder, name)? {
+            Some((inode, Kind::Directory)) => inode,
+            Some(_) => return Err(Error::NotDirectory),
+            None => fs.make_directory(folder, name.as_bytes(), Owner::default()).await?,
+        };
+    }
+    match look_up(fs, folder, last)? {
+        Some((inode, Kind::File)) => Ok(inode),
+        Some((_, Kind::Directory)) => Err(Error::IsDirectory),
+        Some((_, Kind::Symlink)) => Err(Error::Invalid("a symbolic link")),
+        Some(_) => Err(Error::Invalid("a pipe, socket or device")),
+        None => fs.create(folder, last.as_bytes(), Owner::default()).await,
+    }
+}
+
+fn look_up(fs: &LogFs, folder: InodeId, name: &OsStr) -> Result<Option<(InodeId, Kind)>, Error> {
+    match fs.lookup(folder, name.as_bytes()) {
+        Ok(entry) => Ok(Some((entry.inode, entry.kind))),
+        Err(Error::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes from where the file ends to `wanted`: numbers of a generator, which no device can
+/// compress.
+async fn lay_out(fs: &LogFs, inode: InodeId, wanted: u64, seed: u64) -> Result<(), Error> {
+    let mut at = fs.stat(inode)?.size;
+    let mut state = seed;
+    let mut buffer = Buffer::zeroed(STEP_BYTES);
+    while at < wanted {
+        let length = (wanted - at).min(STEP_BYTES as u64) as usize;
+        for word in buffer.chunks_exact_mut(8) {
+            // xorshift64*, https://doi.org/10.18637/jss.v008.i14 and Vigna's multiplier.
+            state = if state == 0 { 0x9e37_79b9_7f4a_7c15 } else { state };
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            word.copy_from_slice(&state.wrapping_mul(0x2545_f491_4f6c_dd1d).to_le_bytes());
+        }
+        buffer = if length == buffer.len() {
+            let (result, back) = fs.write_buffer(inode, at, buffer).await;
+            result?;
+            back.unwrap_or_else(|| Buffer::zeroed(STEP_BYTES))
+        } else {
+            fs.write(inode, at, &buffer[..length]).await?;
+            buffer
+        };
+        at += length as u64;
+    }
+    Ok(())
+}

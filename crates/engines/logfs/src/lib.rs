@@ -1,0 +1,84 @@
+//! The engine `logfs`: jobs on files inside of the log-structured file system of this repository,
+//! without a mount and without the kernel's file systems.
+//!
+//! ```text
+//!  submit ─▶ mailbox of the slot ─▶ task of the slot ─▶ LogFs ─▶ block device: io_uring on a file or disk, or memory
+//!  reap  ◀─ finished operations ◀──────┘                          (the executor's driver: reap gives it the turn)
+//! ```
+//!
+//! A lane has a domain of a file system for itself, and works on it with the thread that drives it:
+//! nothing runs between two calls. Slots are the buffers that the device works on; nothing is
+//! copied where operations cover whole blocks.
+//!
+//! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
+//! of lanes; and for locking a part of a file.
+#![allow(unsafe_code)] // island: lends slots to a device, locks ranges of a file
+
+mod device;
+mod files;
+mod lane;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use iolab_engine::{Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling};
+use iolab_options::{PageCache, Reach, Settings};
+
+pub use lane::LogfsLane;
+pub use options::{Requested, paths};
+
+/// The engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Logfs;
+
+impl Engine for Logfs {
+    type Lane = LogfsLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "logfs",
+        aliases: &[],
+        summary: "Files inside a log-structured file system in user space, without a mount",
+        details: "filename and directory name files inside of the file system, which are made as long as the job needs them before it \
+                  begins. The file system is on logfs_device, or in memory. An operation is a task of the file system; the device is \
+                  reached with O_DIRECT by io_uring, or by native AIO where io_uring would need threads. Writes beyond the end make \
+                  a file longer, trims punch holes, fsync and fdatasync write the metadata log and flush the device; \
+                  sync_file_range does nothing, because content is with the device when a write ends. Each worker has a domain of \
+                  its own (iolab fs mkfs --domains).",
+        options: &options::OPTIONS,
+        capabilities: Capabilities {
+            synchronous: false,
+            files: FileUse::Nothing,
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: true,
+            effect: FileEffect::ByDirection,
+            reach: Reach::Private,
+            page_cache: PageCache::Never,
+            polling: Polling::Never,
+            reads_to_write: false,
+            needs: &[],
+        },
+        trials: &[],
+    };
+
+    fn opens(options: &Settings) -> Vec<PathBuf> {
+        Requested::of(options).devices.into_iter().map(|(path, _)| path).collect()
+    }
+
+    fn remakes(options: &Settings) -> bool {
+        Requested::of(options).makes
+    }
+
+    fn open(request: &OpenRequest<'_>) -> Result<LogfsLane, OpenError> {
+        LogfsLane::open(request)
+    }
+}
+
+/// An error of the file system, as opening a lane tells it.
+fn refused(what: &str, error: &iolab_logfs::Error, advice: &str) -> OpenError {
+    OpenError { message: format!("{what}: {error}{advice}"), errno: Some(error.errno()) }
+}

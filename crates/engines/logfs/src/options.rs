@@ -1,0 +1,134 @@
+//! The engine's own options.
+
+use std::path::PathBuf;
+
+use iolab_options::{DefaultValue, Kind, OptionEntry, Settings};
+
+/// The table.
+pub(crate) static OPTIONS: [OptionEntry; 7] = [
+    OptionEntry {
+        name: "logfs_device",
+        kind: Kind::Text,
+        summary: "File or block device that the file system is on",
+        details: "Made by iolab fs mkfs, or by logfs_mkfs=1. Several are separated by colons; each worker takes the first domain of them that \
+                  nobody has, and fails when there is none left. PATH#2 means domain 2 of PATH alone. Without it, each worker has a \
+                  file system of its own in memory, which is gone when the worker ends.",
+        accepts: &[("disk.img", "disk.img"), ("/dev/zram0#1", "/dev/zram0#1"), ("a.img:b.img", "a.img:b.img")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_mkfs",
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Make the file system anew before the job",
+        details: "What logfs_device held is lost: devices in use and files that no job made are refused unless --allow-destroy names them. A \
+                  file that does not exist is made with logfs_size. Of the workers that start together, one makes it.",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["maybe"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_size",
+        kind: Kind::Size,
+        default: DefaultValue::Text("256m"),
+        summary: "Size of a file system in memory, or of a file that is made",
+        details: "Each worker's, in memory. An existing file or device keeps its size.",
+        accepts: &[("1g", "1g")],
+        rejects: &["large"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_domains",
+        kind: Kind::Integer { min: 1, max: 100 },
+        default: DefaultValue::Text("1"),
+        summary: "Domains of a file system that is made: one for each worker that shall use it",
+        details: "With logfs_mkfs=1 and logfs_device.",
+        accepts: &[("1", "1"), ("2", "2")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_cluster",
+        kind: Kind::Size,
+        default: DefaultValue::Text("1m"),
+        summary: "Cluster of a file system that is made",
+        details: "A power of two from 16k to 16m.",
+        accepts: &[("1m", "1m")],
+        rejects: &["large"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_block",
+        kind: Kind::Size,
+        default: DefaultValue::Text("4k"),
+        summary: "Block of a file system that is made",
+        details: "A power of two from 512 to 64k. Operations that cover whole blocks are not copied.",
+        accepts: &[("4k", "4k")],
+        rejects: &["large"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "logfs_layout",
+        kind: Kind::Size,
+        summary: "How much of each file is written before the job begins",
+        details: "All that the job may touch, unless set; 0 for nothing, so that the job's writes make the files longer. What is there already \
+                  stays. Reads of what was never written find zeroes and do not reach the device.",
+        accepts: &[("0", "0"), ("1g", "1g")],
+        rejects: &["all"],
+        ..OptionEntry::BLANK
+    },
+];
+
+/// What the job asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requested {
+    /// The devices with the one domain to use of each, if told; none for a file system in memory.
+    pub devices: Vec<(PathBuf, Option<u32>)>,
+    /// Whether the file system is made anew.
+    pub makes: bool,
+    pub(crate) size_bytes: u64,
+    pub(crate) domains: u32,
+    pub(crate) cluster_bytes: u64,
+    pub(crate) block_bytes: u64,
+    pub(crate) layout_bytes: Option<u64>,
+}
+
+impl Requested {
+    /// The settings with their defaults.
+    pub fn of(settings: &Settings) -> Requested {
+        Requested {
+            devices: paths(settings.text("logfs_device").unwrap_or_default()),
+            makes: settings.flag("logfs_mkfs").unwrap_or(false),
+            size_bytes: settings.size("logfs_size").unwrap_or(256 << 20),
+            domains: settings.integer("logfs_domains").unwrap_or(1) as u32,
+            cluster_bytes: settings.size("logfs_cluster").unwrap_or(1 << 20),
+            block_bytes: settings.size("logfs_block").unwrap_or(4096),
+            layout_bytes: settings.size("logfs_layout"),
+        }
+    }
+}
+
+/// The devices that `logfs_device` names, each with its domain where one is named.
+pub fn paths(text: &str) -> Vec<(PathBuf, Option<u32>)> {
+    let one = |word: &str| match word.rsplit_once('#') {
+        Some((path, domain)) if !path.is_empty() && domain.parse::<u32>().is_ok() => {
+            (PathBuf::from(path), domain.parse().ok())
+        }
+        _ => (PathBuf::from(word), None),
+    };
+    text.split(':').filter(|word| !word.is_empty()).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_and_their_domains_are_told_apart() {
+        let read = |text: &str| paths(text);
+        assert_eq!(read(""), []);
+        assert_eq!(read("a"), [(PathBuf::from("a"), None)]);
+        assert_eq!(read("/dev/x#3:b#c"), [(PathBuf::from("/dev/x"), Some(3)), (PathBuf::from("b#c"), None)]);
+        assert_eq!(read("#1"), [(PathBuf::from("#1"), None)]);
+    }
+}

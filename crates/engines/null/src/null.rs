@@ -1,0 +1,143 @@
+//! The null engine: operations that touch nothing and succeed.
+//!
+//! It measures everything but storage: what the loop, the stamps and the histograms cost. It holds
+//! the queue depth it is asked for in truth: an operation stays in flight until a `reap` hands it
+//! out, and the lane answers [`Submission::Full`] beyond its depth. It makes no system call, reads
+//! no buffer, fills no buffer: what a "read" leaves in its slot is what was there before, so data
+//! cannot be verified on it.
+
+use iolab_engine::{
+    Capabilities, Completion, Completions, Engine, EngineDescription, FileEffect, FileUse, Finished, Lane, LaneError,
+    Op, OpKind, OpenError, OpenRequest, Polling, Submission, Wait,
+};
+use iolab_options::{PageCache, Reach};
+
+/// The engine `null`.
+#[derive(Debug)]
+pub struct Null;
+
+/// The lane of [`Null`]: operations waiting to be reaped.
+#[derive(Debug)]
+pub struct NullLane {
+    in_flight: Finished,
+}
+
+impl Engine for Null {
+    type Lane = NullLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "null",
+        aliases: &[],
+        summary: "Transfers nothing and pretends it did; measures the laboratory itself",
+        details: "No system call is made and no buffer is touched. Operations stay in flight until they are reaped, \
+                  so the queue depth is real; every kind of operation succeeds with all its bytes.",
+        options: &[],
+        capabilities: Capabilities {
+            synchronous: false,
+            files: FileUse::Nothing,
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: true,
+            effect: FileEffect::ByDirection,
+            reach: Reach::Nothing,
+            page_cache: PageCache::Never,
+            polling: Polling::Never,
+            reads_to_write: false,
+            needs: &[],
+        },
+        trials: &[],
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<NullLane, OpenError> {
+        Ok(NullLane { in_flight: Finished::with_depth(request.depth) })
+    }
+}
+
+impl Lane for NullLane {
+    const SYNCHRONOUS: bool = false;
+    const FUSES: bool = true;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        let moved = match op.kind {
+            OpKind::Read | OpKind::Write => op.length as i32,
+            OpKind::Trim | OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => 0,
+        };
+        let accepted = self.in_flight.offer(Completion { slot: u32::from(op.slot), result: moved });
+        if accepted { Submission::Accepted } else { Submission::Full }
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, _wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        Ok(self.in_flight.drain_into(out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iolab_engine::PoolView;
+    use iolab_options::Settings;
+
+    iolab_engine::conformance_suite!(Null);
+
+    fn open(depth: usize) -> NullLane {
+        let options = Settings::default();
+        let request = OpenRequest {
+            files: &[],
+            depth,
+            buffers: PoolView::EMPTY,
+            options: &options,
+            direct: false,
+            seed: 1,
+            worker: 0,
+        };
+        Null::open(&request).unwrap()
+    }
+
+    fn op(slot: u16, kind: OpKind) -> Op {
+        Op { offset: 1 << 40, length: 4096, buffer_offset: 0, file: 0, slot, kind, priority: 0 }
+    }
+
+    #[test]
+    fn the_depth_is_held_until_reaped() {
+        let mut lane = open(5);
+        for slot in 0..5 {
+            assert_eq!(lane.submit(&op(slot, OpKind::Read)), Submission::Accepted);
+        }
+        assert_eq!(lane.submit(&op(5, OpKind::Read)), Submission::Full);
+        lane.flush().unwrap();
+        let mut out = Completions::with_room(2);
+        assert_eq!(lane.reap(Wait { at_least: 1, timeout_ns: u64::MAX }, &mut out), Ok(2));
+        assert_eq!(out.as_slice(), [Completion { slot: 0, result: 4096 }, Completion { slot: 1, result: 4096 }]);
+        assert_eq!(lane.submit(&op(0, OpKind::Write)), Submission::Accepted);
+        let mut rest = Completions::with_room(8);
+        assert_eq!(lane.flush_and_reap(Wait::POLL, &mut rest), Ok(4));
+        assert_eq!(rest.as_slice().iter().map(|done| done.slot).collect::<Vec<_>>(), [2, 3, 4, 0]);
+    }
+
+    #[test]
+    fn only_reads_and_writes_count_bytes() {
+        let mut lane = open(1);
+        for (kind, moved) in [
+            (OpKind::Read, 4096),
+            (OpKind::Write, 4096),
+            (OpKind::Trim, 0),
+            (OpKind::Sync, 0),
+            (OpKind::DataSync, 0),
+            (OpKind::SyncFileRange, 0),
+        ] {
+            let mut out = Completions::with_room(1);
+            assert_eq!(lane.submit(&op(0, kind)), Submission::Accepted);
+            assert_eq!(lane.reap(Wait::POLL, &mut out), Ok(1));
+            assert_eq!(out.as_slice()[0].result, moved, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Errors of devices and controllers, as the errno that the kernel's NVMe driver would give.
+
+use iolab_nvme_driver::{DriverError, Loss, Outcome, Refusal};
+use iolab_nvme_spec::Status;
+
+/// The errno of an outcome that is no success; the kernel's `nvme_error_status` and
+/// `blk_status_to_errno`.
+#[cold]
+pub(crate) fn of_outcome(outcome: Outcome) -> i32 {
+    match outcome {
+        Outcome::Done => 0,
+        Outcome::Failed(status) => of_status(status),
+        Outcome::Lost(Loss::TimedOut) => libc::ETIMEDOUT,
+        Outcome::Lost(Loss::Reset) => libc::EIO,
+        Outcome::Lost(Loss::Dead) => libc::ENODEV,
+    }
+}
+
+fn of_status(status: Status) -> i32 {
+    match status.code() {
+        Status::CAPACITY_EXCEEDED => libc::ENOSPC,
+        Status::LBA_OUT_OF_RANGE | Status::COMMAND_SIZE_LIMIT_EXCEEDED => libc::EREMOTEIO,
+        Status::INVALID_OPCODE | Status::INVALID_FIELD => libc::EOPNOTSUPP,
+        Status::NAMESPACE_WRITE_PROTECTED | Status::WRITE_TO_READ_ONLY_RANGE => libc::EPERM,
+        Status::WRITE_FAULT
+        | Status::UNRECOVERED_READ_ERROR
+        | Status::ACCESS_DENIED
+        | Status::DEALLOCATED_OR_UNWRITTEN
+        | Status::COMPARE_FAILURE => libc::ENODATA,
+        Status::GUARD_CHECK_ERROR | Status::APPLICATION_TAG_CHECK_ERROR | Status::REFERENCE_TAG_CHECK_ERROR => {
+            libc::EILSEQ
+        }
+        Status::TOO_MANY_ACTIVE_ZONES => libc::EOVERFLOW,
+        Status::TOO_MANY_OPEN_ZONES => libc::ETOOMANYREFS,
+        Status::RESERVATION_CONFLICT => libc::EBADE,
+        _ => libc::EIO,
+    }
+}
+
+/// The errno of a command that the driver does not send.
+#[cold]
+pub(crate) fn of_refusal(refusal: Refusal) -> i32 {
+    match refusal {
+        Refusal::Dead => libc::ENODEV,
+        _ => libc::EINVAL,
+    }
+}
+
+/// The errno of a controller that was given up.
+#[cold]
+pub(crate) fn of_error(error: &DriverError) -> i32 {
+    match error {
+        DriverError::NotReady { .. } | DriverError::AdminTimeout { .. } => libc::ETIMEDOUT,
+        DriverError::Gone { .. } | DriverError::Dead(_) | DriverError::Pci(_) => libc::ENODEV,
+        DriverError::BadRequest(_) | DriverError::Unsupported(_) => libc::EINVAL,
+        DriverError::Map(_) => libc::ENOMEM,
+        _ => libc::EIO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_the_kernels_errnos_whatever_their_flags() {
+        let cases = [
+            (Status::LBA_OUT_OF_RANGE, libc::EREMOTEIO),
+            (Status::UNRECOVERED_READ_ERROR.with_dnr(true), libc::ENODATA),
+            (Status::CAPACITY_EXCEEDED, libc::ENOSPC),
+            (Status::INTERNAL_ERROR.with_more(true), libc::EIO),
+        ];
+        for (status, errno) in cases {
+            assert_eq!(of_outcome(Outcome::Failed(status)), errno, "{status}");
+        }
+        assert_eq!(of_outcome(Outcome::Lost(Loss::TimedOut)), libc::ETIMEDOUT);
+    }
+}

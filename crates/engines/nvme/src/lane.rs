@@ -1,0 +1,272 @@
+//! The hot part: queue pairs on the namespaces of a job.
+//!
+//! An operation uses the driver's slot with the number of its own slot, so that its completion is
+//! found without a search. A transfer longer than one command may be is cut short, and the loop
+//! sends the rest again.
+//!
+//! Unsafe because it lends the pool of slots, which outlives the lane, to a device.
+
+use iolab_clock::Clock;
+use iolab_engine::{Completion, Completions, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, Submission, Wait};
+use iolab_nvme_driver::{DataWindow, DriverError, Namespace, Outcome, QueuePair, Submit, WaitPolicy};
+
+use crate::errno;
+use crate::name::{DeviceName, Place};
+use crate::opened::{self, DeviceError, Opened};
+use crate::options::LaneOptions;
+
+/// Polls between two readings of the clock.
+const ROUNDS_PER_LOOK: u32 = 64;
+
+/// A lane on the namespaces that the job names.
+#[derive(Debug)]
+pub struct NvmeLane {
+    queues: Box<[Queue]>,
+    files: Box<[File]>,
+    /// Bytes that the operation of each slot moves if it succeeds.
+    moves: Box<[u32]>,
+    in_flight: usize,
+    /// Where the slots lie in the memory that the devices have mapped.
+    slots: Slots,
+    pairs_per_file: usize,
+    /// How to wait when nothing has completed.
+    sleeps: bool,
+    devices: Box<[Device]>,
+    /// For time-outs only.
+    clock: Clock,
+}
+
+#[derive(Debug)]
+struct Queue {
+    /// `None` only while the lane is dropped.
+    pair: Option<QueuePair>,
+    /// Which of the devices.
+    device: usize,
+}
+
+#[derive(Debug)]
+struct File {
+    namespace: Namespace,
+    block_shift: u32,
+    first_queue: usize,
+}
+
+/// A device that has the slots mapped.
+#[derive(Debug)]
+struct Device {
+    opened: Opened,
+    /// The note for the report when it is gone.
+    gone_note: String,
+    /// Bus address of the pool.
+    address: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slots {
+    first: u64,
+    stride: u64,
+    bytes: u32,
+}
+
+impl NvmeLane {
+    pub(crate) fn open(request: &OpenRequest<'_>) -> Result<NvmeLane, OpenError> {
+        let options = LaneOptions::of(request).map_err(|message| OpenError { message, errno: Some(libc::EINVAL) })?;
+        // SAFETY: the pool outlives the lane (contract of `OpenRequest`), and the lane's drop ends
+        // the devices' use of it before the window goes.
+        let pool = unsafe { request.buffers.shared() };
+        let pool = pool.map_err(|error| OpenError { message: error.to_string(), errno: error.raw_os_error() })?;
+        let view = request.buffers;
+        let slots = Slots {
+            first: view.slot_offset(0) as u64,
+            stride: view.stride_bytes() as u64,
+            bytes: u32::try_from(view.slot_bytes()).unwrap_or(u32::MAX),
+        };
+        let mut lane = NvmeLane {
+            queues: Box::new([]),
+            files: Box::new([]),
+            moves: vec![0; request.depth].into(),
+            in_flight: 0,
+            slots,
+            pairs_per_file: usize::from(options.queue_pairs),
+            sleeps: options.queue.wait != WaitPolicy::Poll,
+            devices: Box::new([]),
+            clock: Clock::monotonic(),
+        };
+        let (mut queues, mut files, mut devices) = (Vec::new(), Vec::new(), Vec::new());
+        for target in request.files {
+            let text = target.path.to_string_lossy();
+            let failed = |error: DeviceError| OpenError { message: format!("{text}: {error}"), errno: error.errno() };
+            let name = DeviceName::parse(&text).map_err(|error| failed(error.into()))?;
+            let opened = opened::open(&name).map_err(failed)?;
+            let driver = |error: DriverError| failed(error.into());
+            let namespace = opened.namespace(name.namespace).map_err(failed)?;
+            let address = opened.controller.map(&pool).map_err(driver)?;
+            let first_queue = queues.len();
+            for number in 0..options.queue_pairs {
+                // Vector 0 is the admin queue's.
+                let vector = first_queue as u16 + number + 1;
+                let pair = opened.controller.queue_pair(options.queue_on(vector)).map_err(driver)?;
+                queues.push(Queue { pair: Some(pair), device: devices.len() });
+            }
+            files.push(File { namespace, block_shift: namespace.block_bytes().trailing_zeros(), first_queue });
+            devices.push(Device { opened, gone_note: gone_note(&name), address });
+        }
+        (lane.queues, lane.files, lane.devices) = (queues.into(), files.into(), devices.into());
+        Ok(lane)
+    }
+
+    /// Hands an operation to its queue.
+    #[inline(always)]
+    fn offer(&mut self, op: &Op) -> Result<Submit, i32> {
+        let file = self.files.get(op.file as usize).ok_or(libc::EBADF)?;
+        let spread = if self.pairs_per_file == 1 { 0 } else { usize::from(op.slot) % self.pairs_per_file };
+        let queue = &mut self.queues[file.first_queue + spread];
+        let pair = queue.pair.as_mut().ok_or(libc::ENODEV)?;
+        let (namespace, shift) = (&file.namespace, file.block_shift);
+        let (lba, blocks) = (op.offset >> shift, op.length >> shift);
+        let whole = (op.offset | u64::from(op.length)) & ((1 << shift) - 1) == 0;
+        let slot = op.slot;
+        let mut moves = 0;
+        let answer = match op.kind {
+            OpKind::Read | OpKind::Write => {
+                if !whole || op.buffer_offset.saturating_add(op.length) > self.slots.bytes {
+                    return Err(libc::EINVAL);
+                }
+                let blocks = blocks.min(namespace.max_blocks());
+                moves = blocks << shift;
+                let address = self.devices[queue.device].address
+                    + self.slots.first
+                    + u64::from(slot) * self.slots.stride
+                    + u64::from(op.buffer_offset);
+                let data = DataWindow::new(address, moves);
+                if op.kind == OpKind::Read {
+                    pair.read(slot, namespace, lba, blocks, data)
+                } else {
+                    pair.write(slot, namespace, lba, blocks, data)
+                }
+            }
+            OpKind::Trim if !whole => return Err(libc::EINVAL),
+            OpKind::Trim => pair.deallocate(slot, namespace, &[(lba, blocks)]),
+            OpKind::Sync | OpKind::DataSync | OpKind::SyncFileRange => pair.flush_cache(slot, namespace),
+        };
+        if answer == Submit::Accepted {
+            self.moves[usize::from(slot)] = moves;
+        }
+        Ok(answer)
+    }
+
+    /// Polls every queue once.
+    #[inline(always)]
+    fn collect(&mut self, out: &mut Completions) -> Result<usize, LaneError> {
+        let NvmeLane { queues, devices, moves, .. } = self;
+        let mut found = 0;
+        for queue in queues.iter_mut() {
+            devices[queue.device].opened.poll();
+            let Some(pair) = queue.pair.as_mut() else { continue };
+            let reaped = pair.reap(out.room_left(), |ended| {
+                let result = match ended.outcome {
+                    Outcome::Done => moves[usize::from(ended.slot)] as i32,
+                    failed => -errno::of_outcome(failed),
+                };
+                out.push(Completion { slot: u32::from(ended.slot), result });
+            });
+            found += reaped.map_err(|error| broken(&error))?;
+        }
+        self.in_flight -= found;
+        Ok(found)
+    }
+
+    /// Sleeps until a queue may have a completion, if the options ask for that.
+    #[cold]
+    fn sleep(&mut self, at_most_ns: u64) -> Result<(), LaneError> {
+        // Each of several queues has an interrupt of its own: they are waited for in turn, with
+        // short sleeps.
+        const SHORT_NS: u64 = 50_000;
+        let timeout_ns = if self.queues.len() == 1 { at_most_ns } else { at_most_ns.min(SHORT_NS) };
+        for queue in &mut self.queues {
+            if let Some(pair) = queue.pair.as_mut().filter(|pair| pair.in_flight() > 0) {
+                pair.wait(timeout_ns).map_err(|error| broken(&error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn gone_note(name: &DeviceName) -> String {
+    let why = match name.place {
+        Place::Served(_) => "its server has ended or was killed",
+        _ => "its registers do not answer, or it could not be reset",
+    };
+    format!("{name}: the device is gone: {why}")
+}
+
+#[cold]
+fn broken(error: &DriverError) -> LaneError {
+    LaneError { call: "nvme", errno: errno::of_error(error) }
+}
+
+impl Lane for NvmeLane {
+    const SYNCHRONOUS: bool = false;
+
+    #[inline]
+    fn submit(&mut self, op: &Op) -> Submission {
+        match self.offer(op) {
+            Ok(Submit::Accepted) => {
+                self.in_flight += 1;
+                Submission::Accepted
+            }
+            Ok(Submit::Full) => Submission::Full,
+            Ok(Submit::Refused(refusal)) => Submission::Refused(errno::of_refusal(refusal)),
+            Err(errno) => Submission::Refused(errno),
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), LaneError> {
+        self.queues.iter_mut().filter_map(|queue| queue.pair.as_mut()).for_each(QueuePair::flush);
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, wait: Wait, out: &mut Completions) -> Result<usize, LaneError> {
+        let mut found = self.collect(out)?;
+        let wanted = wait.at_least.min(found + self.in_flight).min(found + out.room_left());
+        if found >= wanted {
+            return Ok(found);
+        }
+        let mut deadline = None;
+        let mut rounds = 0u32;
+        while found < wanted {
+            found += self.collect(out)?;
+            rounds += 1;
+            if rounds.is_multiple_of(ROUNDS_PER_LOOK) && found < wanted {
+                let now_ns = self.clock.now_ns();
+                let end_ns = *deadline.get_or_insert(now_ns.saturating_add(wait.timeout_ns));
+                if now_ns >= end_ns {
+                    break;
+                }
+                if self.sleeps {
+                    self.sleep(end_ns - now_ns)?;
+                }
+            }
+            std::hint::spin_loop();
+        }
+        Ok(found)
+    }
+
+    fn notes(&self) -> &[String] {
+        let gone = self.devices.iter().find(|device| device.opened.controller.is_given_up());
+        gone.map_or(&[], |device| std::slice::from_ref(&device.gone_note))
+    }
+}
+
+impl Drop for NvmeLane {
+    fn drop(&mut self) {
+        // The queues first: when they are deleted, no device touches the slots any more.
+        self.queues.iter_mut().for_each(|queue| queue.pair = None);
+        for device in &self.devices {
+            // What cannot be unmapped now goes away with the device's address space.
+            let _ = device.opened.controller.unmap(device.address);
+        }
+    }
+}

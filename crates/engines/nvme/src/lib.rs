@@ -1,0 +1,87 @@
+//! The `nvme` engine: NVMe devices driven from user space. Real ones are reached through VFIO,
+//! virtual ones through shared memory or in the same thread.
+//!
+//! A lane has a queue pair on every namespace of its job. The pool of slots is mapped for the
+//! device once, so that data moves between the device and the slots directly. Commands are
+//! submitted by stores, a batch with one doorbell. Completions are polled for, unless an option
+//! asks for interrupts.
+//!
+//! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
+//! of lanes.
+#![allow(unsafe_code)] // island: lending the slot pool to a device, sharing an inline device
+
+mod errno;
+mod first_bytes;
+mod inline_device;
+mod lane;
+mod media_file;
+mod media_guard;
+mod name;
+mod opened;
+mod options;
+mod socket_place;
+#[cfg(test)]
+mod tests;
+
+use iolab_engine::{
+    Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
+};
+use iolab_options::{PageCache, Reach};
+
+pub use first_bytes::{FirstBytesError, first_bytes};
+pub use lane::NvmeLane;
+pub use media_file::{DriveError, MediaError, allow_media, check_media, make_drive, remove_media};
+pub use name::{DeviceName, NameError, Place};
+pub use opened::{DeviceError, Opened, open, open_inline};
+pub use socket_place::{FolderError, make_socket_folder, socket_of};
+
+/// The engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Nvme;
+
+impl Engine for Nvme {
+    type Lane = NvmeLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "nvme",
+        aliases: &["spdk"],
+        summary: "NVMe devices from user space: polled, no system call per operation",
+        details: "filename names a device: trtype=PCIe traddr=0000.06.00.0 ns=1 for a controller bound to vfio-pci \
+                  (iolab nvme bind), trtype=VIRT traddr=NAME for a device that iolab device serve serves, \
+                  trtype=VIRT model=nand size=8G for a virtual SSD inside the run. Each job has its own queue pairs. \
+                  Reads, writes, fsync and trims become the commands Read, Write, Flush and Dataset Management. \
+                  Jobs are threads of one process.",
+        options: &options::OPTIONS,
+        capabilities: Capabilities {
+            synchronous: false,
+            files: FileUse::Devices,
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: false,
+            effect: FileEffect::ByDirection,
+            reach: Reach::Device,
+            page_cache: PageCache::Never,
+            polling: Polling::UnlessOption("wait", "interrupt"),
+            reads_to_write: false,
+            needs: &[],
+        },
+        trials: &[Trial {
+            topic: "virtual SSD",
+            words: &["--ioengine=nvme", "--thread", "--filename=trtype=VIRT model=ideal size=64M"],
+            consequence: "jobs on virtual SSDs do not run",
+            mend: "",
+        }],
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<NvmeLane, OpenError> {
+        NvmeLane::open(request)
+    }
+
+    fn device(name: &str) -> Result<DeviceFacts, OpenError> {
+        let refused = |error: DeviceError| OpenError { message: format!("{name}: {error}"), errno: error.errno() };
+        let parsed = DeviceName::parse(name).map_err(|error| refused(error.into()))?;
+        opened::facts(&parsed).map_err(refused)
+    }
+}

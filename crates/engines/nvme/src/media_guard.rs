@@ -1,0 +1,68 @@
+//! Whether an open file may hold the data of a virtual SSD: what is in it would be lost.
+//!
+//! The guard checks it as it checks the files of jobs. In addition, the state file beside it counts
+//! as a mark. Deliberately not here: opening it, and what the user allows.
+
+use std::fs::File;
+use std::path::Path;
+
+use iolab_guard::{Change, Danger, Guard, Rules, Target};
+use iolab_virtual_ssd::{is_state, state_path};
+
+/// Why a file is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Objection {
+    /// It must not be used, whatever the user allows.
+    InUse(String),
+    /// It may be used if the user allows it.
+    Foreign(String),
+}
+
+/// Whether the file, which was opened by this path, may be used.
+pub(crate) fn judge(file: &File, path: &Path) -> Result<(), Objection> {
+    let is_file = file.metadata().map(|metadata| metadata.is_file());
+    match is_file {
+        Ok(true) => {}
+        Ok(false) => {
+            let why = "not a regular file: name a file that may be created or written";
+            return Err(Objection::InUse(why.to_owned()));
+        }
+        Err(error) => return Err(Objection::InUse(format!("cannot tell what is there: {error}"))),
+    }
+    let guard = Guard::live(Rules::default());
+    for hazard in guard.hazards_of(&Target::named(path), &Change::OVERWRITES, file) {
+        match hazard.danger {
+            // The state beside it tells that a device has made it, where files cannot carry a mark.
+            Danger::Foreign { .. } if is_state(&state_path(path)) => {}
+            danger @ Danger::Foreign { .. } => return Err(Objection::Foreign(danger.to_string())),
+            danger => return Err(Objection::InUse(danger.to_string())),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_made_is_foreign_and_holes_and_marked_files_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("precious");
+        let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+        assert_eq!(judge(&open(), &path), Ok(()), "an empty file");
+        open().set_len(1 << 20).unwrap();
+        assert_eq!(judge(&open(), &path), Ok(()), "nothing but a hole");
+        std::fs::write(&path, "years of work").unwrap();
+        let refused = judge(&open(), &path);
+        assert!(matches!(&refused, Err(Objection::Foreign(why)) if why.contains("13 bytes")), "{refused:?}");
+        let link = folder.path().join("job.0.0");
+        std::fs::hard_link(&path, &link).unwrap();
+        assert_eq!(judge(&open(), &link), refused, "the name says nothing");
+        if iolab_guard::mark_layout(open()).unwrap() {
+            assert_eq!(judge(&open(), &path), Ok(()));
+        }
+        let folder = File::open(folder.path()).unwrap();
+        assert!(matches!(judge(&folder, &path), Err(Objection::InUse(why)) if why.contains("regular file")));
+    }
+}

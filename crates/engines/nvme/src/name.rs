@@ -1,0 +1,242 @@
+//! How a job names an NVMe device: SPDK's transport identifiers, and the embedded virtual SSD
+//! beside them.
+//!
+//! ```text
+//!   trtype=PCIe traddr=0000.06.00.0 ns=1        a real device, bound to vfio-pci
+//!   trtype=VIRT traddr=NAME ns=1                a device that `iolab device serve NAME` serves
+//!   trtype=VIRT model=nand size=8G ns=1         a virtual SSD inside this run
+//! ```
+//!
+//! Pairs are separated by blanks; `:` may stand for `=`, as in SPDK's own tools. In job files a
+//! colon separates file names, so there the bytes of a PCI address are separated by dots.
+
+use std::fmt;
+
+/// A device and a namespace of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceName {
+    /// Where the device is.
+    pub place: Place,
+    /// The namespace, from 1.
+    pub namespace: u32,
+}
+
+/// Where a device is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// On the PCI bus, at `domain:bus:device.function`.
+    Pcie(String),
+    /// Served by another process, under this name or at the path of this socket.
+    Served(String),
+    /// Inside this process, with these parameters of a virtual SSD in the order given.
+    Embedded(Vec<(String, String)>),
+}
+
+/// Why a device name is invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// A word without `=`.
+    #[error("{word:?} is no pair of a key and a value (write, for example, ns=1)")]
+    NoPair {
+        /// The word.
+        word: String,
+    },
+    /// A key given twice.
+    #[error("{key} is given twice")]
+    Twice {
+        /// The key.
+        key: String,
+    },
+    /// No transport, or an unknown one.
+    #[error("trtype={given:?} is not a transport that iolab speaks: PCIe for a real device, VIRT for a virtual one")]
+    Transport {
+        /// What stood there.
+        given: String,
+    },
+    /// An invalid PCI address.
+    #[error("traddr={given:?} is no PCI address (write domain.bus.device.function, for example 0000.06.00.0)")]
+    Address {
+        /// What stood there.
+        given: String,
+    },
+    /// An invalid namespace.
+    #[error("ns={given:?} is no namespace: namespaces are numbered from 1")]
+    Namespace {
+        /// What stood there.
+        given: String,
+    },
+    /// A key that this transport does not have.
+    #[error("{key} means nothing for {transport}{advice}")]
+    Key {
+        /// The key.
+        key: String,
+        /// The transport.
+        transport: &'static str,
+        /// What to write instead.
+        advice: &'static str,
+    },
+    /// A name of a served device that is not a valid file name.
+    #[error("traddr={given:?} is no name of a device: use letters, digits, '-', '_' and '.', or the path of a socket")]
+    Served {
+        /// What stood there.
+        given: String,
+    },
+}
+
+/// Keys of SPDK's identifiers that are ignored here.
+const WITHOUT_MEANING: [&str; 3] = ["adrfam", "trsvcid", "priority"];
+
+/// A device may have several faults.
+const MAY_REPEAT: &str = "fault";
+
+impl DeviceName {
+    /// Reads a name.
+    pub fn parse(text: &str) -> Result<DeviceName, NameError> {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for word in text.split_ascii_whitespace() {
+            let no_pair = || NameError::NoPair { word: word.to_owned() };
+            let (key, value) = word.split_once(['=', ':']).ok_or_else(no_pair)?;
+            if key.is_empty() || value.is_empty() {
+                return Err(no_pair());
+            }
+            let key = key.to_ascii_lowercase();
+            if key != MAY_REPEAT && pairs.iter().any(|(before, _)| *before == key) {
+                return Err(NameError::Twice { key });
+            }
+            pairs.push((key, value.to_owned()));
+        }
+        let mut take = |key: &str| {
+            let position = pairs.iter().position(|(have, _)| have == key)?;
+            Some(pairs.remove(position).1)
+        };
+        let transport = take("trtype").unwrap_or_default();
+        let address = take("traddr");
+        let namespace = namespace(take("ns"))?;
+        for key in WITHOUT_MEANING {
+            take(key);
+        }
+        let place = match (transport.to_ascii_uppercase().as_str(), address) {
+            ("PCIE", address) => pcie(address.unwrap_or_default(), &pairs)?,
+            ("VIRT", Some(name)) => served(name, &pairs)?,
+            ("VIRT", None) => Place::Embedded(pairs),
+            _ => return Err(NameError::Transport { given: transport }),
+        };
+        Ok(DeviceName { place, namespace })
+    }
+}
+
+fn namespace(given: Option<String>) -> Result<u32, NameError> {
+    let Some(given) = given else { return Ok(1) };
+    match given.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(NameError::Namespace { given }),
+    }
+}
+
+fn pcie(address: String, rest: &[(String, String)]) -> Result<Place, NameError> {
+    if let Some((key, _)) = rest.first() {
+        return Err(NameError::Key { key: key.clone(), transport: "trtype=PCIe", advice: "" });
+    }
+    let wrong = NameError::Address { given: address.clone() };
+    let parts: Vec<&str> = address.split(['.', ':']).collect();
+    // The domain may be left out, as lspci does.
+    let (domain, [bus, device, function]) = match parts.as_slice() {
+        [domain, bus, device, function] => (*domain, [*bus, *device, *function]),
+        [bus, device, function] => ("0000", [*bus, *device, *function]),
+        _ => return Err(wrong),
+    };
+    let hex = |text: &str, digits: usize, most: u32| {
+        let number = u32::from_str_radix(text, 16).ok().filter(|number| *number <= most);
+        number.filter(|_| text.len() <= digits && !text.starts_with('+'))
+    };
+    let numbers = (hex(domain, 8, u32::MAX), hex(bus, 2, 0xff), hex(device, 2, 0x1f), hex(function, 1, 7));
+    let (Some(domain), Some(bus), Some(device), Some(function)) = numbers else { return Err(wrong) };
+    Ok(Place::Pcie(format!("{domain:04x}:{bus:02x}:{device:02x}.{function}")))
+}
+
+fn served(name: String, rest: &[(String, String)]) -> Result<Place, NameError> {
+    if let Some((key, _)) = rest.first() {
+        let advice = ": the device has its parameters already; leave traddr out for one inside the run";
+        return Err(NameError::Key { key: key.clone(), transport: "a served device", advice });
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if name.contains('/') || (name.bytes().all(plain) && !name.starts_with('.')) {
+        Ok(Place::Served(name))
+    } else {
+        Err(NameError::Served { given: name })
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Pcie(address) => write!(out, "trtype=PCIe traddr={}", address.replace(':', "."))?,
+            Place::Served(name) => write!(out, "trtype=VIRT traddr={name}")?,
+            Place::Embedded(parameters) => {
+                write!(out, "trtype=VIRT")?;
+                parameters.iter().try_for_each(|(key, value)| write!(out, " {key}={value}"))?;
+            }
+        }
+        write!(out, " ns={}", self.namespace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_printed() {
+        let pcie = |address: &str| Place::Pcie(address.into());
+        let embedded = |pairs: &[(&str, &str)]| {
+            Place::Embedded(pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
+        };
+        let cases = [
+            ("trtype=PCIe traddr=0000.06.00.0 ns=1", pcie("0000:06:00.0"), 1),
+            ("trtype=PCIe traddr=0001.10.00.0 ns=1", pcie("0001:10:00.0"), 1),
+            ("trtype:PCIe traddr:0000:06:00.0", pcie("0000:06:00.0"), 1),
+            ("trtype:pcie traddr:06:1F.7 ns:3", pcie("0000:06:1f.7"), 3),
+            ("trtype=PCIe  adrfam=IPv4\ttraddr=0000.06.00.0", pcie("0000:06:00.0"), 1),
+            ("trtype=VIRT traddr=fast-1", Place::Served("fast-1".into()), 1),
+            ("trtype=VIRT traddr=/tmp/x.sock ns=2", Place::Served("/tmp/x.sock".into()), 2),
+            ("trtype=VIRT", embedded(&[]), 1),
+            (
+                "trtype=VIRT fault=drop:op=read fault=fatal:after=9",
+                embedded(&[("fault", "drop:op=read"), ("fault", "fatal:after=9")]),
+                1,
+            ),
+            ("trtype=virt model=nand size=8G ns=1", embedded(&[("model", "nand"), ("size", "8G")]), 1),
+        ];
+        for (text, place, namespace) in cases {
+            let name = DeviceName::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(name, DeviceName { place, namespace }, "{text}");
+            assert_eq!(DeviceName::parse(&name.to_string()), Ok(name), "{text} printed");
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_says_why() {
+        let cases = [
+            ("", "trtype=\"\" is not a transport"),
+            ("traddr=0000.06.00.0", "not a transport"),
+            ("trtype=RDMA traddr=1.2.3.4", "\"RDMA\" is not a transport"),
+            ("trtype=PCIe", "no PCI address"),
+            ("trtype=PCIe traddr=0000.06.00", "no PCI address"),
+            ("trtype=PCIe traddr=0000.06.20.0", "no PCI address"),
+            ("trtype=PCIe traddr=0000.06.00.8", "no PCI address"),
+            ("trtype=PCIe traddr=0000.06.00.0 model=nand", "model means nothing for trtype=PCIe"),
+            ("trtype=VIRT traddr=a size=1G", "leave traddr out"),
+            ("trtype=VIRT traddr=a|b", "no name of a device"),
+            ("trtype=VIRT traddr=.a", "no name of a device"),
+            ("trtype=VIRT ns=0", "numbered from 1"),
+            ("trtype=VIRT ns=x", "numbered from 1"),
+            ("trtype=VIRT size", "no pair"),
+            ("trtype=VIRT size=", "no pair"),
+            ("trtype=VIRT size=1G size=2G", "size is given twice"),
+        ];
+        for (text, expected) in cases {
+            let error = DeviceName::parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Devices by name: opened when they are first named, shared by the threads of the process.
+//!
+//! A real controller is shared: each job gets queue pairs of it. Each opening of a virtual device
+//! gets a controller of its own on the same drive. A drive inside the process lives until the
+//! process ends, so that later jobs find the same data.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use iolab_clock::Clock;
+use iolab_device_link::{Link, LinkError};
+use iolab_engine::DeviceFacts;
+use iolab_nvme_driver::{Controller, ControllerOptions, DriverError, Namespace};
+use iolab_vfio::{AddressError, PciAddress, VfioDevice, VfioError};
+use iolab_virtual_ssd::{Config, ConfigError, Embedded, EmbeddedError, Subsystem};
+
+use crate::errno;
+use crate::inline_device::InlineDevice;
+use crate::media_file::{DriveError, MediaError, make_drive};
+use crate::name::{DeviceName, NameError, Place};
+use crate::socket_place::{FolderError, socket_of};
+
+/// An enabled controller.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The driver's handle.
+    pub controller: Controller,
+    /// The device itself, if it works only when it is polled.
+    pub(crate) inline: Option<InlineDevice>,
+}
+
+impl Opened {
+    /// One of the device's namespaces.
+    pub fn namespace(&self, wanted: u32) -> Result<Namespace, DeviceError> {
+        self.controller.namespace(wanted).map_err(|error| match self.controller.namespaces() {
+            Ok(all) if all.iter().all(|namespace| namespace.id() != wanted) => {
+                let numbers: Vec<String> = all.iter().map(|namespace| namespace.id().to_string()).collect();
+                DeviceError::Namespace { wanted, there: numbers.join(", ") }
+            }
+            _ => error.into(),
+        })
+    }
+
+    /// Polls a device inside this thread. Others work by themselves.
+    #[inline]
+    pub fn poll(&self) {
+        if let Some(device) = &self.inline {
+            device.poll();
+        }
+    }
+}
+
+/// Why a device cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// Its name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Its address on the bus.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// VFIO.
+    #[error(transparent)]
+    Vfio(#[from] VfioError),
+    /// The parameters of an embedded device.
+    #[error("{0} (iolab device parameters lists them all)")]
+    Config(#[from] ConfigError),
+    /// The folder of its socket.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The file for its data.
+    #[error(transparent)]
+    Media(#[from] MediaError),
+    /// An embedded device.
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    /// A served device.
+    #[error("{error}{advice}")]
+    Link {
+        /// What went wrong.
+        error: LinkError,
+        /// What a user can do.
+        advice: String,
+    },
+    /// The controller.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// A namespace that does not exist.
+    #[error("there is no ns={wanted}; its namespaces are {there}")]
+    Namespace {
+        /// The one that was named.
+        wanted: u32,
+        /// The existing ones.
+        there: String,
+    },
+}
+
+impl From<DriveError> for DeviceError {
+    fn from(error: DriveError) -> DeviceError {
+        match error {
+            DriveError::Media(error) => error.into(),
+            DriveError::Config(error) => error.into(),
+        }
+    }
+}
+
+impl DeviceError {
+    /// The closest errno, if there is one.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            DeviceError::Name(_) | DeviceError::Address(_) | DeviceError::Config(_) | DeviceError::Namespace { .. } => {
+                Some(libc::EINVAL)
+            }
+            DeviceError::Driver(error) => Some(errno::of_error(error)),
+            DeviceError::Link { .. } => Some(libc::ENODEV),
+            DeviceError::Media(MediaError::Refused { .. }) | DeviceError::Folder(_) => Some(libc::EPERM),
+            DeviceError::Media(MediaError::System { source, .. }) => source.raw_os_error(),
+            DeviceError::Vfio(_) | DeviceError::Embedded(_) => None,
+        }
+    }
+}
+
+/// Devices that stay open until the process ends.
+#[derive(Debug, Default)]
+struct OpenDevices {
+    drives: HashMap<Place, Arc<Subsystem>>,
+    controllers: HashMap<Place, Opened>,
+}
+
+static OPEN_DEVICES: Mutex<Option<OpenDevices>> = Mutex::new(None);
+
+/// Calls `work` with the open devices. A thread that panics here leaves no partial entry.
+fn with_open_devices<T>(work: impl FnOnce(&mut OpenDevices) -> T) -> T {
+    let mut open_devices = OPEN_DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    work(open_devices.get_or_insert_default())
+}
+
+/// Opens a device, or returns it if it is open.
+pub fn open(name: &DeviceName) -> Result<Opened, DeviceError> {
+    match &name.place {
+        Place::Pcie(address) => with_open_devices(|open_devices| {
+            if let Some(opened) = open_devices.controllers.get(&name.place) {
+                return Ok(opened.clone());
+            }
+            let device = VfioDevice::open(address.parse::<PciAddress>()?)?;
+            let opened = Opened { controller: enable(Box::new(device))?, inline: None };
+            open_devices.controllers.insert(name.place.clone(), opened.clone());
+            Ok(opened)
+        }),
+        Place::Served(served) => {
+            let link = Link::connect(&socket_of(served)?)
+                .map_err(|error| DeviceError::Link { advice: advice(&error, served), error })?;
+            let controller = Controller::open(Box::new(link), clock(), virtual_options())?;
+            Ok(Opened { controller, inline: None })
+        }
+        Place::Embedded(parameters) => open_inline(&drive(&name.place, parameters)?, &clock()),
+    }
+}
+
+/// A new controller of `drive` inside this thread, whose time is `clock`; it works when it is
+/// polled ([`Opened::poll`]).
+pub fn open_inline(drive: &Arc<Subsystem>, clock: &Clock) -> Result<Opened, DeviceError> {
+    let inline = InlineDevice::new(Embedded::new(drive, clock.clone())?);
+    let controller = Controller::open(Box::new(inline.clone()), clock.clone(), virtual_options())?;
+    Ok(Opened { controller, inline: Some(inline) })
+}
+
+fn advice(error: &LinkError, served: &str) -> String {
+    match error {
+        LinkError::NotServed { .. } if !served.contains('/') => format!(" (iolab device serve {served} serves it)"),
+        _ => String::new(),
+    }
+}
+
+fn enable(device: Box<dyn iolab_pci_device::PciDevice>) -> Result<Controller, DriverError> {
+    Controller::open(device, clock(), ControllerOptions::default())
+}
+
+/// The registers of a virtual device are memory already. Shadow doorbells would cost two barriers
+/// and save nothing.
+fn virtual_options() -> ControllerOptions {
+    ControllerOptions { shadow_doorbells: false, ..ControllerOptions::default() }
+}
+
+fn clock() -> Clock {
+    Clock::best().0
+}
+
+/// The drive with these parameters inside this process.
+fn drive(place: &Place, parameters: &[(String, String)]) -> Result<Arc<Subsystem>, DeviceError> {
+    with_open_devices(|open_devices| {
+        if let Some(drive) = open_devices.drives.get(place) {
+            return Ok(Arc::clone(drive));
+        }
+        let drive = make_drive(config(parameters)?)?;
+        open_devices.drives.insert(place.clone(), Arc::clone(&drive));
+        Ok(drive)
+    })
+}
+
+fn config(parameters: &[(String, String)]) -> Result<Config, ConfigError> {
+    Config::of_pairs(parameters.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+}
+
+/// What a plan needs to know. A drive inside the process need not exist for that.
+pub(crate) fn facts(name: &DeviceName) -> Result<DeviceFacts, DeviceError> {
+    if let Place::Embedded(parameters) = &name.place {
+        let config = config(parameters)?;
+        if name.namespace > config.namespaces {
+            let there = if config.namespaces == 1 { "1".to_owned() } else { format!("1 to {}", config.namespaces) };
+            return Err(DeviceError::Namespace { wanted: name.namespace, there });
+        }
+        // A drive with a file may have been formatted since, so it has to be asked.
+        if !config.media_file().is_some_and(Path::exists) {
+            return Ok(DeviceFacts { size_bytes: config.size_bytes, block_bytes: config.lba_bytes as u32 });
+        }
+    }
+    let namespace = open(name)?.namespace(name.namespace)?;
+    let block_bytes = namespace.block_bytes();
+    Ok(DeviceFacts { size_bytes: namespace.blocks().saturating_mul(u64::from(block_bytes)), block_bytes })
+}

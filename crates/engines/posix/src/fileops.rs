@@ -1,0 +1,59 @@
+//! The engines whose operations are file-system calls: create, stat and delete of files and
+//! directories, and `fallocate(2)` and `ftruncate(2)` of open files.
+//!
+//! | engine | one operation |
+//! | --- | --- |
+//! | [`FileCreate`] | `openat(2)` with `O_CREAT` (closed outside the operation) |
+//! | [`FileStat`] | `stat(2)`, `lstat(2)` or `statx(2)` of a file |
+//! | [`FileDelete`] | `unlink(2)` |
+//! | [`DirCreate`], [`DirStat`], [`DirDelete`] | `mkdir(2)`, stat, `rmdir(2)` |
+//! | [`Falloc`] | `fallocate(2)` of the operation's range |
+//! | [`Ftruncate`] | `ftruncate(2)` to the operation's offset |
+//!
+//! In the first six an operation names a file of the job by its index and offsets mean nothing;
+//! whether it is a read or a write means nothing either. What stat and delete need to find is made
+//! when the lane opens, where it is missing: `filestat` and `filedelete` find files, `dirstat` and
+//! `dirdelete` directories, `filecreate` and `dircreate` the directories above. Nothing that exists
+//! is changed or removed to prepare.
+//!
+//! A success counts the operation's bytes, none of which move: that is how a job of these engines
+//! ends by its size, as in fio. Errors are the call's own: creating a directory that exists is
+//! `EEXIST`, deleting twice is `ENOENT`.
+#![allow(unsafe_code)] // island: path and range calls that take C strings and raw descriptors
+
+mod path_calls;
+mod path_engines;
+mod path_lane;
+mod prepare;
+mod range_engines;
+mod range_lane;
+
+pub use path_calls::{Create, MakeDirectory, RemoveDirectory, STAT_OPTIONS, Stat, Unlink};
+pub use path_engines::{DirCreate, DirDelete, DirStat, FileCreate, FileDelete, FileStat};
+pub use path_lane::{PathCall, PathLane};
+pub use prepare::Precondition;
+pub use range_engines::{Falloc, Ftruncate};
+pub use range_lane::{Allocate, RangeCall, RangeLane, Truncate};
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod conformance {
+    use super::{DirCreate, DirDelete, DirStat, Falloc, FileCreate, FileDelete, FileStat, Ftruncate};
+
+    iolab_engine::conformance_suite!(filecreate, FileCreate);
+    iolab_engine::conformance_suite!(filestat, FileStat);
+    iolab_engine::conformance_suite!(filestat_by_statx, FileStat, stat_type("statx"));
+    iolab_engine::conformance_suite!(filedelete, FileDelete);
+    iolab_engine::conformance_suite!(dircreate, DirCreate);
+    iolab_engine::conformance_suite!(dirstat, DirStat);
+    iolab_engine::conformance_suite!(dirdelete, DirDelete);
+    iolab_engine::conformance_suite!(falloc, Falloc);
+    iolab_engine::conformance_suite!(ftruncate, Ftruncate, Setup::default().probe(iolab_engine::OpKind::Write));
+
+    fn stat_type(word: &str) -> iolab_engine::conformance::Setup {
+        use iolab_engine::conformance::{Setup, Value};
+        Setup::default().option("stat_type", Value::Choice(word.to_owned()))
+    }
+}

@@ -1,0 +1,149 @@
+//! The five engines: their descriptions, and which lane each opens.
+
+use iolab_engine::{
+    Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
+};
+use iolab_options::{PageCache, Reach};
+
+use crate::read_write::{PVSYNC2_OPTIONS, PosixLane, Pread, Preadv, Preadv2, Seeking, VsyncLane};
+
+const CAPABILITIES: Capabilities = Capabilities {
+    synchronous: true,
+    files: FileUse::Descriptors,
+    moves_data: true,
+    trims: true,
+    syncs: true,
+    direct: true,
+    extends_files: true,
+    effect: FileEffect::ByDirection,
+    reach: Reach::BlockLayer,
+    page_cache: PageCache::UnlessDirect,
+    polling: Polling::Never,
+    reads_to_write: false,
+    needs: &[],
+};
+
+/// What the engines say in common; the rest is filled in for each.
+const COMMON: EngineDescription = EngineDescription {
+    name: "",
+    aliases: &[],
+    summary: "",
+    details: "",
+    options: &[],
+    capabilities: CAPABILITIES,
+    trials: &[],
+};
+
+/// The engine `sync`.
+#[derive(Debug)]
+pub struct Sync;
+
+impl Engine for Sync {
+    type Lane = PosixLane<Seeking>;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "sync",
+        summary: "read(2) and write(2), with lseek(2) where the file is not at the offset",
+        details: "A read is read(2), a write is write(2); lseek(2) comes first unless the previous operation left \
+                  the file at the offset, so sequential jobs never seek. Trim is BLKDISCARD on a block device and \
+                  a punched hole (fallocate) in a file; syncs are fsync(2), fdatasync(2), sync_file_range(2).",
+        ..COMMON
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+        PosixLane::open(request)
+    }
+}
+
+/// The engine `psync`, fio's default.
+#[derive(Debug)]
+pub struct Psync;
+
+impl Engine for Psync {
+    type Lane = PosixLane<Pread>;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "psync",
+        summary: "pread(2) and pwrite(2); the default engine",
+        details: "One system call per operation: pread64(2) or pwrite64(2). Trim is BLKDISCARD on a block device \
+                  and a punched hole (fallocate) in a file; syncs are fsync(2), fdatasync(2), sync_file_range(2).",
+        trials: &[Trial {
+            topic: "psync, direct",
+            words: &["--ioengine=psync", "--direct=1"],
+            consequence: "direct I/O is refused here: figures would be of the page cache",
+            mend: "use a folder on a disk (TMPDIR chooses the one tried)",
+        }],
+        ..COMMON
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+        PosixLane::open(request)
+    }
+}
+
+/// The engine `vsync`.
+#[derive(Debug)]
+pub struct Vsync;
+
+impl Engine for Vsync {
+    type Lane = VsyncLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "vsync",
+        summary: "readv(2) and writev(2) of runs of adjacent operations",
+        details: "Operations that follow one another in the same file and direction are collected, up to the \
+                  iodepth or iodepth_batch, and go in one readv(2) or writev(2), after lseek(2) where the file is \
+                  not at the offset. An operation that does not continue the run sends the run first. Trims and \
+                  syncs as in psync.",
+        capabilities: Capabilities { synchronous: false, ..CAPABILITIES },
+        ..COMMON
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+        VsyncLane::open(request)
+    }
+}
+
+/// The engine `pvsync`.
+#[derive(Debug)]
+pub struct Pvsync;
+
+impl Engine for Pvsync {
+    type Lane = PosixLane<Preadv>;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "pvsync",
+        summary: "preadv(2) and pwritev(2)",
+        details: "One system call per operation: preadv(2) or pwritev(2) with one buffer. Trims and syncs as in \
+                  psync.",
+        ..COMMON
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+        PosixLane::open(request)
+    }
+}
+
+/// The engine `pvsync2`.
+#[derive(Debug)]
+pub struct Pvsync2;
+
+impl Engine for Pvsync2 {
+    type Lane = PosixLane<Preadv2>;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "pvsync2",
+        summary: "preadv2(2) and pwritev2(2), with per-call flags",
+        details: "One system call per operation: preadv2(2) or pwritev2(2) with one buffer and the flags that the \
+                  options ask for: RWF_HIPRI (hipri, hipri_percentage), RWF_DONTCACHE (uncached), RWF_NOWAIT \
+                  (nowait), and RWF_ATOMIC on writes for a job with atomic=1. A flag that the file does not \
+                  support fails each operation with EOPNOTSUPP. Trims and syncs as in psync.",
+        options: PVSYNC2_OPTIONS,
+        capabilities: Capabilities { polling: Polling::WithOption(&["hipri"]), ..CAPABILITIES },
+        ..COMMON
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<Self::Lane, OpenError> {
+        PosixLane::open(request)
+    }
+}

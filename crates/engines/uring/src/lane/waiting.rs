@@ -1,0 +1,117 @@
+//! How a lane enters the kernel: submitting and waiting in one call, and what to do when that is
+//! refused, interrupted or done in part.
+//!
+//! Guarantees: a call that only looks does not enter the kernel unless the kernel says that it
+//! holds completions back (task work, overflow) or has to be polled.
+
+use iolab_engine::LaneError;
+
+use super::UringLane;
+use crate::abi::{enter, sq_flag};
+
+/// How often a lane with a submission thread looks for completions before it sleeps for them.
+const SPINS: usize = 2000;
+/// How often a submission that the kernel has no memory for is offered again before the lane gives
+/// up.
+const PATIENCE: usize = 10_000;
+
+impl UringLane {
+    /// Makes the kernel move completions into the ring until it has `need`.
+    #[inline]
+    pub(super) fn await_ring(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
+        if self.poll_thread {
+            return self.await_thread(need, timeout_ns);
+        }
+        let ready = self.ring.ready();
+        if need > ready || self.unsubmitted > 0 {
+            let need = if self.poll_device && timeout_ns != u64::MAX { 0 } else { need };
+            return self.enter_ring(need, timeout_ns, enter::GETEVENTS);
+        }
+        // Nothing asks for a wait. Enter only if the kernel holds completions that an enter would
+        // bring.
+        let hidden = self.ring.flags() & (sq_flag::TASKRUN | sq_flag::CQ_OVERFLOW) != 0;
+        if ready == 0 && (hidden || (self.poll_device && self.flushed() > 0)) {
+            return self.enter_ring(0, 0, enter::GETEVENTS);
+        }
+        Ok(())
+    }
+
+    /// The same where a kernel thread submits: looks for a while before it sleeps.
+    #[inline(never)]
+    pub(super) fn await_thread(&mut self, need: usize, timeout_ns: u64) -> Result<(), LaneError> {
+        if self.flushed() > 0 && self.ring.needs_wakeup() {
+            let woken = self.ring.enter(0, 0, enter::SQ_WAKEUP);
+            if woken < 0 && woken != -libc::EINTR {
+                return Err(LaneError { call: "io_uring_enter", errno: -woken });
+            }
+        }
+        if need == 0 && self.ring.flags() & sq_flag::CQ_OVERFLOW != 0 {
+            return self.enter_ring(0, 0, enter::GETEVENTS);
+        }
+        if timeout_ns > 0 {
+            for _ in 0..SPINS {
+                if self.ring.ready() >= need {
+                    return Ok(());
+                }
+                std::hint::spin_loop();
+            }
+        }
+        if self.ring.ready() < need {
+            self.enter_ring(need, timeout_ns, enter::GETEVENTS | enter::SQ_WAKEUP)?;
+        }
+        Ok(())
+    }
+
+    /// Submits what is offered and, with `GETEVENTS`, waits until `need` completions are in the
+    /// ring.
+    #[inline]
+    pub(super) fn enter_ring(&mut self, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
+        let result = self.ring.enter_for(self.unsubmitted, need as u32, timeout_ns, flags);
+        if result as u32 == self.unsubmitted && (self.ring.ready() >= need || timeout_ns != u64::MAX) {
+            self.unsubmitted = 0;
+            return Ok(());
+        }
+        self.enter_again(result, need, timeout_ns, flags)
+    }
+
+    /// The enter was refused, interrupted or consumed only a part: goes on as far as it can.
+    #[cold]
+    #[inline(never)]
+    fn enter_again(&mut self, first: i32, need: usize, timeout_ns: u64, flags: u32) -> Result<(), LaneError> {
+        let forever = timeout_ns == u64::MAX;
+        let mut patience = PATIENCE;
+        let mut result = first;
+        loop {
+            match -result {
+                consumed if consumed <= 0 => {
+                    let progressed = result > 0 || self.unsubmitted == 0;
+                    self.unsubmitted -= result as u32;
+                    if self.unsubmitted == 0 && (!forever || self.ring.ready() >= need) {
+                        return Ok(());
+                    }
+                    if !progressed {
+                        return Err(LaneError { call: "io_uring_enter", errno: libc::EAGAIN });
+                    }
+                }
+                libc::EINTR if forever => {}
+                libc::EINTR | libc::ETIME => return Ok(()),
+                // No room for more now: completions make room, and the rest goes with a later
+                // enter.
+                libc::EAGAIN | libc::EBUSY if self.ring.ready() > 0 => return Ok(()),
+                libc::EAGAIN | libc::EBUSY if self.flushed() > self.unsubmitted as usize => {
+                    let waited = self.ring.enter(0, 1, enter::GETEVENTS);
+                    if waited < 0 && waited != -libc::EINTR {
+                        return Err(LaneError { call: "io_uring_enter", errno: -waited });
+                    }
+                }
+                // Nothing in flight can make room: the kernel is short of memory for a moment.
+                libc::EAGAIN | libc::EBUSY if patience > 0 => {
+                    patience -= 1;
+                    std::thread::yield_now();
+                }
+                errno => return Err(LaneError { call: "io_uring_enter", errno }),
+            }
+            result = self.ring.enter_for(self.unsubmitted, need as u32, timeout_ns, flags);
+        }
+    }
+}

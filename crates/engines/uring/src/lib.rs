@@ -1,0 +1,102 @@
+//! The `io_uring` engine: operations through shared rings, entered at most once per batch.
+//!
+//! Unsafe island: it maps the kernel's rings, reads and writes them, and makes system calls that
+//! hand the kernel addresses of buffers. It talks to the kernel itself, without a library between:
+//! the entry of each slot is rewritten in place, and submitting and waiting are one system call.
+//!
+//! What the kernel offers is used without being asked for: one issuer with deferred task work,
+//! registered ring, files and buffers; options turn each off. What could not be had is said by the
+//! lane's notes. Not here: passthrough commands (`io_uring_cmd`), multi-shot operations, linked
+//! operations.
+#![allow(unsafe_code)] // island: the rings are memory shared with the kernel, and io_uring_* are raw system calls
+
+mod abi;
+mod lane;
+mod opening;
+mod options;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+use iolab_engine::{
+    Capabilities, Engine, EngineDescription, FileEffect, FileUse, Need, OpenError, OpenRequest, Polling, Trial,
+};
+use iolab_options::{PageCache, Reach};
+
+pub use lane::UringLane;
+
+/// The engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Uring;
+
+/// What may not work on a machine.
+const TRIALS: [Trial; 5] = [
+    Trial {
+        topic: "io_uring",
+        words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4"],
+        consequence: "no io_uring: use libaio for a queue",
+        mend: "sysctl kernel.io_uring_disabled=0",
+    },
+    Trial {
+        topic: "io_uring, fixed buffers",
+        words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--fixedbufs"],
+        consequence: "each operation pins its pages anew",
+        mend: "ulimit -l unlimited",
+    },
+    Trial {
+        topic: "io_uring, registered files",
+        words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--registerfiles"],
+        consequence: "each operation looks its file up anew",
+        mend: "",
+    },
+    Trial {
+        topic: "io_uring, SQPOLL",
+        words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--sqthread_poll"],
+        consequence: "submissions need system calls",
+        mend: "run as root, or on Linux 5.11 or later",
+    },
+    Trial {
+        topic: "io_uring, IOPOLL",
+        words: &["--ioengine=io_uring", "--direct=1", "--iodepth=4", "--hipri"],
+        consequence: "completions come by interrupt: this disk has no queues for polling",
+        mend: "for NVMe: nvme.poll_queues=2 on the kernel's command line; or ioengine=nvme from user space",
+    },
+];
+
+impl Engine for Uring {
+    type Lane = UringLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "io_uring",
+        aliases: &[],
+        summary: "Linux io_uring: shared rings, one system call per batch",
+        details: "Reads and writes become IORING_OP_READ_FIXED and WRITE_FIXED where buffers can be registered, \
+                  else READ and WRITE (READV and WRITEV with nonvectored=0). fsync, fdatasync and sync_file_range \
+                  become FSYNC and SYNC_FILE_RANGE, trims FALLOCATE (punching a hole) on files and the discard \
+                  command on block devices (BLKDISCARD before Linux 6.12). A batch is submitted and awaited by one \
+                  io_uring_enter; with sqthread_poll by none.",
+        options: &options::OPTIONS,
+        capabilities: Capabilities {
+            synchronous: false,
+            files: FileUse::Descriptors,
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: true,
+            effect: FileEffect::ByDirection,
+            reach: Reach::BlockLayer,
+            page_cache: PageCache::UnlessDirect,
+            polling: Polling::WithOption(&["hipri", "sqthread_poll"]),
+            reads_to_write: false,
+            needs: &[Need::LockedMemory],
+        },
+        trials: &TRIALS,
+    };
+
+    fn open(request: &OpenRequest<'_>) -> Result<UringLane, OpenError> {
+        let requested = options::Requested::of(request.options);
+        let opened = opening::open(request, &requested)?;
+        Ok(UringLane::new(opened, request, &requested))
+    }
+}

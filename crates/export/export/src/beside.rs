@@ -1,0 +1,144 @@
+//! The threads of an export with several queues: the first is the caller's, which makes and ends
+//! the device; each of the others serves with a lane of its own.
+//!
+//! Guarantees: all others are ready before the first one begins; when one fails, all are halted,
+//! and its error is the export's. Deliberately not here: what a thread does.
+
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{Builder, scope};
+
+use iolab_memory::SlotPool;
+
+use crate::{Stop, Tally};
+
+/// What a thread calls when it is ready; dropped without, it was not.
+#[derive(Debug)]
+pub struct Ready(Sender<()>);
+
+impl Ready {
+    /// The thread has all that it needs.
+    pub fn tell(self) {
+        // Whoever waits has the other end until this one is gone.
+        let _ = self.0.send(());
+    }
+}
+
+/// Opens the lane of thread number so many, with the slots that the export's options say, on the
+/// thread that serves it; or says why it cannot.
+pub type OpenLane<'a, L> = dyn Fn(usize) -> Result<(L, SlotPool), String> + Sync + 'a;
+
+/// Why a thread is no help: its number and what is wrong.
+pub type Unfit<E> = fn(usize, String) -> E;
+
+/// Runs `other` on threads 1 to `threads` - 1, and `first` on the calling one once they are ready,
+/// until all have ended. Each gets a stop that is raised when it has to end because another one
+/// did. What the others have served.
+pub fn beside<E: Send>(
+    threads: usize,
+    unfit: Unfit<E>,
+    other: &(dyn Fn(usize, &Stop, Ready) -> Result<Tally, E> + Sync),
+    first: impl FnOnce(&Stop) -> Result<(), E>,
+) -> Result<Tally, E> {
+    let no_stop = |error| unfit(0, format!("no eventfd: {error}"));
+    let halts = (0..threads).map(|_| Stop::by_hand()).collect::<Result<Vec<Stop>, _>>().map_err(no_stop)?;
+    let halt_all = || halts.iter().for_each(Stop::raise);
+    scope(|scope| {
+        let (sender, readiness) = channel();
+        let (mut handles, mut begun) = (Vec::new(), Ok(()));
+        for (number, halt) in halts.iter().enumerate().skip(1) {
+            let (ready, halt_all) = (Ready(sender.clone()), &halt_all);
+            let body = move || {
+                let served = other(number, halt, ready);
+                if served.is_err() {
+                    halt_all();
+                }
+                served
+            };
+            match Builder::new().name(format!("queue-{number}")).spawn_scoped(scope, body) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => begun = Err(unfit(number, format!("no thread: {error}"))),
+            }
+        }
+        drop(sender);
+        let all_ready = readiness.iter().count() + 1 == threads;
+        let served = if all_ready { first(&halts[0]) } else { begun };
+        halt_all();
+        let (mut tally, mut failed) = (Tally::default(), Ok(()));
+        for (place, handle) in handles.into_iter().enumerate() {
+            let panicked = |_| Err(unfit(place + 1, "its thread has panicked".to_owned()));
+            match handle.join().unwrap_or_else(panicked) {
+                Ok(more) => tally += more,
+                Err(error) => failed = failed.and(Err(error)),
+            }
+        }
+        // A thread that failed knows why; the first one only that it was halted.
+        failed.and(served).map(|()| tally)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    use super::*;
+
+    fn wait(stop: &Stop) {
+        poll(&mut [PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN)], None).unwrap();
+    }
+
+    fn one_read() -> Tally {
+        Tally { reads: 1, ..Tally::default() }
+    }
+
+    #[test]
+    fn the_first_begins_when_the_others_are_ready_and_ends_them() {
+        let ready = AtomicUsize::new(0);
+        let other = |_: usize, halt: &Stop, told: Ready| {
+            ready.fetch_add(1, Ordering::SeqCst);
+            told.tell();
+            wait(halt);
+            Ok::<Tally, String>(one_read())
+        };
+        let first = |_: &Stop| {
+            assert_eq!(ready.load(Ordering::SeqCst), 3);
+            Ok(())
+        };
+        assert_eq!(beside(4, |_, what| what, &other, first).unwrap().reads, 3);
+        let alone = beside(1, |_, what| what, &other, |_| Ok(()));
+        assert_eq!(alone.unwrap(), Tally::default());
+    }
+
+    #[test]
+    fn one_that_fails_ends_all() {
+        let other = |number: usize, halt: &Stop, told: Ready| {
+            told.tell();
+            if number == 2 {
+                return Err(format!("{number} failed"));
+            }
+            wait(halt);
+            Ok(one_read())
+        };
+        let first = |halt: &Stop| {
+            wait(halt);
+            Err("halted".to_owned())
+        };
+        assert_eq!(beside(3, |_, what| what, &other, first), Err("2 failed".to_owned()));
+    }
+
+    #[test]
+    fn the_first_does_not_begin_without_the_others() {
+        let other = |number: usize, halt: &Stop, told: Ready| {
+            if number == 1 {
+                return Err("no lane".to_owned());
+            }
+            told.tell();
+            wait(halt);
+            Ok(one_read())
+        };
+        let first = |_: &Stop| panic!("a thread is missing");
+        assert_eq!(beside(3, |_, what| what, &other, first), Err("no lane".to_owned()));
+    }
+}

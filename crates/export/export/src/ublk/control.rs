@@ -1,0 +1,124 @@
+//! Control commands: making, starting, stopping and deleting a device.
+//!
+//! Commands that the driver answers only after requests were served (start, stop) are begun here
+//! and end in the server's loop; the others are waited for.
+//!
+//! Unsafe: commands hold the addresses of their buffers.
+#![allow(unsafe_code)] // island: commands with the addresses of their buffers
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use crate::Command;
+
+use crate::ublk::ExportError;
+use crate::ublk::abi::{self, PARAMETERS_BYTES, Shape};
+use crate::ublk::driver::Driver;
+
+/// Events of control commands carry the operation below this bit.
+pub(crate) const CONTROL_TOKEN: u64 = 1 << 40;
+
+/// `/dev/ublk-control`.
+#[derive(Debug)]
+pub(crate) struct Control {
+    file: File,
+}
+
+impl Control {
+    pub(crate) fn open() -> Result<Control, ExportError> {
+        let file = File::options().read(true).write(true).open("/dev/ublk-control").map_err(ExportError::NoUblk)?;
+        Ok(Control { file })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn on(file: File) -> Control {
+        Control { file }
+    }
+
+    fn fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    /// Begins a command without a buffer.
+    pub(crate) fn begin<D: Driver>(
+        &self,
+        driver: &mut D,
+        operation: u32,
+        (device, value): (u32, u64),
+    ) -> Result<(), ExportError> {
+        let data = abi::control_command(device, (0, 0), value);
+        // SAFETY: the command holds no address.
+        unsafe { driver.push(&self.command(operation, data)) }.map_err(ExportError::Ring)
+    }
+
+    /// Adds a device with so many queues of this depth; gives its number and how many queues it has
+    /// got, which are not more than there are processors.
+    pub(crate) fn add<D: Driver>(
+        &self,
+        driver: &mut D,
+        number: Option<u32>,
+        (queues, depth, payload_bytes): (u16, u16, u32),
+    ) -> Result<(u32, u16), ExportError> {
+        let number = number.unwrap_or(abi::ANY_DEVICE);
+        let mut info = abi::device_info(number, (queues, depth), payload_bytes);
+        self.with_buffer(driver, abi::ADD_DEV, number, &mut info)?;
+        Ok((abi::device_number(&info), abi::device_queues(&info)))
+    }
+
+    /// Says what the device is like.
+    pub(crate) fn set_parameters<D: Driver>(
+        &self,
+        driver: &mut D,
+        device: u32,
+        shape: Shape,
+    ) -> Result<(), ExportError> {
+        let mut parameters: [u8; PARAMETERS_BYTES] = abi::parameters(shape);
+        self.with_buffer(driver, abi::SET_PARAMS, device, &mut parameters)
+    }
+
+    /// Deletes a device that nobody serves any more.
+    pub(crate) fn delete<D: Driver>(&self, driver: &mut D, device: u32) -> Result<(), ExportError> {
+        self.begin(driver, abi::DEL_DEV, (device, 0))?;
+        wait_for(driver, abi::DEL_DEV)
+    }
+
+    fn with_buffer<D: Driver>(
+        &self,
+        driver: &mut D,
+        operation: u32,
+        device: u32,
+        buffer: &mut [u8],
+    ) -> Result<(), ExportError> {
+        let data = abi::control_command(device, (buffer.as_mut_ptr() as u64, buffer.len() as u16), 0);
+        // SAFETY: the buffer is borrowed until the command's event has come, which is waited for
+        // below.
+        unsafe { driver.push(&self.command(operation, data)) }.map_err(ExportError::Ring)?;
+        wait_for(driver, operation)
+    }
+
+    fn command(&self, operation: u32, data: [u8; 80]) -> Command {
+        let token = CONTROL_TOKEN | u64::from(operation);
+        Command { fd: self.fd(), operation, address: 0, length: 0, data, token }
+    }
+}
+
+/// Waits for the event of a control command, before there is anything else to wait for.
+fn wait_for<D: Driver>(driver: &mut D, operation: u32) -> Result<(), ExportError> {
+    loop {
+        while let Some(event) = driver.next_event() {
+            if event.token == CONTROL_TOKEN | u64::from(operation) {
+                return outcome(operation, event.result);
+            }
+        }
+        driver.round(false, 0).map_err(ExportError::Ring)?;
+    }
+}
+
+/// The driver's answer to a control command.
+pub(crate) fn outcome(operation: u32, result: i32) -> Result<(), ExportError> {
+    if result >= 0 {
+        return Ok(());
+    }
+    Err(ExportError::Refused(abi::command_name(operation), io::Error::from_raw_os_error(-result)))
+}

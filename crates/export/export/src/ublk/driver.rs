@@ -1,0 +1,53 @@
+//! The command side of the kernel as the server sees it: commands go in, events come out.
+//!
+//! The real one is a ring; tests put a driver of their own in its place.
+//!
+//! Unsafe: commands hold addresses.
+#![allow(unsafe_code)] // island: commands with addresses
+
+use std::io;
+use std::os::fd::RawFd;
+
+use crate::{Command, CommandRing, Event};
+
+/// Where commands go.
+pub(crate) trait Driver {
+    /// Queues a command.
+    ///
+    /// # Safety
+    /// What the command points to has to stay valid, and be left alone, as long as the driver may
+    /// use it: until its event for what belongs to the command, until the next command of a tag for
+    /// its payload.
+    unsafe fn push(&mut self, command: &Command) -> io::Result<()>;
+
+    /// Queues a wait for a descriptor to become readable.
+    fn watch(&mut self, fd: RawFd, token: u64) -> io::Result<()>;
+
+    /// Shows the driver what was queued, and sleeps until something happens unless `busy`.
+    fn round(&mut self, busy: bool, looks: u32) -> io::Result<()>;
+
+    /// The next event, oldest first.
+    fn next_event(&mut self) -> Option<Event>;
+}
+
+impl Driver for CommandRing {
+    #[inline]
+    unsafe fn push(&mut self, command: &Command) -> io::Result<()> {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { CommandRing::push(self, command) }
+    }
+
+    fn watch(&mut self, fd: RawFd, token: u64) -> io::Result<()> {
+        CommandRing::watch(self, fd, token)
+    }
+
+    #[inline]
+    fn round(&mut self, busy: bool, looks: u32) -> io::Result<()> {
+        CommandRing::round(self, busy, looks)
+    }
+
+    #[inline]
+    fn next_event(&mut self) -> Option<Event> {
+        CommandRing::next_event(self)
+    }
+}

@@ -1,0 +1,70 @@
+//! Why an export did not come to be, or ended early.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::{PoolMismatch, PoolShape};
+use iolab_engine::LaneError;
+
+/// Why an export failed.
+#[derive(Debug)]
+pub enum ExportError {
+    /// `/dev/ublk-control` cannot be opened.
+    NoUblk(io::Error),
+    /// A file of the device cannot be opened or mapped.
+    Device(PathBuf, io::Error),
+    /// The driver refused a control command.
+    Refused(&'static str, io::Error),
+    /// The driver refused to hand out requests.
+    NoRequests(io::Error),
+    /// The pool's slots are too many or too small; what was given and what these options need.
+    Pool(PoolMismatch, PoolShape),
+    /// The lane of another thread cannot be had, or the thread itself.
+    Queue(usize, String),
+    /// The server cannot be kept on the processor.
+    Processor(usize, io::Error),
+    /// The ring failed.
+    Ring(io::Error),
+    /// The lane broke.
+    Lane(LaneError),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExportError::NoUblk(error) => write!(
+                f,
+                "cannot open /dev/ublk-control: {error}; exporting a block device needs root and the module ublk_drv \
+                 (Linux 6.4 and later; modprobe ublk_drv)"
+            ),
+            ExportError::Device(path, error) => write!(f, "{}: {error}", path.display()),
+            ExportError::Refused(command, error) if error.raw_os_error() == Some(libc::EEXIST) => {
+                write!(f, "{command}: there is a device of this number already; delete it or choose another")
+            }
+            ExportError::Refused(command, error) => write!(f, "the ublk driver refused {command}: {error}"),
+            ExportError::NoRequests(error) => write!(f, "the ublk driver hands out no requests: {error}"),
+            ExportError::Pool(mismatch, shape) => write!(
+                f,
+                "{mismatch}; these options need {} slots of {} bytes (Options::pool_shape)",
+                shape.slots, shape.slot_bytes
+            ),
+            ExportError::Queue(number, reason) => write!(f, "queue {number}: {reason}"),
+            ExportError::Processor(cpu, error) => {
+                write!(f, "cannot serve on processor {cpu} only: {error}; choose one of those this process may use")
+            }
+            ExportError::Ring(error) => write!(f, "io_uring: {error}"),
+            ExportError::Lane(error) => {
+                write!(f, "the lane broke: {}: {}", error.call, io::Error::from_raw_os_error(error.errno))
+            }
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl From<LaneError> for ExportError {
+    fn from(error: LaneError) -> ExportError {
+        ExportError::Lane(error)
+    }
+}

@@ -1,0 +1,13 @@
+//! Help made from the tables: `--cmdhelp`, `--enghelp`, `--showcmd` and the reference page.
+//!
+//! Every function returns text and prints nothing.
+
+mod engines;
+mod options;
+mod reference;
+mod showcmd;
+
+pub use engines::{EngineHelp, enghelp};
+pub use options::{cmdhelp, cmdhelp_all, describe};
+pub use reference::reference_page;
+pub use showcmd::{showcmd, to_command_line};

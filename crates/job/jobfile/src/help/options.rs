@@ -1,0 +1,132 @@
+//! `--cmdhelp`: one line for each option, or all that is known of one.
+
+use iolab_options::{DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+
+use crate::values::PATTERNS;
+use crate::{OPTIONS, find_option};
+
+/// Column at which summaries begin.
+const SUMMARY_COLUMN: usize = 30;
+
+/// One line for every job option, in the order of the table.
+pub fn cmdhelp_all() -> String {
+    OPTIONS.iter().map(|entry| line(entry.name, entry.summary)).collect()
+}
+
+/// All that is known of the option `name` (or alias), or of every option for `all`; `None` if there
+/// is none.
+pub fn cmdhelp(name: &str) -> Option<String> {
+    if name == "all" { Some(cmdhelp_all()) } else { find_option(name).map(describe) }
+}
+
+/// `name   : summary`.
+pub(super) fn line(name: &str, summary: &str) -> String {
+    format!("{name:<SUMMARY_COLUMN$}: {summary}\n")
+}
+
+/// All that is known of one option, for people.
+pub fn describe(entry: &OptionEntry) -> String {
+    let mut text = line(entry.name, entry.summary);
+    let mut field = |name: &str, value: &str| text.push_str(&format!("{name:>20}: {value}\n"));
+    for alias in entry.aliases {
+        field("alias", alias);
+    }
+    field("type", &kind_words(&entry.kind));
+    field(
+        "default",
+        &match entry.default {
+            DefaultValue::Absent => "no default".to_owned(),
+            default => default.to_string(),
+        },
+    );
+    for (word, summary) in choices(&entry.kind) {
+        field("value", &format!("{word:<14} {summary}"));
+    }
+    if !entry.accepts.is_empty() {
+        let examples: Vec<String> = entry.accepts.iter().map(|(text, _)| format!("{}={text}", entry.name)).collect();
+        field("examples", &examples.join("  "));
+    }
+    if let Some(state) = status_words(entry.status) {
+        field("state", &state);
+    }
+    if !entry.details.is_empty() {
+        text.push('\n');
+        text.push_str(entry.details);
+        text.push('\n');
+    }
+    text
+}
+
+/// Words and meanings of a kind that takes one of several words.
+pub(super) fn choices(kind: &Kind) -> Vec<(String, &'static str)> {
+    let list = match kind {
+        Kind::Choice(choices) => *choices,
+        Kind::Pattern => PATTERNS,
+        _ => return Vec::new(),
+    };
+    let word = |name: &str, aliases: &[&str]| {
+        if aliases.is_empty() { name.to_owned() } else { format!("{name} ({})", aliases.join(", ")) }
+    };
+    list.iter().map(|choice| (word(choice.name, choice.aliases), choice.summary)).collect()
+}
+
+/// Why an option does nothing, if it does nothing.
+pub(super) fn status_words(status: Status) -> Option<String> {
+    match status {
+        Status::Supported => None,
+        Status::NoEffect(reason) => Some(format!("accepted, without effect: {reason}")),
+        Status::NotYet => Some("not supported yet".to_owned()),
+        Status::NotYetChangesData => Some("not supported yet; a job that needs it is refused".to_owned()),
+    }
+}
+
+/// What text a kind accepts, in words.
+pub(super) fn kind_words(kind: &Kind) -> String {
+    let bounds = |min: i64, max: i64| match (min, max) {
+        (i64::MIN, i64::MAX) => String::new(),
+        (_, i64::MAX) => format!(", at least {min}"),
+        _ => format!(", {min} to {max}"),
+    };
+    let words = match kind {
+        Kind::Text => "text",
+        Kind::Switch => "switch: alone, or =0 or =1",
+        Kind::Bool => "0 or 1",
+        Kind::Integer { min, max } => return format!("whole number{}", bounds(*min, *max)),
+        Kind::Integers { min, max } => return format!("whole number[,number][,number]{}", bounds(*min, *max)),
+        Kind::Size => "size in bytes, with unit",
+        Kind::SizeOrPercent => "size in bytes with unit, percentage or zones (10%, 3z)",
+        Kind::Sizes => "size[,size][,size]",
+        Kind::SizeRange => "size or range of sizes (min-max)",
+        Kind::SizeRanges => "range[,range][,range] of sizes (min-max)",
+        Kind::Splits => "size/percent:size/percent…[,…][,…]",
+        Kind::Time { unit } => return format!("time; a bare number counts {}", unit_words(*unit)),
+        Kind::Times { unit } => return format!("time[,time][,time]; a bare number counts {}", unit_words(*unit)),
+        Kind::TimeRange { unit } => {
+            return format!("time or range (min-max); a bare number counts {}", unit_words(*unit));
+        }
+        Kind::Choice(_) => "one of the words below",
+        Kind::Pattern => "access pattern with optional :N",
+        Kind::Floats { most: 1, min, max } => return format!("number, {min} to {max}"),
+        Kind::Floats { most, min, max } => return format!("up to {most} numbers separated by `:`, {min} to {max}"),
+        Kind::Distribution => "distribution[,distribution][,distribution]",
+        Kind::CpuList => "list of numbers (0,2-4)",
+        Kind::CpuMask => "bit mask (3, 0xff)",
+        Kind::BytePattern => "bytes: \"text\", 0xhex, decimal",
+        Kind::SyncFileRange => "step[,step]:writes",
+        Kind::FileService => "word with optional :number",
+        Kind::SteadyState => "criterion:limit",
+        Kind::ErrorNumbers => "error:error…[,…][,…]",
+        Kind::NumaMemory => "policy with optional :nodes",
+        Kind::BufferMemory => "kind of memory with optional :path",
+        Kind::Words(words) => return format!("comma list of {}", words.join(", ")),
+    };
+    words.to_owned()
+}
+
+fn unit_words(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Seconds => "seconds",
+        TimeUnit::Milliseconds => "milliseconds",
+        TimeUnit::Microseconds => "microseconds",
+    }
+}

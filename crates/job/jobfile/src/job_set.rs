@@ -1,0 +1,106 @@
+//! What parsing yields.
+
+use iolab_options::{OptionEntry, Settings};
+
+/// All sections of all job files and of the command line, in order.
+#[derive(Debug, Clone, Default)]
+pub struct JobSet {
+    /// `(name, text)` of everything that was read; spans and settings refer to it by index.
+    pub sources: Vec<(String, String)>,
+    /// The options of `[global]` sections and of the command line before the first job, merged in
+    /// order.
+    pub global: Settings,
+    /// The jobs, in order.
+    pub jobs: Vec<JobSection>,
+    /// Warnings: accepted, but the user should know.
+    pub warnings: Vec<Diagnostic>,
+    /// Settings that hold values of environment variables.
+    pub expansions: Vec<Expansion>,
+}
+
+/// A setting whose text has `${NAME}` in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expansion {
+    /// Canonical name of the option.
+    pub option: String,
+    /// As it was written.
+    pub written: String,
+    /// With the values.
+    pub text: String,
+    /// The variables, with their values.
+    pub variables: Vec<(String, String)>,
+}
+
+/// One job section.
+#[derive(Debug, Clone, Default)]
+pub struct JobSection {
+    /// Section name (or `--name`).
+    pub name: String,
+    /// The global options in force where the section stands, overlaid with its own.
+    pub settings: Settings,
+    /// Its own options alone.
+    pub own: Settings,
+    /// The engine's own options in force (globals overlaid with the section's).
+    pub engine_settings: Settings,
+    /// The first section of a further job file: fio puts a stonewall between files.
+    pub begins_file: bool,
+    /// Source and byte range of the header.
+    pub source: usize,
+    /// Byte range of the header.
+    pub span: (usize, usize),
+}
+
+/// What the parser needs of the world, so that it does no I/O itself.
+pub trait Surroundings {
+    /// Text of an included file, named relative to `from` (the including file's name).
+    fn include(&self, name: &str, from: &str) -> Result<String, String>;
+    /// An environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// CPUs online, for `$ncpus`.
+    fn cpus(&self) -> u64;
+    /// Page size, bytes, for `$pagesize`.
+    fn page_bytes(&self) -> u64;
+    /// Memory, MiB, for `$mb_memory`.
+    fn memory_mib(&self) -> u64;
+    /// The option table of an engine, by name or alias; `None` if there is no such engine.
+    fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]>;
+    /// Names of all engines, so that a misplaced engine option can be traced to its engine.
+    fn engine_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The job cannot run.
+    Error,
+    /// It must not: something would be destroyed.
+    Refusal,
+    /// It can, and the user should know.
+    Warning,
+    /// It can; where standard error must stay empty (fio's manners), it goes unsaid.
+    Note,
+}
+
+impl Severity {
+    /// Whether the job is not run.
+    pub fn is_error(self) -> bool {
+        matches!(self, Severity::Error | Severity::Refusal)
+    }
+}
+
+/// One finding about the user's text: place, reason, suggestion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad.
+    pub severity: Severity,
+    /// Index into [`JobSet::sources`].
+    pub source: usize,
+    /// Byte range in it.
+    pub span: (usize, usize),
+    /// What is wrong, in a sentence.
+    pub reason: String,
+    /// What to write instead, if there is a good guess.
+    pub suggestion: Option<String>,
+}

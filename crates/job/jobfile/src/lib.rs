@@ -1,0 +1,33 @@
+//! The job language: fio's job files and command line, read into typed settings with the place of
+//! each.
+//!
+//! `text → JobSet`. No I/O (includes and the environment come through [`Surroundings`]), no clock,
+//! no defaults: `resolve` turns a [`JobSet`] into a plan. The option table is [`OPTIONS`];
+//! everything about options (parsing, help, reference, spelling advice, their tests) is made from
+//! it.
+
+mod collect;
+pub mod command_line;
+mod expand;
+mod fuzz;
+pub mod help;
+mod job_set;
+mod options;
+mod parse;
+mod raw;
+mod reader;
+mod render;
+mod suggest;
+mod values;
+
+#[cfg(test)]
+mod test_surroundings;
+#[cfg(test)]
+mod tests;
+
+pub use fuzz::fuzz_entry;
+pub use job_set::{Diagnostic, Expansion, JobSection, JobSet, Severity, Surroundings};
+pub use options::{DEVICE_PREFIX, OPTIONS, find_option, suggest};
+pub use parse::{Failure, Input, Request, parse};
+pub use render::render;
+pub use values::{NumberRules, ValueError, canonical, default_value, errno_by_name, parse_value};

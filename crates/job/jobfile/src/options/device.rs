@@ -1,0 +1,155 @@
+//! Job options: settings of the block devices under a job's files, which iolab applies before a run
+//! and restores after it.
+//!
+//! Not fio's: called as fio, they are unknown. Each is named `device.` and then as the kernel names
+//! the file in `/sys/block/DEVICE/queue` (Documentation/ABI/stable/sysfs-block). One entry per
+//! option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry};
+
+/// What the names of these options begin with.
+pub const DEVICE_PREFIX: &str = "device.";
+
+/// What happens to a setting that a job does not name.
+const UNTOUCHED: DefaultValue = DefaultValue::Derived("left as it is");
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "device.scheduler",
+        category: Category::Device,
+        kind: Kind::Text,
+        default: UNTOUCHED,
+        summary: "I/O scheduler of the devices under the files",
+        details: "`none`, `mq-deadline`, `kyber`, `bfq`, as far as the kernel has them.",
+        accepts: &[("none", "none"), ("mq-deadline", "mq-deadline")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.nomerges",
+        category: Category::Device,
+        kind: Kind::Integer { min: 0, max: 2 },
+        default: UNTOUCHED,
+        summary: "Merging of requests: 0 all, 1 only simple ones, 2 none",
+        accepts: &[("2", "2")],
+        rejects: &["3", "-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.max_sectors_kb",
+        category: Category::Device,
+        kind: Kind::Integer { min: 1, max: i32::MAX as i64 },
+        default: UNTOUCHED,
+        summary: "Largest request, KiB; larger operations are split",
+        details: "At most what `max_hw_sectors_kb` of the device says.",
+        accepts: &[("128", "128")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.nr_requests",
+        category: Category::Device,
+        kind: Kind::Integer { min: 1, max: i32::MAX as i64 },
+        default: UNTOUCHED,
+        summary: "Requests that the block layer holds in each queue of the device",
+        accepts: &[("64", "64")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.read_ahead_kb",
+        category: Category::Device,
+        kind: Kind::Integer { min: 0, max: i32::MAX as i64 },
+        default: UNTOUCHED,
+        summary: "Read-ahead of the page cache, KiB",
+        accepts: &[("0", "0")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.wbt_lat_usec",
+        category: Category::Device,
+        kind: Kind::Integer { min: -1, max: i32::MAX as i64 },
+        default: UNTOUCHED,
+        summary: "Latency goal of write-back throttling, µs; 0 none, -1 the kernel's choice",
+        accepts: &[("0", "0"), ("-1", "-1")],
+        rejects: &["-2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.io_poll",
+        category: Category::Device,
+        kind: Kind::Bool,
+        default: UNTOUCHED,
+        summary: "Polling for completions, where the device has queues for it",
+        details: "Kernels since 6.0 let drivers decide (`nvme.poll_queues`) and refuse or ignore another value.",
+        accepts: &[("1", "1")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.rq_affinity",
+        category: Category::Device,
+        kind: Kind::Integer { min: 0, max: 2 },
+        default: UNTOUCHED,
+        summary: "Where requests complete: 0 anywhere, 1 near the CPU that submitted, 2 on that CPU",
+        accepts: &[("2", "2")],
+        rejects: &["3"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.rotational",
+        category: Category::Device,
+        kind: Kind::Bool,
+        default: UNTOUCHED,
+        summary: "Whether the kernel takes the device for a disk with moving parts",
+        details: "Schedulers and file systems decide by it.",
+        accepts: &[("0", "0")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.add_random",
+        category: Category::Device,
+        kind: Kind::Bool,
+        default: UNTOUCHED,
+        summary: "Whether completions feed the kernel's entropy pool",
+        accepts: &[("0", "0")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.iostats",
+        category: Category::Device,
+        kind: Kind::Bool,
+        default: UNTOUCHED,
+        summary: "Whether the kernel counts requests",
+        details: "Without, neither reports nor findings know what the device did.",
+        accepts: &[("0", "0")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.io_timeout",
+        category: Category::Device,
+        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        default: UNTOUCHED,
+        summary: "Time after which the kernel gives a request up, ms",
+        accepts: &[("30000", "30000")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "device.write_cache",
+        category: Category::Device,
+        kind: Kind::Choice(&[
+            Choice { name: "write back", aliases: &["write_back"], summary: "flushes are sent to the device" },
+            Choice { name: "write through", aliases: &["write_through"], summary: "flushes are left away" },
+        ]),
+        default: UNTOUCHED,
+        summary: "What the kernel believes of the device's write cache",
+        details: "The cache itself stays as it is: with `write through` on a device whose cache is volatile, a power failure loses data that was flushed.",
+        accepts: &[("write through", "write through"), ("write_back", "write back")],
+        rejects: &["none"],
+        ..OptionEntry::BLANK
+    },
+];

@@ -1,0 +1,92 @@
+//! Job options: flushes and synchronous writes.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "sync",
+        category: Category::Durability,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &["0"], summary: "buffered as usual" },
+            Choice { name: "sync", aliases: &["1"], summary: "O_SYNC" },
+            Choice { name: "dsync", aliases: &[], summary: "O_DSYNC" },
+        ]),
+        default: DefaultValue::Text("none"),
+        summary: "Open files for synchronous writes",
+        accepts: &[("0", "none"), ("1", "sync"), ("dsync", "dsync")],
+        rejects: &["2", "always"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "fsync",
+        category: Category::Durability,
+        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "fsync after this many writes; 0 never",
+        accepts: &[("32", "32")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "fdatasync",
+        category: Category::Durability,
+        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "fdatasync after this many writes; 0 never",
+        accepts: &[("1", "1")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "write_barrier",
+        category: Category::Durability,
+        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "Make every Nth write wait for all before it",
+        accepts: &[("8", "8")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "sync_file_range",
+        category: Category::Durability,
+        kind: Kind::SyncFileRange,
+        summary: "Call sync_file_range with these steps after this many writes",
+        details: "Steps are `wait_before`, `write` and `wait_after`.",
+        accepts: &[("wait_before,write:8", "wait_before,write:8")],
+        rejects: &["write", "flush:8", "write:0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "end_fsync",
+        category: Category::Durability,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "fsync all files at the end",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "end_syncfs",
+        category: Category::Durability,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "syncfs at the end",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "fsync_on_close",
+        category: Category::Durability,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "fsync each file when it is closed",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+];

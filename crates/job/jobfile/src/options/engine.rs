@@ -1,0 +1,98 @@
+//! Job options: which engine carries operations out, and how many at once.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "ioengine",
+        category: Category::Engine,
+        kind: Kind::Text,
+        default: DefaultValue::Text("psync"),
+        summary: "Engine that carries the operations out",
+        details: "`iolab engines` lists them; each has options of its own.",
+        accepts: &[("io_uring", "io_uring"), ("psync", "psync")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "iodepth",
+        category: Category::Engine,
+        kind: Kind::Integer { min: 1, max: 1_048_576 },
+        default: DefaultValue::Text("1"),
+        summary: "Most operations in flight",
+        details: "Synchronous engines never have more than one in flight, whatever is asked for.",
+        accepts: &[("32", "32"), ("1k", "1024")],
+        rejects: &["0", "-1", "5000000", "8q"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "iodepth_batch",
+        aliases: &["iodepth_batch_submit"],
+        category: Category::Engine,
+        kind: Kind::Integer { min: 0, max: 1_048_576 },
+        default: DefaultValue::Derived("a quarter of iodepth, 1 to 16; called as fio, 1 for sequential patterns"),
+        summary: "Submit as soon as this many operations are queued",
+        details: "0 means the whole of iodepth. Left out, all free slots go with one call once the device has as many \
+                  operations as a batch, except for sequential operations when called as fio.",
+        accepts: &[("16", "16")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "iodepth_batch_complete_min",
+        aliases: &["iodepth_batch_complete"],
+        category: Category::Engine,
+        kind: Kind::Integer { min: 0, max: 1_048_576 },
+        default: DefaultValue::Text("1"),
+        summary: "Wait for at least this many completions at once",
+        details: "0 polls without waiting.",
+        accepts: &[("8", "8"), ("0", "0")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "iodepth_batch_complete_max",
+        category: Category::Engine,
+        kind: Kind::Integer { min: 0, max: 1_048_576 },
+        default: DefaultValue::Text("0"),
+        summary: "Collect at most this many completions at once; 0 is all there are",
+        accepts: &[("32", "32")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "iodepth_low",
+        category: Category::Engine,
+        kind: Kind::Integer { min: 0, max: 1_048_576 },
+        default: DefaultValue::SameAs("iodepth"),
+        summary: "Refill the queue only when it has drained to this depth",
+        accepts: &[("4", "4")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "io_submit_mode",
+        category: Category::Engine,
+        kind: Kind::Choice(&[
+            Choice { name: "inline", aliases: &[], summary: "the worker submits by itself" },
+            Choice { name: "offload", aliases: &[], summary: "helper threads submit" },
+        ]),
+        default: DefaultValue::Text("inline"),
+        summary: "Which thread submits operations",
+        status: Status::NotYet,
+        accepts: &[("inline", "inline")],
+        rejects: &["async"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "serialize_overlap",
+        category: Category::Engine,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Never have two operations on the same bytes in flight",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+];

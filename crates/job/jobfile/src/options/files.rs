@@ -1,0 +1,433 @@
+//! Job options: which files or devices a job uses, how they are made, opened and removed.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "filename",
+        category: Category::Files,
+        kind: Kind::Text,
+        summary: "Files or devices to use, separated by `:`",
+        details: "A colon within a path is written `\\:`. With several files, size is shared among them unless filesize is given. Some engines take other names here, such as the address of a controller.",
+        accepts: &[
+            ("/tmp/a", "/tmp/a"),
+            ("a:b", "a:b"),
+            ("trtype=PCIe traddr=0000.06.00.0 ns=1", "trtype=PCIe traddr=0000.06.00.0 ns=1"),
+        ],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "filetype",
+        category: Category::Files,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &[], summary: "found out by looking" },
+            Choice { name: "file", aliases: &[], summary: "regular file" },
+            Choice { name: "block", aliases: &[], summary: "block device" },
+            Choice { name: "char", aliases: &[], summary: "character device" },
+        ]),
+        default: DefaultValue::Text("none"),
+        summary: "What kind of file to assume instead of looking",
+        status: Status::NotYet,
+        accepts: &[("block", "block")],
+        rejects: &["disk"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "lockfile",
+        category: Category::Files,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &[], summary: "no locking" },
+            Choice { name: "exclusive", aliases: &[], summary: "one worker at a time" },
+            Choice { name: "readwrite", aliases: &[], summary: "many readers or one writer" },
+        ]),
+        default: DefaultValue::Text("none"),
+        summary: "Lock each file during its operations",
+        status: Status::NotYet,
+        accepts: &[("none", "none")],
+        rejects: &["shared"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "directory",
+        category: Category::Files,
+        kind: Kind::Text,
+        summary: "Directory in front of generated and relative file names",
+        details: "Several directories, separated by `:`, are handed out to the clones of a job in turn.",
+        accepts: &[("/mnt/a:/mnt/b", "/mnt/a:/mnt/b")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "filename_format",
+        category: Category::Files,
+        kind: Kind::Text,
+        default: DefaultValue::Text("$jobname.$jobnum.$filenum"),
+        summary: "Pattern of generated file names",
+        details: "`$jobname`, `$jobnum`, `$filenum` and `$clientuid` are replaced for each worker and file. Leaving `$jobnum` out makes clones share files.",
+        accepts: &[("data.$filenum", "data.$filenum")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "unique_filename",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Put the client's address in front of generated file names",
+        status: Status::NoEffect("there are no remote clients here whose file names could clash"),
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "opendir",
+        category: Category::Files,
+        kind: Kind::Text,
+        summary: "Use all files below this directory",
+        accepts: &[("/usr/share", "/usr/share")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "nrfiles",
+        aliases: &["nr_files"],
+        category: Category::Files,
+        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        default: DefaultValue::Derived("1, or as many as filename names"),
+        summary: "Number of files of each worker",
+        details: "The files share size equally unless filesize is given. With filename, so many of its names are used.",
+        accepts: &[("8", "8")],
+        rejects: &["0", "-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "openfiles",
+        category: Category::Files,
+        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        default: DefaultValue::Derived("all files"),
+        summary: "Number of files in use at once",
+        details: "Operations go to so many at a time. All of them stay open even so: the limit of open files is raised as far as the hard one (`ulimit -Hn`) allows.",
+        accepts: &[("4", "4")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "file_service_type",
+        category: Category::Files,
+        kind: Kind::FileService,
+        default: DefaultValue::Text("roundrobin"),
+        summary: "How the next file is chosen",
+        details: "`roundrobin`, `sequential` and `random` take `:N`, the operations before switching. `zipf`, `pareto` and `normal` take their shape, as random_distribution does.",
+        accepts: &[("random:8", "random:8"), ("zipf:1.2", "zipf:1.2"), ("sequential", "sequential")],
+        rejects: &["alphabetic", "random:0", "zipf:1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "filesize",
+        category: Category::Files,
+        kind: Kind::SizeRange,
+        summary: "Size of each file, or a range from which sizes are drawn",
+        accepts: &[("1g", "1g"), ("4k-16k", "4k-16k"), ("16k-4k", "4k-16k")],
+        rejects: &["10%", "4k-"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "size",
+        category: Category::Files,
+        kind: Kind::SizeOrPercent,
+        default: DefaultValue::Derived("what is there of the file or device"),
+        summary: "Total size of the job's files, and of one pass over them",
+        details: "A percentage is taken of the file or device, `z` counts zones. Without size, the whole of an existing file or device is used.",
+        accepts: &[("4g", "4g"), ("100%", "100%"), ("9000", "9000"), ("20z", "20z"), ("(2*1g)", "2g")],
+        rejects: &["-1", "101%", "5q", "10*1k"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "io_size",
+        aliases: &["io_limit"],
+        category: Category::Files,
+        kind: Kind::SizeOrPercent,
+        default: DefaultValue::Derived("one pass over size"),
+        summary: "Amount of data to move in one pass, if different from size",
+        details: "May exceed size, in which case the range is gone over again.",
+        accepts: &[("64m", "64m"), ("50%", "50%")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "fill_device",
+        aliases: &["fill_fs"],
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Write until no space is left",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "file_append",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Begin after the end of existing files",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "offset",
+        aliases: &["fileoffset"],
+        category: Category::Files,
+        kind: Kind::SizeOrPercent,
+        default: DefaultValue::Text("0"),
+        summary: "First byte of each file to use",
+        details: "A percentage of the file is rounded to a whole block, or to offset_align.",
+        accepts: &[("1m", "1m"), ("25%", "25%")],
+        rejects: &["-4k", "200%"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "offset_align",
+        category: Category::Files,
+        kind: Kind::Size,
+        default: DefaultValue::Text("0"),
+        summary: "Multiple to which a percentage offset is rounded up",
+        accepts: &[("4k", "4k")],
+        rejects: &["4q"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "offset_increment",
+        category: Category::Files,
+        kind: Kind::SizeOrPercent,
+        default: DefaultValue::Text("0"),
+        summary: "Distance between the first bytes of a job's clones",
+        details: "Clone n begins at offset + n times this, so that clones can share a device without touching each other's part.",
+        accepts: &[("1g", "1g"), ("5%", "5%")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "number_ios",
+        category: Category::Files,
+        kind: Kind::Integer { min: 0, max: i64::MAX },
+        default: DefaultValue::Text("0"),
+        summary: "Most operations of one pass; 0 is no limit",
+        accepts: &[("1000", "1000"), ("1m", "1048576")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "num_range",
+        category: Category::Files,
+        kind: Kind::Integer { min: 1, max: 256 },
+        default: DefaultValue::Text("1"),
+        summary: "Number of ranges in one discard command",
+        status: Status::NotYetChangesData,
+        accepts: &[("8", "8")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "overwrite",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Lay written files out completely before starting",
+        details: "Otherwise a write job extends its files as it goes.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "invalidate",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Drop the files' pages from the page cache before starting",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "fallocate",
+        category: Category::Files,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &["0"], summary: "reserve nothing" },
+            Choice { name: "native", aliases: &[], summary: "fallocate, where the file system has it" },
+            Choice { name: "posix", aliases: &["1"], summary: "posix_fallocate" },
+            Choice { name: "keep", aliases: &[], summary: "fallocate without changing the length" },
+            Choice { name: "truncate", aliases: &[], summary: "set the length only" },
+        ]),
+        default: DefaultValue::Text("native"),
+        summary: "How space is reserved when files are laid out",
+        accepts: &[("none", "none"), ("1", "posix"), ("0", "none")],
+        rejects: &["lazy"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "fadvise_hint",
+        category: Category::Files,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &["0"], summary: "no advice" },
+            Choice { name: "1", aliases: &[], summary: "after the access pattern" },
+            Choice { name: "random", aliases: &[], summary: "random access" },
+            Choice { name: "sequential", aliases: &[], summary: "sequential access" },
+            Choice { name: "noreuse", aliases: &[], summary: "data is used once" },
+        ]),
+        default: DefaultValue::Text("1"),
+        summary: "Advice to the page cache when a file is opened",
+        accepts: &[("0", "none"), ("random", "random")],
+        rejects: &["maybe"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "write_hint",
+        category: Category::Files,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &[], summary: "no particular life time" },
+            Choice { name: "short", aliases: &[], summary: "short life" },
+            Choice { name: "medium", aliases: &[], summary: "medium life" },
+            Choice { name: "long", aliases: &[], summary: "long life" },
+            Choice { name: "extreme", aliases: &[], summary: "very long life" },
+        ]),
+        default: DefaultValue::Derived("the file keeps the hint it has"),
+        summary: "Expected life time of written data",
+        accepts: &[("short", "short")],
+        rejects: &["eternal"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "create_serialize",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Lay out the files of one job after those of another",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "create_fsync",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Flush files after laying them out",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "create_on_open",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Create files only when they are first opened",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "create_only",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Stop when the files are laid out",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "allow_file_create",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Whether missing files may be created",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "allow_mounted_write",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Whether a mounted device may be written",
+        details: "Writing to a mounted device destroys its file system; nothing is written without this.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "pre_read",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Read the files once before starting",
+        details: "Leaves their pages in the page cache, so invalidate is switched off.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "unlink",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Remove the files at the end",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "unlink_each_loop",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Remove the files after each loop",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "ioscheduler",
+        category: Category::Files,
+        kind: Kind::Text,
+        summary: "I/O scheduler to select for the device",
+        status: Status::NotYet,
+        accepts: &[("none", "none")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "direct",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Bypass the page cache (O_DIRECT)",
+        details: "Without it, what is measured may be memory. Block sizes, offsets and buffers must then suit the device's sectors.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "buffered",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Derived("the opposite of direct"),
+        summary: "Go through the page cache; the opposite of direct",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "atomic",
+        category: Category::Files,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Ask for writes that cannot be torn (RWF_ATOMIC)",
+        details: "Implies direct.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+];

@@ -1,0 +1,128 @@
+//! Job options: what a job is called, how often it runs and what it waits for.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "name",
+        category: Category::Job,
+        kind: Kind::Text,
+        default: DefaultValue::Derived("the name of the section"),
+        summary: "Name of the job",
+        details: "On the command line, `--name` also begins a new job. In a job file it replaces the section's name in reports.",
+        accepts: &[("mine", "mine")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "description",
+        category: Category::Job,
+        kind: Kind::Text,
+        summary: "Free text shown in reports",
+        accepts: &[("a b", "a b")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "loops",
+        category: Category::Job,
+        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        default: DefaultValue::Text("1"),
+        summary: "Number of passes over the workload",
+        details: "With time_based the runtime decides instead.",
+        accepts: &[("3", "3"), ("2k", "2048")],
+        rejects: &["0", "-1", "3x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "numjobs",
+        category: Category::Job,
+        kind: Kind::Integer { min: 1, max: 65_536 },
+        default: DefaultValue::Text("1"),
+        summary: "Number of clones of the job, each a worker of its own",
+        details: "Clones share the job's name and reporting group; group_reporting sums them up.",
+        accepts: &[("4", "4"), ("(2*3)", "6")],
+        rejects: &["0", "1.5", "four"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "stonewall",
+        aliases: &["wait_for_previous"],
+        category: Category::Job,
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "Start only when all earlier jobs have ended",
+        details: "Also begins a new reporting group.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "new_group",
+        category: Category::Job,
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "Begin a new reporting group with this job",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "wait_for",
+        category: Category::Job,
+        kind: Kind::Text,
+        summary: "Name of the job that must have ended before this one starts",
+        details: "The job must be defined earlier.",
+        accepts: &[("fill", "fill")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "exitall",
+        category: Category::Job,
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "End other jobs when this one ends",
+        details: "exit_what says which others.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "exit_what",
+        category: Category::Job,
+        kind: Kind::Choice(&[
+            Choice { name: "group", aliases: &[], summary: "only jobs of the same reporting group" },
+            Choice { name: "stonewall", aliases: &[], summary: "jobs of the same stage" },
+            Choice { name: "all", aliases: &[], summary: "every job" },
+        ]),
+        default: DefaultValue::Text("group"),
+        summary: "Which jobs exitall ends",
+        accepts: &[("all", "all")],
+        rejects: &["everyone"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "exitall_on_error",
+        category: Category::Job,
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "End other jobs when this one ends with an error",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "profile",
+        category: Category::Job,
+        kind: Kind::Choice(&[
+            Choice { name: "tiobench", aliases: &[], summary: "threaded file benchmark" },
+            Choice { name: "act", aliases: &[], summary: "Aerospike certification load" },
+        ]),
+        summary: "Built-in workload of another benchmark",
+        details: "A profile replaces the whole job, so a job with one cannot be run without it.",
+        status: Status::NotYetChangesData,
+        accepts: &[("act", "act")],
+        rejects: &["mine"],
+        ..OptionEntry::BLANK
+    },
+];

@@ -1,0 +1,189 @@
+//! Job options: per-operation and per-interval log files.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "write_bw_log",
+        category: Category::Logs,
+        kind: Kind::Text,
+        summary: "Log bandwidth into files with this prefix",
+        accepts: &[("run", "run")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "write_lat_log",
+        category: Category::Logs,
+        kind: Kind::Text,
+        summary: "Log latencies into files with this prefix",
+        accepts: &[("run", "run")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "write_iops_log",
+        category: Category::Logs,
+        kind: Kind::Text,
+        summary: "Log IOPS into files with this prefix",
+        accepts: &[("run", "run")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "write_hist_log",
+        category: Category::Logs,
+        kind: Kind::Text,
+        summary: "Log histograms of completion latency into files with this prefix",
+        accepts: &[("run", "run")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "per_job_logs",
+        category: Category::Logs,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "One log file per worker instead of one per job",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_avg_msec",
+        category: Category::Logs,
+        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        default: DefaultValue::Text("0"),
+        summary: "Average log entries over this window; 0 logs every operation",
+        accepts: &[("1000", "1s"), ("0", "0s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_hist_msec",
+        category: Category::Logs,
+        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        default: DefaultValue::Text("0"),
+        summary: "Interval of the histogram log",
+        accepts: &[("1000", "1s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_hist_coarseness",
+        category: Category::Logs,
+        kind: Kind::Integer { min: 0, max: 6 },
+        default: DefaultValue::Text("0"),
+        summary: "Each step halves the number of bins in the histogram log",
+        accepts: &[("3", "3")],
+        rejects: &["7"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_window_value",
+        aliases: &["log_max_value"],
+        category: Category::Logs,
+        kind: Kind::Choice(&[
+            Choice { name: "avg", aliases: &["0"], summary: "the mean" },
+            Choice { name: "max", aliases: &["1"], summary: "the maximum" },
+            Choice { name: "both", aliases: &[], summary: "both" },
+        ]),
+        default: DefaultValue::Text("avg"),
+        summary: "Which value of a window is logged",
+        accepts: &[("1", "max"), ("both", "both")],
+        rejects: &["min"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_offset",
+        category: Category::Logs,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Add the offset of each operation",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_prio",
+        category: Category::Logs,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Add the priority of each operation",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_issue_time",
+        category: Category::Logs,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Add the time at which each operation was issued",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_alternate_epoch",
+        aliases: &["log_unix_epoch"],
+        category: Category::Logs,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Count time from the Unix epoch instead of the start of the run",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_alternate_epoch_clock_id",
+        category: Category::Logs,
+        kind: Kind::Integer { min: 0, max: 15 },
+        default: DefaultValue::Text("0"),
+        summary: "Clock whose epoch log_alternate_epoch means",
+        status: Status::NotYet,
+        accepts: &[("0", "0")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_entries",
+        category: Category::Logs,
+        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        default: DefaultValue::Text("1024"),
+        summary: "First size of a log in memory",
+        status: Status::NoEffect("logs grow as needed"),
+        accepts: &[("4096", "4096")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_compression",
+        category: Category::Logs,
+        kind: Kind::Size,
+        summary: "Compress logs in memory in pieces of this size",
+        status: Status::NotYet,
+        accepts: &[("64k", "64k")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_compression_cpus",
+        category: Category::Logs,
+        kind: Kind::CpuList,
+        summary: "CPUs that compress logs",
+        status: Status::NotYet,
+        accepts: &[("0", "0")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "log_store_compressed",
+        category: Category::Logs,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Write logs compressed",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+];

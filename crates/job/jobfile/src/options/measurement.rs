@@ -1,0 +1,346 @@
+//! Job options: what is measured and how it is shown.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "group_reporting",
+        category: Category::Measurement,
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "Report the jobs of a group as one",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "stats",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Whether the job appears in reports",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "clat_percentiles",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Report percentiles of completion latency",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "lat_percentiles",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Report percentiles of total latency",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "slat_percentiles",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Report percentiles of submission latency",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "percentile_list",
+        category: Category::Measurement,
+        kind: Kind::Floats { most: 20, min: 0.0, max: 100.0 },
+        default: DefaultValue::Text("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99"),
+        summary: "Which percentiles to report",
+        details: "At most 20, separated by `:`.",
+        accepts: &[("50:99:99.9", "50:99:99.9")],
+        rejects: &["50:x", "101", "1:2:3:4:5:6:7:8:9:10:11:12:13:14:15:16:17:18:19:20:21"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "significant_figures",
+        category: Category::Measurement,
+        kind: Kind::Integer { min: 1, max: 10 },
+        default: DefaultValue::Text("4"),
+        summary: "Significant figures of the normal report",
+        accepts: &[("6", "6")],
+        rejects: &["0", "11"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "disk_util",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Report the utilisation of the devices used",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "gtod_reduce",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Read the clock as little as possible",
+        details: "Switches latency and bandwidth statistics off.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "disable_lat",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Do not measure total latency",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "disable_clat",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Do not measure completion latency",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "disable_slat",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Do not measure submission latency",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "disable_bw_measurement",
+        aliases: &["disable_bw"],
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Do not record bandwidth over time",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "unified_rw_reporting",
+        category: Category::Measurement,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &["0"], summary: "each direction for itself" },
+            Choice { name: "mixed", aliases: &["1"], summary: "all directions together" },
+            Choice { name: "both", aliases: &["2"], summary: "each for itself and all together" },
+        ]),
+        default: DefaultValue::Text("none"),
+        summary: "Whether directions are reported together",
+        accepts: &[("1", "mixed"), ("both", "both")],
+        rejects: &["3"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "clocksource",
+        category: Category::Measurement,
+        kind: Kind::Choice(&[
+            Choice { name: "gettimeofday", aliases: &[], summary: "gettimeofday" },
+            Choice { name: "clock_gettime", aliases: &[], summary: "the kernel's monotonic clock" },
+            Choice { name: "cpu", aliases: &[], summary: "the processor's time stamp counter" },
+        ]),
+        default: DefaultValue::Derived("the time stamp counter where it can be trusted, else clock_gettime"),
+        summary: "Clock to measure with",
+        accepts: &[("cpu", "cpu")],
+        rejects: &["sundial"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "kb_base",
+        category: Category::Measurement,
+        kind: Kind::Choice(&[
+            Choice { name: "1024", aliases: &[], summary: "k is 1024 and ki is 1000, as old job files expect" },
+            Choice { name: "1000", aliases: &[], summary: "k is 1000 and ki is 1024, as the standards say" },
+        ]),
+        default: DefaultValue::Text("1024"),
+        summary: "What unit prefixes mean",
+        details: "Holds for the whole section, wherever it stands in it.",
+        accepts: &[("1000", "1000")],
+        rejects: &["512"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "unit_base",
+        category: Category::Measurement,
+        kind: Kind::Choice(&[
+            Choice { name: "0", aliases: &[], summary: "whatever fits" },
+            Choice { name: "8", aliases: &[], summary: "bytes" },
+            Choice { name: "1", aliases: &[], summary: "bits" },
+        ]),
+        default: DefaultValue::Text("0"),
+        summary: "Whether reports count bytes or bits",
+        accepts: &[("8", "8")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "bwavgtime",
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        default: DefaultValue::Text("500"),
+        summary: "Window of the bandwidth summary, milliseconds",
+        accepts: &[("1s", "1s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "iopsavgtime",
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        default: DefaultValue::Text("500"),
+        summary: "Window of the IOPS summary, milliseconds",
+        accepts: &[("250", "250ms")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "job_start_clock_id",
+        category: Category::Measurement,
+        kind: Kind::Integer { min: 0, max: 15 },
+        default: DefaultValue::Text("0"),
+        summary: "Clock that the start of the job is reported in",
+        status: Status::NotYet,
+        accepts: &[("1", "1")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "block_error_percentiles",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Histogram of the errors of discarded blocks",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "steadystate",
+        aliases: &["ss"],
+        category: Category::Measurement,
+        kind: Kind::SteadyState,
+        default: DefaultValue::Text("iops_slope:0.01%"),
+        summary: "End the job when its rate has become steady",
+        details: "`iops` and `bw` bound the largest deviation from the mean over the window, `iops_slope` and `bw_slope` \
+                  the slope of its line from one check to the next; with `%` as a share of the mean, else in IOPS or \
+                  bytes per second. Needs `steadystate_duration`. With `group_reporting` the sums of the group are \
+                  judged, and all its jobs end.",
+        accepts: &[("iops:0.3%", "iops:0.3%"), ("bw_slope:5", "bw_slope:5"), ("bw:1m", "bw:1048576")],
+        rejects: &["iops", "rate:1%", "iops:x", "iops:-5", "lat:5%", "bw:x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "steadystate_duration",
+        aliases: &["ss_dur"],
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("0"),
+        summary: "Time over which the rate must be steady",
+        details: "The window in which the rate is judged; 0 judges nothing. It holds one sample for each \
+                  `steadystate_check_interval`.",
+        accepts: &[("10s", "10s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "steadystate_ramp_time",
+        aliases: &["ss_ramp"],
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("0"),
+        summary: "Time before steadiness is judged",
+        details: "Counted from the start of the measured part, after `ramp_time`; the window begins after it.",
+        accepts: &[("5", "5s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "steadystate_check_interval",
+        aliases: &["ss_interval"],
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("1"),
+        summary: "How often steadiness is judged",
+        details: "One sample is taken each time; 10ms or more. Not in fio 3.33, which takes one a second.",
+        accepts: &[("1", "1s"), ("100ms", "100ms")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "interval",
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("1"),
+        summary: "Length of the intervals whose latencies are recorded",
+        details: "iolab's own. 10ms to 1h; 0 records none. Every interval has a full latency histogram for each \
+                  direction, kept as the run goes on: a run that is killed keeps all but the last. `iolab report \
+                  --intervals` shows them.",
+        accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0s"), ("10ms", "10ms")],
+        rejects: &["x", "-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "sample_interval",
+        category: Category::Measurement,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Derived(
+            "a twentieth of the runtime, within 100ms and 1s, and in runs of more than an hour a 3600th of it; 1s when the runtime is not known; called as fio, 0",
+        ),
+        summary: "Time between looks at the block devices and the machine",
+        details: "iolab's own. 10ms to 1h; 0 looks never. Counters and queue depths of the block devices under the job's files, CPU \
+                  times, pressure and page cache go into the recording, also of a run that is killed; the first look is when the run \
+                  begins, the last when it ends. The shortest of all jobs holds for the run.",
+        accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0s")],
+        rejects: &["x", "-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "trace_block",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Follow every request of the block devices by tracepoints",
+        details: "iolab's own. For each interval between looks (sample_interval) and each block device under the files, the recording \
+                  gets histograms of the time from issue to completion and of the sizes. Takes root and tracefs; where they \
+                  cannot be had, a warning says so. Each request costs two events; events that could not be read in time are \
+                  counted.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "calibrate",
+        category: Category::Measurement,
+        kind: Kind::Bool,
+        default: DefaultValue::Derived("1; called as fio, 0"),
+        summary: "Measure before the run what iolab itself costs",
+        details: "iolab's own. A few milliseconds before the jobs start: time of iolab's own for each I/O of such a \
+                  job, cost of a time stamp, lateness of timers. The report tells them, and a warning says so when \
+                  iolab rather than the device is what was measured.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+];

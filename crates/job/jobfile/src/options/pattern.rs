@@ -1,0 +1,233 @@
+//! Job options: reads, writes or trims; sequential or random; where.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "rw",
+        aliases: &["readwrite"],
+        category: Category::Pattern,
+        kind: Kind::Pattern,
+        default: DefaultValue::Text("read"),
+        summary: "Access pattern",
+        details: "Random patterns take `:N`: N operations share each random offset (rw_sequencer says how). Sequential ones take `:BYTES`, a gap added after every operation, which may be negative.",
+        accepts: &[
+            ("read", "read"),
+            ("readwrite", "rw"),
+            ("randrw", "randrw"),
+            ("randread:8", "randread:8"),
+            ("read:-8k", "read:-8k"),
+            ("write:112k", "write:112k"),
+            ("randtrimwrite", "randtrimwrite"),
+        ],
+        rejects: &["Read", "randread:8k", "randread:0", "both", "write:8q"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rw_sequencer",
+        category: Category::Pattern,
+        kind: Kind::Choice(&[
+            Choice { name: "sequential", aliases: &[], summary: "the operations follow each other" },
+            Choice { name: "identical", aliases: &[], summary: "the operations repeat the offset" },
+        ]),
+        default: DefaultValue::Text("sequential"),
+        summary: "What the operations of `rw=…:N` do",
+        accepts: &[("identical", "identical")],
+        rejects: &["random"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rwmixread",
+        category: Category::Pattern,
+        kind: Kind::Integer { min: 0, max: 100 },
+        default: DefaultValue::Text("50"),
+        summary: "Percent of reads in a mixed pattern",
+        accepts: &[("70", "70")],
+        rejects: &["101", "-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rwmixwrite",
+        category: Category::Pattern,
+        kind: Kind::Integer { min: 0, max: 100 },
+        default: DefaultValue::Derived("what rwmixread leaves of 100"),
+        summary: "Percent of writes in a mixed pattern",
+        details: "If rwmixread is given too, the later of the two counts.",
+        accepts: &[("30", "30")],
+        rejects: &["101"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rwmixcycle",
+        category: Category::Pattern,
+        kind: Kind::Text,
+        summary: "Cycle of the read and write mix",
+        status: Status::NoEffect("fio has dropped it too"),
+        accepts: &[("500", "500")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "percentage_random",
+        category: Category::Pattern,
+        kind: Kind::Integers { min: 0, max: 100 },
+        default: DefaultValue::Text("100"),
+        summary: "Percent of a random pattern's operations that jump, per direction",
+        accepts: &[("50", "50"), ("0,100", "0,100,100")],
+        rejects: &["101"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "percentage_sequential",
+        category: Category::Pattern,
+        kind: Kind::Text,
+        summary: "Percent of sequential operations",
+        status: Status::NoEffect("fio has dropped it too"),
+        accepts: &[("10", "10")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "random_generator",
+        category: Category::Pattern,
+        kind: Kind::Choice(&[
+            Choice { name: "tausworthe", aliases: &[], summary: "strong, needs a map" },
+            Choice { name: "tausworthe64", aliases: &[], summary: "the same with 64 bits" },
+            Choice { name: "lfsr", aliases: &[], summary: "a permutation that needs no map" },
+        ]),
+        default: DefaultValue::Text("tausworthe"),
+        summary: "Generator of random offsets",
+        accepts: &[("lfsr", "lfsr")],
+        rejects: &["dice"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "random_distribution",
+        category: Category::Pattern,
+        kind: Kind::Distribution,
+        default: DefaultValue::Text("random"),
+        summary: "Where random offsets fall",
+        details: "`zipf:THETA`, `pareto:POWER` and `normal:DEVIATION` take an optional `:CENTRE` from 0 to 1. `zoned:ACCESS/SIZE:…` gives shares of accesses to shares of the range, `zoned_abs` to sizes in bytes. Anything but `random` switches the map of visited blocks off.",
+        accepts: &[
+            ("random", "random"),
+            ("zipf:1.2", "zipf:1.2"),
+            ("zipf", "zipf:1.1"),
+            ("pareto:0.2:0.5", "pareto:0.2:0.5"),
+            ("gauss:20", "normal:20"),
+            ("zoned:60/10:30/20:8/30:2/40", "zoned:60/10:30/20:8/30:2/40"),
+            ("zoned:50/50:50/50,90/10:10/90", "zoned:50/50:50/50,zoned:90/10:10/90,zoned:90/10:10/90"),
+            ("zoned_abs:60/20g:40/1g", "zoned_abs:60/20g:40/1g"),
+        ],
+        rejects: &[
+            "zipf:1",
+            "zipf:0",
+            "pareto:1",
+            "normal",
+            "zoned:60/10:60/90",
+            "zoned:60/10",
+            "zoned",
+            "zoned_abs:100/",
+            "sequence:0,2,1",
+            "uniform",
+        ],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "random_sequence_stride",
+        category: Category::Pattern,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Give each clone its own part of one random sequence",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "norandommap",
+        category: Category::Pattern,
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "Choose random offsets without keeping a map of visited blocks",
+        details: "Some blocks are then visited twice and others not at all, as most real loads do.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "softrandommap",
+        category: Category::Pattern,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Go on without the map if there is no memory for it",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "randrepeat",
+        aliases: &["allrandrepeat"],
+        category: Category::Pattern,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Use the same random numbers in every run",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "randseed",
+        category: Category::Pattern,
+        kind: Kind::Integer { min: i64::MIN, max: i64::MAX },
+        default: DefaultValue::Text("0x89"),
+        summary: "Seed of all random numbers",
+        details: "Takes precedence over randrepeat: with randrepeat=0 and without randseed, each run has another seed.",
+        accepts: &[("42", "42"), ("0x89", "137")],
+        rejects: &["seed"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "sprandom",
+        category: Category::Pattern,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Precondition an SSD by writing in the order of its steady state",
+        status: Status::NotYetChangesData,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "spr_num_regions",
+        category: Category::Pattern,
+        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        default: DefaultValue::Text("100"),
+        summary: "Number of regions of sprandom",
+        status: Status::NotYet,
+        accepts: &[("50", "50")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "spr_op",
+        category: Category::Pattern,
+        kind: Kind::Floats { most: 1, min: 0.0, max: 1.0 },
+        default: DefaultValue::Text("0.15"),
+        summary: "Over-provisioning assumed by sprandom",
+        status: Status::NotYet,
+        accepts: &[("0.07", "0.07")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "spr_cs",
+        category: Category::Pattern,
+        kind: Kind::Size,
+        default: DefaultValue::Text("0"),
+        summary: "Cache size assumed by sprandom",
+        status: Status::NotYet,
+        accepts: &[("1g", "1g")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+];

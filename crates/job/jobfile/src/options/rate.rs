@@ -1,0 +1,256 @@
+//! Job options: rates, think time, flow between jobs and latency targets.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "rate",
+        category: Category::Rate,
+        kind: Kind::Sizes,
+        default: DefaultValue::Text("0"),
+        summary: "Most bytes per second, for reads, writes and trims",
+        details: "Latency is also reported against the schedule that the rate sets, so that a stall is not hidden.",
+        accepts: &[("1m", "1m"), ("1m,500k", "1m,500k,500k"), (",500k", ",500k,500k"), ("500k,", "500k,,")],
+        rejects: &["1q"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rate_min",
+        aliases: &["ratemin"],
+        category: Category::Rate,
+        kind: Kind::Sizes,
+        default: DefaultValue::Text("0"),
+        summary: "End the job if it moves fewer bytes per second than this",
+        accepts: &[("1m", "1m")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rate_iops",
+        category: Category::Rate,
+        kind: Kind::Integers { min: 0, max: i64::MAX },
+        default: DefaultValue::Text("0"),
+        summary: "Most operations per second, for reads, writes and trims",
+        accepts: &[("1000", "1000"), ("1k,500", "1024,500,500")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rate_iops_min",
+        category: Category::Rate,
+        kind: Kind::Integers { min: 0, max: i64::MAX },
+        default: DefaultValue::Text("0"),
+        summary: "End the job if it does fewer operations per second than this",
+        accepts: &[("100", "100")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rate_process",
+        category: Category::Rate,
+        kind: Kind::Choice(&[
+            Choice { name: "linear", aliases: &[], summary: "evenly spaced" },
+            Choice { name: "poisson", aliases: &[], summary: "as independent users would ask" },
+        ]),
+        default: DefaultValue::Text("linear"),
+        summary: "How operations are spread over time under a rate",
+        accepts: &[("poisson", "poisson")],
+        rejects: &["bursty"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "arrivals",
+        category: Category::Rate,
+        kind: Kind::Text,
+        summary: "File with the time at which each operation is to be sent, in place of a rate",
+        details: "One time per line, microseconds from the start of the job's I/O, ascending; a fraction is allowed; \
+                  lines that begin with # are skipped. Every clone of the job replays all of it. When the device falls \
+                  behind, operations are sent as soon as there is room, and their response time counts from the \
+                  time in the file. The job ends with the last arrival, unless arrivals_repeat is set. An option of \
+                  iolab's own: fio does not know it.",
+        accepts: &[("arrivals.txt", "arrivals.txt")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "arrivals_repeat",
+        category: Category::Rate,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Begin again with the first of the arrivals after the last, until the job ends otherwise",
+        details: "A mean gap follows the last arrival, so that the rate stays the same. An option of iolab's own.",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rate_cycle",
+        aliases: &["ratecycle"],
+        category: Category::Rate,
+        kind: Kind::Time { unit: TimeUnit::Milliseconds },
+        default: DefaultValue::Text("1000"),
+        summary: "Time over which minimum rates are judged, milliseconds",
+        accepts: &[("500", "500ms"), ("2s", "2s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "rate_ignore_thinktime",
+        category: Category::Rate,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Do not make up for think time when keeping a rate",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "thinktime",
+        category: Category::Rate,
+        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        default: DefaultValue::Text("0"),
+        summary: "Pause after each thinktime_blocks operations, microseconds",
+        accepts: &[("100", "100us"), ("1ms", "1ms")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "thinktime_spin",
+        category: Category::Rate,
+        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        default: DefaultValue::Text("0"),
+        summary: "How much of the pause is spent busy, microseconds",
+        accepts: &[("10", "10us")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "thinktime_blocks",
+        category: Category::Rate,
+        kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
+        default: DefaultValue::Text("1"),
+        summary: "Operations between two pauses",
+        accepts: &[("8", "8")],
+        rejects: &["0"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "thinktime_blocks_type",
+        category: Category::Rate,
+        kind: Kind::Choice(&[
+            Choice { name: "complete", aliases: &[], summary: "when they complete" },
+            Choice { name: "issue", aliases: &[], summary: "when they are issued" },
+        ]),
+        default: DefaultValue::Text("complete"),
+        summary: "When operations count towards a pause",
+        accepts: &[("issue", "issue")],
+        rejects: &["begin"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "thinktime_iotime",
+        category: Category::Rate,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("0"),
+        summary: "Pause after this much time of I/O instead, seconds",
+        accepts: &[("1", "1s"), ("10ms", "10ms")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "thinkcycles",
+        category: Category::Rate,
+        kind: Kind::Integer { min: 0, max: i64::MAX },
+        default: DefaultValue::Text("0"),
+        summary: "Processor cycles to burn before each pause",
+        status: Status::NotYet,
+        accepts: &[("1000", "1000")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "flow",
+        category: Category::Rate,
+        kind: Kind::Integer { min: -1_000_000, max: 1_000_000 },
+        default: DefaultValue::Text("0"),
+        summary: "Weight of this job within its flow",
+        status: Status::NotYet,
+        accepts: &[("2", "2")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "flow_id",
+        category: Category::Rate,
+        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "Which flow this job belongs to",
+        status: Status::NotYet,
+        accepts: &[("1", "1")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "flow_watermark",
+        category: Category::Rate,
+        kind: Kind::Text,
+        summary: "Largest difference between the jobs of a flow",
+        status: Status::NoEffect("fio has dropped it too"),
+        accepts: &[("1024", "1024")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "flow_sleep",
+        category: Category::Rate,
+        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "Time to sleep when held back by the flow, microseconds",
+        status: Status::NotYet,
+        accepts: &[("100", "100")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "latency_target",
+        category: Category::Rate,
+        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        summary: "Find the deepest queue whose latency stays below this, microseconds",
+        status: Status::NotYet,
+        accepts: &[("10ms", "10ms")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "latency_window",
+        category: Category::Rate,
+        kind: Kind::Time { unit: TimeUnit::Microseconds },
+        summary: "Time over which the latency target is judged, microseconds",
+        status: Status::NotYet,
+        accepts: &[("1s", "1s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "latency_percentile",
+        category: Category::Rate,
+        kind: Kind::Floats { most: 1, min: 0.0, max: 100.0 },
+        default: DefaultValue::Text("100"),
+        summary: "Percent of operations that must meet the latency target",
+        status: Status::NotYet,
+        accepts: &[("99.9", "99.9")],
+        rejects: &["101"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "latency_run",
+        category: Category::Rate,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Keep adjusting the queue to the latency target",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+];

@@ -1,0 +1,61 @@
+//! Job options: when a job starts, ends and begins to count.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "runtime",
+        aliases: &["timeout"],
+        category: Category::Time,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("0"),
+        summary: "Longest time to run",
+        details: "A bare number counts seconds; 0 is no limit.",
+        accepts: &[("60", "1m"), ("1.5s", "1.5s"), ("500ms", "500ms"), ("2h", "2h"), ("(5s+100)", "5.0001s")],
+        rejects: &["-1", "5x", "soon"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "time_based",
+        category: Category::Time,
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        summary: "Begin again at the end of the files until the runtime is over",
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "startdelay",
+        category: Category::Time,
+        kind: Kind::TimeRange { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("0"),
+        summary: "Wait before starting, or a range from which each worker draws",
+        accepts: &[("5", "5s"), ("100ms-1s", "100ms-1s")],
+        rejects: &["-1", "1-"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "ramp_time",
+        category: Category::Time,
+        kind: Kind::Time { unit: TimeUnit::Seconds },
+        default: DefaultValue::Text("0"),
+        summary: "Time to run before anything is counted",
+        details: "Comes on top of the runtime.",
+        accepts: &[("5", "5s"), ("0", "0s")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "ramp_size",
+        category: Category::Time,
+        kind: Kind::SizeOrPercent,
+        summary: "Data to move before anything is counted",
+        status: Status::NotYet,
+        accepts: &[("1g", "1g")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+];

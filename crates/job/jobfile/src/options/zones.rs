@@ -1,0 +1,213 @@
+//! Job options: strided access, zoned devices and data placement.
+//!
+//! One entry per option, with the texts that test it; see [`OptionEntry`].
+
+use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
+
+pub(super) const TABLE: &[OptionEntry] = &[
+    OptionEntry {
+        name: "zonemode",
+        category: Category::Zones,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &[], summary: "no zones" },
+            Choice { name: "strided", aliases: &[], summary: "work in stripes of the range" },
+            Choice { name: "zbd", aliases: &[], summary: "zoned block device" },
+        ]),
+        default: DefaultValue::Text("none"),
+        summary: "What the zone options mean",
+        accepts: &[("strided", "strided")],
+        rejects: &["banded"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "zonerange",
+        category: Category::Zones,
+        kind: Kind::Size,
+        default: DefaultValue::SameAs("zonesize"),
+        summary: "Size of a stripe, for zonemode=strided",
+        accepts: &[("1m", "1m")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "zonesize",
+        category: Category::Zones,
+        kind: Kind::Size,
+        default: DefaultValue::Text("0"),
+        summary: "Data to move in a zone before the next; for zoned devices the size of a zone",
+        accepts: &[("256m", "256m")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "zonecapacity",
+        category: Category::Zones,
+        kind: Kind::Size,
+        default: DefaultValue::Text("0"),
+        summary: "Usable part of a zone",
+        status: Status::NotYet,
+        accepts: &[("128m", "128m")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "zoneskip",
+        category: Category::Zones,
+        kind: Kind::SizeOrPercent,
+        default: DefaultValue::Text("0"),
+        summary: "Distance between zones",
+        details: "Bytes, or zones with `z`.",
+        accepts: &[("1m", "1m"), ("2z", "2z")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "read_beyond_wp",
+        category: Category::Zones,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Allow reads beyond a zone's write pointer",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "max_open_zones",
+        category: Category::Zones,
+        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "Most zones open for writing, over all jobs",
+        status: Status::NotYet,
+        accepts: &[("16", "16")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "job_max_open_zones",
+        category: Category::Zones,
+        kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
+        default: DefaultValue::Text("0"),
+        summary: "Most zones open for writing, of one job",
+        status: Status::NotYet,
+        accepts: &[("4", "4")],
+        rejects: &["-1"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "ignore_zone_limits",
+        category: Category::Zones,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Ignore the device's own limits of open zones",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "zone_reset_threshold",
+        category: Category::Zones,
+        kind: Kind::Floats { most: 1, min: 0.0, max: 1.0 },
+        summary: "Share of written blocks from which zones are reset",
+        status: Status::NotYet,
+        accepts: &[("0.5", "0.5")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "zone_reset_frequency",
+        category: Category::Zones,
+        kind: Kind::Floats { most: 1, min: 0.0, max: 1.0 },
+        summary: "How often a zone is reset beyond the threshold",
+        status: Status::NotYet,
+        accepts: &[("0.1", "0.1")],
+        rejects: &["2"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "recover_zbd_write_error",
+        category: Category::Zones,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Resynchronise the write pointer after a failed write",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "write_zone_remainder",
+        category: Category::Zones,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Fill the rest of a zone with a smaller write",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "fdp",
+        category: Category::Zones,
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Use flexible data placement",
+        status: Status::NotYet,
+        accepts: &[("1", "1"), ("0", "0")],
+        rejects: &["2", "yes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "dataplacement",
+        aliases: &["data_placement"],
+        category: Category::Zones,
+        kind: Kind::Choice(&[
+            Choice { name: "none", aliases: &[], summary: "no placement" },
+            Choice { name: "fdp", aliases: &[], summary: "flexible data placement" },
+            Choice { name: "streams", aliases: &[], summary: "write streams" },
+        ]),
+        default: DefaultValue::Text("none"),
+        summary: "Kind of data placement",
+        status: Status::NotYet,
+        accepts: &[("fdp", "fdp")],
+        rejects: &["tapes"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "plid_select",
+        aliases: &["fdp_pli_select"],
+        category: Category::Zones,
+        kind: Kind::Choice(&[
+            Choice { name: "random", aliases: &[], summary: "at random" },
+            Choice { name: "roundrobin", aliases: &[], summary: "in turn" },
+            Choice { name: "scheme", aliases: &[], summary: "by dp_scheme" },
+        ]),
+        default: DefaultValue::Text("roundrobin"),
+        summary: "How the placement identifier is chosen",
+        status: Status::NotYet,
+        accepts: &[("random", "random")],
+        rejects: &["best"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "plids",
+        aliases: &["fdp_pli"],
+        category: Category::Zones,
+        kind: Kind::CpuList,
+        summary: "Placement identifiers to use",
+        status: Status::NotYet,
+        accepts: &[("0,2-4", "0,2-4")],
+        rejects: &["x"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "dp_scheme",
+        category: Category::Zones,
+        kind: Kind::Text,
+        summary: "File that maps offsets to placement identifiers",
+        status: Status::NotYet,
+        accepts: &[("scheme.txt", "scheme.txt")],
+        ..OptionEntry::BLANK
+    },
+];

@@ -1,0 +1,99 @@
+//! From job files and command line to the [`JobSet`].
+
+use crate::collect::Collector;
+use crate::command_line::CommandLine;
+use crate::raw::{Document, Scope};
+use crate::reader::Reader;
+use crate::suggest::closest;
+use crate::{Diagnostic, JobSet, Severity, Surroundings};
+
+/// One job file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Input {
+    /// Its name, for messages and for includes relative to it; `-` for standard input.
+    pub name: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// What is to be parsed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Request<'a> {
+    /// The command line, if there is one: its jobs come first, its global options hold for the
+    /// first job file.
+    pub command_line: Option<&'a CommandLine>,
+    /// The job files, in order, as [`CommandLine::files`] names them.
+    pub files: &'a [Input],
+    /// The only sections of job files to read (`--section`); empty: all.
+    pub sections: &'a [String],
+}
+
+/// Everything that is wrong, with the texts it is wrong in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// `(name, text)`, as in [`JobSet::sources`].
+    pub sources: Vec<(String, String)>,
+    /// At least one error; warnings too.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses job files and command line.
+///
+/// As in fio, options on the command line before the first `--name` hold for the jobs of the
+/// command line and of the first job file; a job file's `[global]` sections hold for that file
+/// alone; [`Request::sections`] selects among the sections of job files.
+///
+/// # Errors
+/// All mistakes found, not only the first.
+pub fn parse(request: &Request<'_>, surroundings: &dyn Surroundings) -> Result<JobSet, Failure> {
+    let mut sources = Vec::new();
+    let mut diagnostics = Vec::new();
+    let mut written = Document::default();
+    if let Some(command_line) = request.command_line {
+        sources.push(command_line.source.clone());
+        written = command_line.document.clone();
+    }
+    let mut reader = Reader { sources: &mut sources, diagnostics: &mut diagnostics, surroundings };
+    let mut files: Vec<Document> = request.files.iter().map(|file| reader.read(&file.name, &file.bytes)).collect();
+    select(&mut files, request.sections, &mut diagnostics, request.command_line);
+
+    let mut collector = Collector::new(surroundings, diagnostics);
+    collector.document(&written, false);
+    for (position, file) in files.iter().enumerate() {
+        if position > 0 {
+            collector.forget_globals();
+        }
+        collector.document(file, position > 0);
+    }
+    collector.finish(sources)
+}
+
+/// Drops the jobs that `--section` does not name.
+fn select(
+    files: &mut [Document],
+    selection: &[String],
+    diagnostics: &mut Vec<Diagnostic>,
+    command_line: Option<&CommandLine>,
+) {
+    if selection.is_empty() {
+        return;
+    }
+    let jobs = || files.iter().flat_map(|file| &file.sections).filter(|section| section.scope == Scope::Job);
+    for wanted in selection {
+        if !jobs().any(|section| section.name == *wanted) {
+            let near = closest(wanted, jobs().map(|section| section.name.as_str()));
+            // `--section` only ever stands on the command line, which is the first source.
+            let written = command_line.and_then(|line| line.source.1.find(wanted.as_str())).unwrap_or(0);
+            diagnostics.push(Diagnostic {
+                severity: Severity::Error,
+                source: 0,
+                span: (written, written + wanted.len()),
+                reason: format!("no job file has a section named `{wanted}`, asked for by --section"),
+                suggestion: near.map(|name| format!("did you mean `{name}`?")),
+            });
+        }
+    }
+    for file in files {
+        file.sections.retain(|section| section.scope == Scope::Global || selection.contains(&section.name));
+    }
+}

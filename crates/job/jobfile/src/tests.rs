@@ -1,0 +1,42 @@
+//! Whole job files and command lines: what is accepted, what is refused, and where the caret
+//! stands.
+
+mod documents;
+mod engines;
+mod files;
+mod help;
+mod refusals;
+mod robustness;
+
+use crate::test_surroundings::Fixed;
+use crate::{Failure, Input, JobSet, Request, parse};
+
+/// Parses job files given as texts.
+fn parse_texts(texts: &[&str]) -> Result<JobSet, Failure> {
+    let files: Vec<Input> = texts
+        .iter()
+        .enumerate()
+        .map(|(number, text)| Input { name: format!("job{number}.fio"), bytes: text.as_bytes().to_vec() })
+        .collect();
+    parse(&Request { files: &files, ..Request::default() }, &Fixed)
+}
+
+/// Parses one job file that must be good.
+fn good(text: &str) -> JobSet {
+    match parse_texts(&[text]) {
+        Ok(set) => set,
+        Err(failure) => panic!("{}", crate::render(&failure.diagnostics, &failure.sources, false)),
+    }
+}
+
+/// Parses one job file that must be bad; returns `(marked text, reason, suggestion)` of each
+/// finding.
+fn bad(text: &str) -> Vec<(String, String, String)> {
+    let failure = parse_texts(&[text]).expect_err(text);
+    let found = failure.diagnostics.iter().map(|finding| {
+        let (begin, end) = finding.span;
+        let marked = failure.sources[finding.source].1[begin..end].to_owned();
+        (marked, finding.reason.clone(), finding.suggestion.clone().unwrap_or_default())
+    });
+    found.collect()
+}

@@ -1,0 +1,132 @@
+//! How large operations are and what their offsets are multiples of: `bs`, `bsrange`, `bssplit`,
+//! `ba`.
+//!
+//! `bssplit` beats `bsrange` beats `bs`, as in fio.
+
+use iolab_options::{BlockSplit, Direction, PerDirection, SplitShare};
+use iolab_plan::{BlockSizes, Pattern};
+
+use crate::job::Job;
+use crate::{Mode, readings};
+
+/// Most bytes of one operation: lengths travel as 32-bit numbers.
+const MAX_BLOCK: u64 = 1 << 31;
+
+/// Sizes and alignments, per direction.
+pub(crate) struct Blocks {
+    pub(crate) sizes: PerDirection<BlockSizes>,
+    pub(crate) align_bytes: PerDirection<u64>,
+    pub(crate) unaligned: bool,
+    pub(crate) by_randomness: bool,
+}
+
+impl Blocks {
+    /// Smallest size of any direction, used or not: what fio calls the minimum block size of the
+    /// job.
+    pub(crate) fn min(&self) -> u64 {
+        self.sizes.iter().fold(u64::MAX, |least, sizes| least.min(sizes.min()))
+    }
+
+    /// Whether the directions a job uses have one size each, the same for all.
+    pub(crate) fn fixed(&self, directions: &[Direction]) -> bool {
+        let sizes: Vec<&BlockSizes> = directions.iter().map(|direction| &self.sizes[direction.index()]).collect();
+        sizes.iter().all(|size| size.min() == size.max() && size.min() == sizes[0].min())
+    }
+}
+
+/// Resolves sizes and alignments.
+pub(crate) fn resolve(job: &Job<'_>, pattern: &Pattern) -> Blocks {
+    let plain = job.triple("bs");
+    let ranges = job.given_each("bsrange", readings::ranges);
+    let splits = job.given_each("bssplit", readings::splits);
+    let sizes = std::array::from_fn(|index| {
+        if let Some(parts) = &splits[index] {
+            return split(parts);
+        }
+        match ranges[index] {
+            Some((min, max)) => range(job, min, max),
+            None => BlockSizes::Fixed(plain[index]),
+        }
+    });
+    warn_of_unused(job, &splits, &ranges);
+    check_bounds(job, pattern, &sizes);
+    let unaligned = job.on("bs_unaligned");
+    Blocks { align_bytes: align(job, pattern, &sizes), unaligned, by_randomness: job.on("bs_is_seq_rand"), sizes }
+}
+
+fn warn_of_unused<A, B>(job: &Job<'_>, splits: &PerDirection<Option<A>>, ranges: &PerDirection<Option<B>>) {
+    let winner = match (splits.iter().all(Option::is_some), ranges.iter().all(Option::is_some)) {
+        (true, _) => "bssplit",
+        (false, true) => "bsrange",
+        _ => return,
+    };
+    for loser in ["bs", "bsrange"] {
+        if loser != winner && job.section.own.has(loser) {
+            job.warn(loser, format!("{loser} has no effect, since {winner} is given"), "");
+        }
+    }
+}
+
+fn range(job: &Job<'_>, min: u64, max: u64) -> BlockSizes {
+    if min > max {
+        job.error("bsrange", format!("the range {min}-{max} ends before it begins"), "give the smaller size first");
+    }
+    if min == max { BlockSizes::Fixed(min) } else { BlockSizes::Range { min, max: max.max(min) } }
+}
+
+/// Gives each entry its percentage; entries without one share what is left, the last of them the
+/// odd percents. The parser has made sure that this adds up to 100.
+fn split(parts: &[BlockSplit]) -> BlockSizes {
+    let given = |part: &BlockSplit| if let SplitShare::Percent(share) = part.share { u32::from(share) } else { 0 };
+    let mut left = 100u32.saturating_sub(parts.iter().map(given).sum());
+    let mut open = parts.iter().filter(|part| part.share == SplitShare::Remainder).count() as u32;
+    let mut shares = Vec::with_capacity(parts.len());
+    for part in parts {
+        let share = match part.share {
+            SplitShare::Percent(share) => u32::from(share),
+            SplitShare::Remainder => {
+                let share = left / open;
+                left -= share;
+                open -= 1;
+                share
+            }
+        };
+        if share > 0 {
+            shares.push((part.bytes, share));
+        }
+    }
+    if let [(bytes, _)] = shares[..] { BlockSizes::Fixed(bytes) } else { BlockSizes::Split(shares) }
+}
+
+fn check_bounds(job: &Job<'_>, pattern: &Pattern, sizes: &PerDirection<BlockSizes>) {
+    let at = ["bssplit", "bsrange", "bs"].into_iter().find(|name| job.has(name)).unwrap_or("bs");
+    for direction in &pattern.directions {
+        let size = &sizes[direction.index()];
+        if size.min() == 0 {
+            job.error(at, format!("the block size for {}s is 0", direction.name()), "for example bs=4k");
+        }
+        if size.max() > MAX_BLOCK {
+            job.error(
+                at,
+                format!(
+                    "the block size for {}s is {} bytes, and at most 2 GiB are possible",
+                    direction.name(),
+                    size.max()
+                ),
+                "",
+            );
+        }
+    }
+}
+
+/// `ba`; the smallest size unless told, and always in sequential patterns.
+fn align(job: &Job<'_>, pattern: &Pattern, sizes: &PerDirection<BlockSizes>) -> PerDirection<u64> {
+    let given = job.given_each("ba", readings::triple);
+    if job.has("ba") && !pattern.random && job.request.mode == Mode::Iolab {
+        job.warn("ba", "ba has no effect in sequential patterns", "");
+    }
+    std::array::from_fn(|index| match given[index] {
+        Some(bytes) if bytes > 0 && pattern.random => bytes,
+        _ => sizes[index].min(),
+    })
+}

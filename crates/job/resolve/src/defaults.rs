@@ -1,0 +1,39 @@
+//! The defaults of an option table, each read once by the parser that reads what users write.
+
+use std::collections::BTreeMap;
+
+use iolab_jobfile::default_value;
+use iolab_options::{DefaultValue, OptionEntry, Value};
+
+/// What holds for each option that a job leaves out.
+#[derive(Debug, Default)]
+pub(crate) struct Defaults {
+    values: BTreeMap<&'static str, Value>,
+    same_as: BTreeMap<&'static str, &'static str>,
+}
+
+impl Defaults {
+    /// The defaults of a table.
+    pub(crate) fn of(table: &[OptionEntry]) -> Defaults {
+        let mut defaults = Defaults::default();
+        for entry in table {
+            if let DefaultValue::SameAs(other) = entry.default {
+                defaults.same_as.insert(entry.name, other);
+            }
+            if let Some(value) = default_value(entry) {
+                defaults.values.insert(entry.name, value);
+            }
+        }
+        defaults
+    }
+
+    /// The value of an option that is left out, if its entry says it.
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(name)
+    }
+
+    /// The option whose value holds for this one.
+    pub(crate) fn same_as(&self, name: &str) -> Option<&'static str> {
+        self.same_as.get(name).copied()
+    }
+}

@@ -1,0 +1,45 @@
+//! How random choices are spread: over offsets (`random_distribution`) and over files
+//! (`file_service_type`).
+
+use iolab_options::{Distribution, PerDirection};
+use iolab_plan::{FileService, FileServiceKind};
+
+use crate::job::Job;
+use crate::readings;
+
+/// Exponents and powers of `file_service_type` when none is given, as in fio.
+const DEFAULT_ZIPF: f64 = 1.1;
+const DEFAULT_PARETO: f64 = 0.2;
+const DEFAULT_GAUSS: f64 = 0.0;
+
+/// The distribution of offsets, uniform unless told.
+pub(crate) fn offsets(job: &Job<'_>, random: bool) -> PerDirection<Distribution> {
+    if job.has("random_distribution") && !random {
+        job.warn(
+            "random_distribution",
+            "random_distribution has no effect in a sequential pattern",
+            "for example rw=randread",
+        );
+    }
+    job.distributions("random_distribution")
+}
+
+/// How the next file is chosen, and how many are in use at once.
+pub(crate) fn files(job: &Job<'_>, files: usize) -> FileService {
+    let (word, suffix) = job.word_and_suffix("file_service_type");
+    let number = suffix.as_deref().and_then(|text| text.trim().parse::<f64>().ok());
+    let kind = match word.as_str() {
+        "sequential" => FileServiceKind::Sequential,
+        "random" => FileServiceKind::Random,
+        "zipf" => FileServiceKind::Zipf(number.unwrap_or(DEFAULT_ZIPF)),
+        "pareto" => FileServiceKind::Pareto(number.unwrap_or(DEFAULT_PARETO)),
+        "normal" | "gauss" => FileServiceKind::Gauss(number.unwrap_or(DEFAULT_GAUSS)),
+        _ => FileServiceKind::RoundRobin,
+    };
+    let skewed = matches!(kind, FileServiceKind::Zipf(_) | FileServiceKind::Pareto(_) | FileServiceKind::Gauss(_));
+    let every = if skewed { 1 } else { number.map_or(1, |number| (number as u32).max(1)) };
+    let files = u32::try_from(files).unwrap_or(u32::MAX).max(1);
+    let open_files =
+        job.given("openfiles", readings::count).filter(|open| *open > 0).map_or(files, |open| open.min(files));
+    FileService { kind, every, open_files }
+}

@@ -1,0 +1,64 @@
+//! Which engine a section names, its own options with their defaults, and what it cannot do.
+
+use iolab_engine::EngineDescription;
+use iolab_jobfile::{JobSection, Severity, default_value};
+use iolab_options::{Direction, Setting, Settings};
+use iolab_plan::EnginePlan;
+
+use crate::job::Job;
+use crate::{Request, Resolving, readings};
+
+/// The description of the engine the section names.
+pub(crate) fn find(
+    request: &Request<'_>,
+    resolving: &Resolving,
+    section: &JobSection,
+) -> Option<&'static EngineDescription> {
+    const OPTION: &str = "ioengine";
+    resolving.reads.borrow_mut().insert(OPTION);
+    let setting = section.settings.get(OPTION);
+    let value = setting.map(|setting| &setting.value).or_else(|| resolving.defaults.value(OPTION));
+    let name = value.and_then(readings::word).unwrap_or_default();
+    let found = request.engines.iter().find(|engine| engine.name == name || engine.aliases.contains(&name.as_str()));
+    if found.is_none() {
+        let known: Vec<&str> = request.engines.iter().map(|engine| engine.name).collect();
+        let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
+        let reason = format!("there is no I/O engine {name} in this build");
+        resolving.findings.add(Severity::Error, place, reason, &format!("engines: {}", known.join(", ")));
+    }
+    found.copied()
+}
+
+/// The engine of the plan: its own options as set, and the defaults of the others.
+pub(crate) fn resolve(job: &Job<'_>) -> EnginePlan {
+    let mut options = Settings::default();
+    for entry in job.engine.options {
+        if let Some(setting) = job.section.engine_settings.get(entry.name) {
+            options.set(entry.name, setting.clone());
+        } else if let Some(value) = default_value(entry) {
+            options.set(entry.name, Setting { value, text: entry.default.to_string(), source: 0, span: (0, 0) });
+        }
+    }
+    let traits = Some(job.engine.capabilities.traits(&options));
+    EnginePlan { name: job.engine.name.to_owned(), options, traits }
+}
+
+/// Refuses what the engine cannot do.
+pub(crate) fn check(job: &Job<'_>, directions: &[Direction], direct: bool) {
+    let can = job.engine.capabilities;
+    let name = job.engine.name;
+    if directions.contains(&Direction::Trim) && !can.trims {
+        job.error(
+            "rw",
+            format!("engine {name} cannot trim"),
+            "use an engine that trims (see `iolab engines`), or a read or write pattern",
+        );
+    }
+    if direct && !can.direct {
+        let at = ["direct", "buffered", "atomic"].into_iter().find(|name| job.has(name)).unwrap_or("direct");
+        job.error(at, format!("engine {name} cannot do direct I/O"), "leave out direct=1, or choose another engine");
+    }
+    if direct && job.on("bs_unaligned") {
+        job.warn("bs_unaligned", "devices refuse direct I/O of unaligned sizes", "leave out bs_unaligned or direct=1");
+    }
+}

@@ -1,0 +1,274 @@
+//! Which files a worker uses, and how files are made, opened and removed.
+
+use std::path::{Path, PathBuf};
+
+use iolab_engine::FileUse;
+use iolab_options::Direction;
+use iolab_plan::{FadviseHint, Fallocate, FileOrigin, FileSync, LayoutPlan, Pattern, WriteHint};
+
+use crate::job::Job;
+use crate::names::{Keywords, below, generate, split};
+use crate::{Mode, PathKind, readings};
+
+/// Most files of one worker: operations name files by 32-bit numbers, and plans list them.
+pub(crate) const MOST_FILES: u32 = 2_000_000;
+
+/// One file before its size is settled.
+pub(crate) struct Target {
+    pub(crate) path: String,
+    pub(crate) kind: PathKind,
+    pub(crate) origin: FileOrigin,
+    /// Operations on it cover whole blocks of so many bytes, where that is known.
+    pub(crate) block_bytes: u32,
+}
+
+/// How files are made, opened, flushed and removed.
+pub(crate) fn layout(job: &Job<'_>, pattern: &Pattern) -> LayoutPlan {
+    let reads = pattern.directions.contains(&Direction::Read);
+    let atomic = job.on("atomic");
+    let pre_read = job.on("pre_read");
+    LayoutPlan {
+        direct: direct(job) || atomic,
+        atomic,
+        sync: match job.word("sync").as_str() {
+            "sync" => FileSync::Sync,
+            "dsync" => FileSync::Dsync,
+            _ => FileSync::None,
+        },
+        // What was read beforehand must not be dropped again.
+        invalidate: job.on("invalidate") && !pre_read,
+        overwrite: job.on("overwrite") || reads,
+        create_on_open: job.on("create_on_open"),
+        create_serialize: job.on("create_serialize"),
+        create_fsync: job.on("create_fsync"),
+        create_only: job.on("create_only"),
+        allow_create: job.on("allow_file_create"),
+        // A folder that is not there is a mistake more often than a wish; only the drop-in makes
+        // it.
+        make_folders: job.request.mode == Mode::Fio && job.on("allow_file_create"),
+        fallocate: fallocate(job),
+        fadvise: fadvise(job),
+        write_hint: write_hint(job),
+        pre_read,
+        end_fsync: job.on("end_fsync"),
+        fsync_on_close: job.on("fsync_on_close"),
+        end_syncfs: job.on("end_syncfs"),
+        unlink: job.on("unlink"),
+        unlink_each_loop: job.on("unlink_each_loop"),
+        allow_mounted_write: job.on("allow_mounted_write"),
+        append: job.on("file_append"),
+        fill_device: job.on("fill_device"),
+        read_only: job.request.overrides.readonly,
+        device_settings: crate::device_settings::device_settings(job),
+    }
+}
+
+/// `direct` and `buffered` say the same thing; the later counts.
+fn direct(job: &Job<'_>) -> bool {
+    let (direct, buffered) = (job.given("direct", readings::flag), job.given("buffered", readings::flag));
+    let winner = job.later("direct", "buffered");
+    if let (Some(direct), Some(buffered), Some(winner)) = (direct, buffered, winner)
+        && direct == buffered
+    {
+        let reason = format!(
+            "direct={0} and buffered={0} contradict each other; {winner}, given later, counts",
+            u8::from(direct)
+        );
+        job.warn(winner, reason, "give one of them");
+    }
+    match (winner, buffered) {
+        (Some("buffered"), Some(buffered)) => !buffered,
+        _ => job.on("direct"),
+    }
+}
+
+fn fallocate(job: &Job<'_>) -> Fallocate {
+    match job.word("fallocate").as_str() {
+        "none" => Fallocate::None,
+        "posix" => Fallocate::Posix,
+        "keep" => Fallocate::Keep,
+        "truncate" => Fallocate::Truncate,
+        _ => Fallocate::Native,
+    }
+}
+
+fn fadvise(job: &Job<'_>) -> FadviseHint {
+    match job.word("fadvise_hint").as_str() {
+        "none" => FadviseHint::None,
+        "random" => FadviseHint::Random,
+        "sequential" => FadviseHint::Sequential,
+        "noreuse" => FadviseHint::Noreuse,
+        _ => FadviseHint::ByPattern,
+    }
+}
+
+fn write_hint(job: &Job<'_>) -> WriteHint {
+    match job.given("write_hint", readings::word).as_deref() {
+        Some("none") => WriteHint::None,
+        Some("short") => WriteHint::Short,
+        Some("medium") => WriteHint::Medium,
+        Some("long") => WriteHint::Long,
+        Some("extreme") => WriteHint::Extreme,
+        _ => WriteHint::Unset,
+    }
+}
+
+/// The worker's files, with what is there now.
+pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec<Target> {
+    job.setting("unique_filename");
+    let directories = directories(job);
+    let nrfiles = job.given("nrfiles", readings::count);
+    let mut files = nrfiles.unwrap_or(1);
+    let format = job.text_or_default("filename_format");
+    if files > MOST_FILES {
+        job.error("nrfiles", format!("nrfiles={files} is more than {MOST_FILES}"), "");
+        files = 1;
+    }
+    if let Some(below) = job.text("opendir") {
+        return opened_directory(job, &below);
+    }
+    if let Some(list) = job.text("filename") {
+        let mut names = named(job, &list, directories.first().map(String::as_str), layout);
+        if let Some(count) = nrfiles.filter(|count| *count > 0) {
+            if count as usize > names.len() {
+                job.warn(
+                    "nrfiles",
+                    format!("filename names only {} files", names.len()),
+                    "name as many as nrfiles says",
+                );
+            }
+            names.truncate(count as usize);
+        }
+        return names;
+    }
+    // A job named after a device works on that device.
+    if files == 1 && is_device(job, job_name) {
+        return vec![target(job, job_name.to_owned(), FileOrigin::Named, layout)];
+    }
+    let directory = directories.get(job.clone as usize % directories.len().max(1)).map(String::as_str);
+    let names = (0..files.clamp(1, MOST_FILES) as usize)
+        .map(|file| generate(&format, &Keywords { job: job_name, clone: job.clone, file }));
+    let targets = names.map(|name| {
+        let origin = FileOrigin::Generated { folder: folder_of(directory, &name) };
+        target(job, below(directory, &name), origin, layout)
+    });
+    targets.collect()
+}
+
+/// The folder that a generated name stays below: the job's directory, else the current folder. A
+/// name that begins at the root says itself which folder is meant.
+fn folder_of(directory: Option<&str>, name: &str) -> PathBuf {
+    match directory {
+        Some(directory) => PathBuf::from(directory),
+        None if name.starts_with('/') => Path::new(name).parent().unwrap_or(Path::new("/")).to_owned(),
+        None => PathBuf::new(),
+    }
+}
+
+fn is_device(job: &Job<'_>, path: &str) -> bool {
+    job.engine.capabilities.files == FileUse::Descriptors
+        && matches!(job.request.machine.at(Path::new(path)), PathKind::BlockDevice(_) | PathKind::CharacterDevice)
+}
+
+fn directories(job: &Job<'_>) -> Vec<String> {
+    let directories = split(&job.text("directory").unwrap_or_default());
+    for directory in &directories {
+        if job.request.machine.at(Path::new(directory)) != PathKind::Directory {
+            job.error("directory", format!("{directory} is not a directory"), "make it first, or name an existing one");
+        }
+    }
+    directories
+}
+
+fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan) -> Vec<Target> {
+    let names = split(list);
+    if names.is_empty() {
+        job.error("filename", "filename names no file", "give a path, or several separated by ':'");
+    }
+    if names.iter().any(|name| name == "-") {
+        job.error("filename", "standard input and output cannot be used as a file", "name a file or device");
+    }
+    // The names of an engine's own devices are no paths.
+    let directory = directory.filter(|_| job.engine.capabilities.files != FileUse::Devices);
+    names.into_iter().map(|name| target(job, below(directory, &name), FileOrigin::Named, layout)).collect()
+}
+
+fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
+    let paths = match job.request.machine.files_below(Path::new(directory)) {
+        Ok(paths) => paths,
+        Err(reason) => {
+            job.error("opendir", format!("{directory} cannot be listed: {reason}"), "name an existing directory");
+            return Vec::new();
+        }
+    };
+    if paths.is_empty() {
+        job.error(
+            "opendir",
+            format!("there are no files below {directory}"),
+            "name a directory with files, or use nrfiles",
+        );
+    }
+    let kind = |path: &PathBuf| job.request.machine.at(path);
+    let each = paths.iter().map(|path| (path, kind(path)));
+    each.map(|(path, kind)| Target {
+        path: path.to_string_lossy().into_owned(),
+        kind,
+        origin: FileOrigin::Found,
+        block_bytes: 1,
+    })
+    .collect()
+}
+
+/// A device that the engine opens by itself: the engine says how large it is.
+fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
+    if matches!(origin, FileOrigin::Generated { .. }) {
+        job.error("filename", format!("the engine {} needs the name of a device", job.engine.name), "give filename=");
+        return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
+    }
+    match job.request.machine.device(job.engine.name, &path) {
+        Ok(facts) => {
+            let kind = PathKind::BlockDevice(facts.size_bytes);
+            Target { path, kind, origin, block_bytes: facts.block_bytes.max(1) }
+        }
+        Err(error) => {
+            match error.is_refusal() {
+                true => job.refuse("filename", error.message),
+                false => job.error("filename", error.message, ""),
+            }
+            Target { path, kind: PathKind::Missing, origin, block_bytes: 1 }
+        }
+    }
+}
+
+fn target(job: &Job<'_>, path: String, origin: FileOrigin, layout: &LayoutPlan) -> Target {
+    match job.engine.capabilities.files {
+        FileUse::Descriptors => {}
+        FileUse::Devices => return own_device(job, path, origin),
+        FileUse::Paths | FileUse::Nothing => {
+            return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
+        }
+    }
+    let kind = job.request.machine.at(Path::new(&path));
+    let at = if job.has("filename") { "filename" } else { "directory" };
+    match kind {
+        PathKind::Directory => {
+            job.error(at, format!("{path} is a directory"), "name a file in it, or use directory=");
+        }
+        PathKind::Missing if !layout.allow_create => {
+            job.error(
+                "allow_file_create",
+                format!("{path} does not exist, and allow_file_create=0 forbids making it"),
+                "",
+            );
+        }
+        PathKind::Missing if path.starts_with("/dev/") => {
+            job.refuse_unless_fio(
+                at,
+                format!("there is no device {path}"),
+                "a regular file below /dev is hardly meant",
+            );
+        }
+        _ => {}
+    }
+    Target { path, kind, origin, block_bytes: 1 }
+}

@@ -1,0 +1,126 @@
+//! Which sections run, and where each stands: reporting groups, stages, numbers of workers, who
+//! waits for whom.
+//!
+//! As fio counts them: a new reporting group begins at `stonewall` or `new_group` unless the
+//! current one is still empty, and at every further job file; `group_reporting` changes only how a
+//! group is shown. A stage begins at a stonewall unless nothing stands before it. Clones share both
+//! with their section.
+
+use iolab_jobfile::{JobSection, Severity};
+
+use crate::findings::Findings;
+use crate::job::Job;
+use crate::{Request, Resolving};
+
+/// Most workers unless `--max-jobs` says otherwise, as in fio.
+const MAX_WORKERS: u32 = 4096;
+
+/// One section that runs.
+pub(crate) struct Placement<'a> {
+    pub(crate) section: &'a JobSection,
+    /// Index among all sections of the job set.
+    pub(crate) index: u32,
+    pub(crate) group: u32,
+    pub(crate) stage: u32,
+    pub(crate) clones: u32,
+    /// Number of its first worker.
+    pub(crate) first: u32,
+}
+
+/// Places every section that runs.
+pub(crate) fn place<'a>(request: &'a Request<'a>, resolving: &'a Resolving) -> Vec<Placement<'a>> {
+    let mut placements: Vec<Placement<'a>> = Vec::new();
+    let (mut group, mut stage, mut in_group, mut workers) = (0, 0, 0u32, 0u32);
+    let mut pending_file = false;
+    for (index, section) in request.jobs.jobs.iter().enumerate() {
+        pending_file |= section.begins_file;
+        if !selected(request, section) {
+            continue;
+        }
+        let Some(engine) = crate::engine::find(request, resolving, section) else { continue };
+        let job = Job { request, resolving, section, engine, number: workers, clone: 0 };
+        let wall = job.on("stonewall") | std::mem::take(&mut pending_file);
+        if (wall | job.on("new_group")) && in_group > 0 {
+            group += 1;
+            in_group = 0;
+        }
+        if wall && workers > 0 {
+            stage += 1;
+        }
+        let clones = clones(&job);
+        placements.push(Placement { section, index: index as u32, group, stage, clones, first: workers });
+        in_group += clones;
+        workers += clones;
+    }
+    if placements.is_empty() && request.jobs.jobs.iter().all(|section| !selected(request, section)) {
+        let names: Vec<&str> = request.jobs.jobs.iter().map(|section| section.name.as_str()).collect();
+        let reason = if names.is_empty() { "no jobs are defined".into() } else { "no job is selected to run".into() };
+        let suggestion = if names.is_empty() {
+            "add a section such as [job], or --name=job".into()
+        } else {
+            format!("the sections are: {}", names.join(", "))
+        };
+        resolving.findings.add(Severity::Error, (0, (0, 0)), reason, &suggestion);
+    }
+    placements
+}
+
+fn selected(request: &Request<'_>, section: &JobSection) -> bool {
+    let wanted = &request.overrides.sections;
+    wanted.is_empty() || wanted.contains(&section.name)
+}
+
+/// `numjobs`, within what the run allows in all.
+fn clones(job: &Job<'_>) -> u32 {
+    let clones = job.count("numjobs").max(1);
+    let most = job.request.overrides.max_jobs.unwrap_or(MAX_WORKERS);
+    if job.number.saturating_add(clones) <= most {
+        return clones;
+    }
+    if job.number > most {
+        // Said already, of the job that was the first too many.
+        return 1;
+    }
+    job.error(
+        "numjobs",
+        format!(
+            "the run would have {} workers or more, and at most {most} are allowed",
+            u64::from(job.number) + u64::from(clones)
+        ),
+        "lower numjobs, or raise --max-jobs",
+    );
+    1
+}
+
+/// A job may wait only for one that is defined before it (fio starts them in order).
+pub(crate) fn check_waits(request: &Request<'_>, placements: &[Placement<'_>], findings: &Findings) {
+    let mut names: Vec<&str> = Vec::new();
+    for placement in placements {
+        let section = placement.section;
+        let own_name = job_name(section);
+        if let Some(setting) = section.settings.get("wait_for") {
+            let waited = setting.text.trim();
+            let place = (setting.source, setting.span);
+            if waited == own_name {
+                findings.add(Severity::Error, place, format!("job {own_name} cannot wait for itself"), "");
+            } else if !names.contains(&waited) {
+                let known = request.jobs.jobs.iter().any(|other| job_name(other) == waited);
+                let reason = if known {
+                    format!("job {own_name} waits for {waited}, which is defined after it or does not run")
+                } else {
+                    format!("job {own_name} waits for {waited}, and there is no such job")
+                };
+                findings.add(Severity::Error, place, reason, "wait_for takes the name of a job defined earlier");
+            }
+        }
+        names.push(own_name);
+    }
+}
+
+/// `name=`, else the section's name.
+pub(crate) fn job_name(section: &JobSection) -> &str {
+    match section.own.get("name") {
+        Some(setting) if !setting.text.is_empty() => &setting.text,
+        _ => &section.name,
+    }
+}

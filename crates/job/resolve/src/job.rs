@@ -1,0 +1,250 @@
+//! The reader's view of one worker's job section: typed values, the place of each, and where
+//! findings go.
+//!
+//! An option that is left out reads as its entry in the option table says: no reader names a
+//! default. [`Job::given`] is for what has none, and for rules about what the user said.
+//!
+//! Every name that is asked for is recorded, so that a test can tell which options nobody reads. A
+//! value of another kind than its reader expects, and a default that is not there, are slips
+//! between the option table and this crate; they become an error that says so (never a panic on a
+//! user's job), and the same test finds it.
+
+use iolab_engine::EngineDescription;
+use iolab_jobfile::{JobSection, Severity};
+use iolab_options::{Distribution, PerDirection, Setting, SizeSpec, Value};
+
+use crate::directions::inherit;
+use crate::findings::Place;
+use crate::readings::{self, Triple};
+use crate::{Mode, Request, Resolving};
+
+/// The phrases by which tests recognise a reader that expects something else than the table gives.
+pub(crate) const WRONG_KIND: &str = "holds a value of an unexpected kind";
+pub(crate) const NO_DEFAULT: &str = "is read as if it had a default of an unexpected kind";
+
+/// What the user is told of a slip of ours.
+const OUR_DEFECT: &str = "report this as a defect of iolab";
+
+/// One worker's section while it is being resolved.
+pub(crate) struct Job<'a> {
+    pub(crate) request: &'a Request<'a>,
+    pub(crate) resolving: &'a Resolving,
+    pub(crate) section: &'a JobSection,
+    pub(crate) engine: &'static EngineDescription,
+    /// Number of the worker in the whole run.
+    pub(crate) number: u32,
+    /// Which clone of its section.
+    pub(crate) clone: u32,
+}
+
+impl<'a> Job<'a> {
+    /// The setting, recorded as read.
+    pub(crate) fn setting(&self, name: &'static str) -> Option<&'a Setting> {
+        self.resolving.reads.borrow_mut().insert(name);
+        self.section.settings.get(name)
+    }
+
+    /// Whether the user set it.
+    pub(crate) fn has(&self, name: &'static str) -> bool {
+        self.setting(name).is_some()
+    }
+
+    /// The text as written; empty if absent or bare.
+    pub(crate) fn written(&self, name: &'static str) -> &'a str {
+        self.setting(name).map_or("", |setting| setting.text.as_str())
+    }
+
+    /// What the user set, as one of the [`readings`]; `None` if nothing.
+    pub(crate) fn given<T>(&self, name: &'static str, reading: impl Fn(&'a Value) -> Option<T>) -> Option<T> {
+        let setting = self.setting(name)?;
+        let read = reading(&setting.value);
+        if read.is_none() {
+            self.error(name, format!("{name} {WRONG_KIND}: {:?}", setting.value), OUR_DEFECT);
+        }
+        read
+    }
+
+    /// What the option's entry says of it when it is left out.
+    fn default<T: Default>(&self, name: &'static str, reading: impl Fn(&'a Value) -> Option<T>) -> T {
+        if let Some(other) = self.resolving.defaults.same_as(name) {
+            return self.value(other, reading);
+        }
+        let value = self.resolving.defaults.value(name);
+        value.and_then(reading).unwrap_or_else(|| {
+            self.error(name, format!("{name} {NO_DEFAULT}: {value:?}"), OUR_DEFECT);
+            T::default()
+        })
+    }
+
+    /// What the user set, or the default.
+    pub(crate) fn value<T: Default>(&self, name: &'static str, reading: impl Fn(&'a Value) -> Option<T>) -> T {
+        if self.has(name) { self.given(name, reading).unwrap_or_default() } else { self.default(name, reading) }
+    }
+
+    /// Whether it is on.
+    pub(crate) fn on(&self, name: &'static str) -> bool {
+        self.value(name, readings::flag)
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(&self, name: &'static str) -> i64 {
+        self.value(name, readings::integer)
+    }
+
+    /// A count that fits `u32`; negative numbers count as 0.
+    pub(crate) fn count(&self, name: &'static str) -> u32 {
+        self.value(name, readings::count)
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes(&self, name: &'static str) -> u64 {
+        self.value(name, readings::bytes)
+    }
+
+    /// Bytes; the default where the user says 0.
+    pub(crate) fn bytes_or_default(&self, name: &'static str) -> u64 {
+        self.given(name, readings::bytes)
+            .filter(|bytes| *bytes > 0)
+            .unwrap_or_else(|| self.default(name, readings::bytes))
+    }
+
+    /// A time, ns.
+    pub(crate) fn time_ns(&self, name: &'static str) -> u64 {
+        self.value(name, readings::time_ns)
+    }
+
+    /// A word.
+    pub(crate) fn word(&self, name: &'static str) -> String {
+        self.value(name, readings::word)
+    }
+
+    /// Free text that has no default, `None` if absent or empty.
+    pub(crate) fn text(&self, name: &'static str) -> Option<String> {
+        self.given(name, readings::word).filter(|text| !text.is_empty())
+    }
+
+    /// Free text; the default where the user says nothing, or the empty text.
+    pub(crate) fn text_or_default(&self, name: &'static str) -> String {
+        self.text(name).unwrap_or_else(|| self.default(name, readings::word))
+    }
+
+    /// A word with an optional `:suffix`.
+    pub(crate) fn word_and_suffix(&self, name: &'static str) -> (String, Option<String>) {
+        split_suffix(self.word(name))
+    }
+
+    /// Numbers or sizes for read, write, trim: the default where the text leaves one out.
+    pub(crate) fn triple(&self, name: &'static str) -> PerDirection<u64> {
+        self.filled(name, readings::triple)
+    }
+
+    /// Times for read, write, trim, ns.
+    pub(crate) fn triple_ns(&self, name: &'static str) -> PerDirection<u64> {
+        self.filled(name, readings::triple_ns)
+    }
+
+    fn filled(&self, name: &'static str, reading: fn(&Value) -> Option<Triple>) -> PerDirection<u64> {
+        let given = self.given_each(name, reading);
+        if let [Some(read), Some(write), Some(trim)] = given {
+            return [read, write, trim];
+        }
+        let default = inherit(self.default(name, reading), "");
+        std::array::from_fn(|index| given[index].or(default[index]).unwrap_or_default())
+    }
+
+    /// What the user set for read, write, trim; a direction takes what stands before it, unless its
+    /// place is empty.
+    pub(crate) fn given_each<T: Clone>(
+        &self,
+        name: &'static str,
+        reading: fn(&Value) -> Option<PerDirection<Option<T>>>,
+    ) -> PerDirection<Option<T>> {
+        let given = self.given(name, reading);
+        inherit(given.unwrap_or([const { None }; 3]), self.written(name))
+    }
+
+    /// Distributions for read, write, trim.
+    pub(crate) fn distributions(&self, name: &'static str) -> PerDirection<Distribution> {
+        let uniform = [Distribution::Uniform, Distribution::Uniform, Distribution::Uniform];
+        self.value(name, |value| readings::distributions(value).map(Some)).unwrap_or(uniform)
+    }
+
+    /// Bytes or percent; zones are refused, since no zoned device is driven.
+    pub(crate) fn given_size(&self, name: &'static str) -> Option<SizeSpec> {
+        let spec = self.given(name, readings::size_spec)?;
+        if let SizeSpec::Zones(zones) = spec {
+            self.error(
+                name,
+                format!("{name}={zones}z counts in zones, which need a zoned device"),
+                "give bytes or a percentage",
+            );
+            return None;
+        }
+        Some(spec)
+    }
+
+    /// The same, with the default.
+    pub(crate) fn size(&self, name: &'static str) -> SizeSpec {
+        let default = || self.default(name, |value| readings::size_spec(value).map(Some));
+        self.given_size(name).or_else(default).unwrap_or(SizeSpec::Bytes(0))
+    }
+
+    /// Of two options, the one that takes effect when each overrides the other: the section's own
+    /// before an inherited one, else the later in the text.
+    pub(crate) fn later(&self, one: &'static str, other: &'static str) -> Option<&'static str> {
+        match (self.setting(one), self.setting(other)) {
+            (None, None) => None,
+            (Some(_), None) => Some(one),
+            (None, Some(_)) => Some(other),
+            (Some(a), Some(b)) => {
+                let rank = |name, setting: &Setting| (self.section.own.has(name), setting.source, setting.span.0);
+                Some(if rank(one, a) > rank(other, b) { one } else { other })
+            }
+        }
+    }
+
+    /// Where the setting stands, or the section's header.
+    pub(crate) fn place(&self, name: &str) -> Place {
+        match self.section.settings.get(name).or_else(|| self.section.engine_settings.get(name)) {
+            Some(setting) => (setting.source, setting.span),
+            None => (self.section.source, self.section.span),
+        }
+    }
+
+    /// The job cannot run.
+    pub(crate) fn error(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
+        self.resolving.findings.add(Severity::Error, self.place(name), reason.into(), suggestion);
+    }
+
+    /// It must not: something would be destroyed.
+    pub(crate) fn refuse(&self, name: &str, reason: impl Into<String>) {
+        self.resolving.findings.add(Severity::Refusal, self.place(name), reason.into(), "");
+    }
+
+    /// It can, and the user should know.
+    pub(crate) fn warn(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
+        let severity = if self.request.mode == Mode::Fio { Severity::Note } else { Severity::Warning };
+        self.resolving.findings.add(severity, self.place(name), reason.into(), suggestion);
+    }
+
+    /// Part of what the job asks for will not happen: said in every mode.
+    pub(crate) fn warn_always(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
+        self.resolving.findings.add(Severity::Warning, self.place(name), reason.into(), suggestion);
+    }
+
+    /// fio tolerates it: an error for iolab, a warning when reading as fio.
+    pub(crate) fn refuse_unless_fio(&self, name: &str, reason: impl Into<String>, suggestion: &str) {
+        match self.request.mode {
+            Mode::Iolab => self.error(name, reason, suggestion),
+            Mode::Fio => self.warn(name, reason, suggestion),
+        }
+    }
+}
+
+/// `word` or `word:suffix`.
+pub(crate) fn split_suffix(text: String) -> (String, Option<String>) {
+    match text.split_once(':') {
+        Some((word, suffix)) => (word.to_owned(), Some(suffix.to_owned())),
+        None => (text, None),
+    }
+}

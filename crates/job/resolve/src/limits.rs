@@ -1,0 +1,45 @@
+//! When the worker starts, when counting starts, and when it stops.
+
+use iolab_plan::LimitPlan;
+
+use crate::job::Job;
+use crate::readings;
+use crate::seeds::{Purpose, between, derive};
+use crate::sizes::Extents;
+
+/// Resolves times, loops and amounts.
+pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
+    let runtime = Some(job.request.overrides.runtime_ns.unwrap_or(job.time_ns("runtime"))).filter(|ns| *ns > 0);
+    let mut time_based = job.on("time_based");
+    if time_based && runtime.is_none() {
+        job.refuse_unless_fio("time_based", "time_based needs a runtime to say when to stop", "for example runtime=60");
+        time_based = false;
+    }
+    let loops = job.integer("loops").max(1) as u64;
+    if time_based && loops > 1 {
+        job.warn("loops", "loops has no effect with time_based: the job begins again until the runtime is over", "");
+    }
+    let io_count = u64::try_from(job.integer("number_ios")).ok().filter(|count| *count > 0);
+    LimitPlan {
+        start_delay_ns: start_delay(job),
+        ramp_ns: job.time_ns("ramp_time"),
+        runtime_ns: runtime,
+        time_based,
+        loops,
+        io_bytes: extents.io_bytes,
+        io_count,
+        steady: crate::steady::resolve(job),
+    }
+}
+
+/// `startdelay`; of a range, each worker draws its own.
+fn start_delay(job: &Job<'_>) -> u64 {
+    match job.value("startdelay", readings::time_range_ns) {
+        (low, high) if low > high => {
+            job.error("startdelay", "the range ends before it begins", "give the shorter delay first");
+            0
+        }
+        (low, high) if low < high => between(derive(job, Purpose::StartDelay), 0, low, high),
+        (delay, _) => delay,
+    }
+}

@@ -1,0 +1,56 @@
+//! fio-style log files.
+
+use std::path::Path;
+
+use iolab_plan::{HistogramLogPlan, LogPlan, LogWindow};
+
+use crate::job::Job;
+use crate::readings;
+
+/// Resolves the logs a worker writes.
+pub(crate) fn resolve(job: &Job<'_>, job_name: &str) -> LogPlan {
+    LogPlan {
+        latency: prefix(job, "write_lat_log", job_name),
+        bandwidth: prefix(job, "write_bw_log", job_name),
+        iops: prefix(job, "write_iops_log", job_name),
+        histogram: histogram(job, job_name),
+        window_ns: job.time_ns("log_avg_msec"),
+        window_value: match job.word("log_window_value").as_str() {
+            "max" => LogWindow::Maximum,
+            "both" => LogWindow::Both,
+            _ => LogWindow::Average,
+        },
+        offset: job.on("log_offset"),
+        priority: job.on("log_prio"),
+        issue_time: job.on("log_issue_time"),
+        unix_epoch: job.on("log_alternate_epoch"),
+        per_job: job.on("per_job_logs"),
+    }
+}
+
+/// The prefix given, or for a bare `write_..._log` the job's name.
+fn prefix(job: &Job<'_>, name: &'static str, job_name: &str) -> Option<String> {
+    let word = job.given(name, readings::word)?;
+    let prefix = if word.is_empty() { job_name.to_owned() } else { word };
+    match &job.request.overrides.aux_path {
+        Some(directory) if !Path::new(&prefix).is_absolute() => Some(format!("{directory}/{prefix}")),
+        _ => Some(prefix),
+    }
+}
+
+/// As in fio, the log stays empty unless `log_hist_msec` gives an interval.
+fn histogram(job: &Job<'_>, job_name: &str) -> Option<HistogramLogPlan> {
+    let prefix = prefix(job, "write_hist_log", job_name);
+    let interval_ns = job.time_ns("log_hist_msec");
+    let coarseness = job.count("log_hist_coarseness");
+    let prefix = prefix?;
+    if interval_ns == 0 {
+        job.warn(
+            "write_hist_log",
+            "write_hist_log writes nothing unless log_hist_msec gives an interval",
+            "for example log_hist_msec=1000",
+        );
+        return None;
+    }
+    Some(HistogramLogPlan { prefix, interval_ns, coarseness: coarseness.min(6) })
+}

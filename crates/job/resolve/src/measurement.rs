@@ -1,0 +1,133 @@
+//! What is measured and how it is shown.
+
+use iolab_plan::{ClockChoice, LimitPlan, MeasurementPlan, PercentilePlan, UnifiedReporting};
+
+use crate::job::Job;
+use crate::{Mode, readings};
+
+/// Shortest and longest stretch in which rates are counted, ms.
+const INTERVAL_MS: (u64, u64) = (10, 1000);
+
+/// Resolves measurement and presentation.
+pub(crate) fn resolve(job: &Job<'_>, limits: &LimitPlan) -> MeasurementPlan {
+    let disabled = |name| job.on(job.later(name, "gtod_reduce").unwrap_or(name));
+    let slat = !disabled("disable_slat");
+    let clat = !disabled("disable_clat");
+    let lat = !disabled("disable_lat");
+    let bandwidth = !disabled("disable_bw_measurement");
+    let bandwidth_window_ms = window_ms(job, "bwavgtime", "write_bw_log");
+    let iops_window_ms = window_ms(job, "iopsavgtime", "write_iops_log");
+    let interval_ms = bandwidth_window_ms.min(iops_window_ms).clamp(INTERVAL_MS.0, INTERVAL_MS.1);
+    let sample_interval_ns = sample_interval_ns(job, limits);
+    MeasurementPlan {
+        stats: job.on("stats"),
+        slat,
+        clat,
+        lat,
+        bandwidth,
+        interval_ns: interval_ms * 1_000_000,
+        histogram_interval_ns: histogram_interval_ns(job),
+        sample_interval_ns,
+        trace_block: trace_block(job, sample_interval_ns),
+        bandwidth_window_ms,
+        iops_window_ms,
+        percentiles: percentiles(job, slat, clat, lat),
+        unified: unified(job),
+        disk_util: job.on("disk_util"),
+        clock: clock(job),
+        calibrate: job.given("calibrate", readings::flag).unwrap_or(job.request.mode == Mode::Iolab),
+        kb_base: job.count("kb_base"),
+        unit_base: job.count("unit_base"),
+        significant_figures: job.count("significant_figures").clamp(1, 10),
+    }
+}
+
+/// An averaging window, no longer than that of the log of the same thing.
+fn window_ms(job: &Job<'_>, name: &'static str, log: &'static str) -> u64 {
+    let asked_ms = job.time_ns(name) / 1_000_000;
+    let log_ms = job.time_ns("log_avg_msec") / 1_000_000;
+    if job.has(log) && log_ms > 0 { asked_ms.min(log_ms).max(1) } else { asked_ms.max(1) }
+}
+
+/// Shortest and longest interval whose latencies are recorded, and that of a run of unknown length,
+/// ns.
+const SHORTEST_NS: u64 = 10_000_000;
+const LONGEST_NS: u64 = 3_600_000_000_000;
+const USUAL_NS: u64 = 1_000_000_000;
+
+fn histogram_interval_ns(job: &Job<'_>) -> u64 {
+    let asked_ns = job.time_ns("interval");
+    if asked_ns != 0 && !(SHORTEST_NS..=LONGEST_NS).contains(&asked_ns) {
+        job.error("interval", "intervals are 10ms to 1h long", "interval=1s, or interval=0 for none");
+    }
+    asked_ns
+}
+
+/// A run of known length is looked at so often that it can be seen to change, and not so often that
+/// its recording grows without bound.
+const LOOKS_OF_SHORT_RUNS: u64 = 20;
+const LOOKS_OF_LONG_RUNS: u64 = 3600;
+const USUAL_SHORTEST_NS: u64 = 100_000_000;
+
+fn sample_interval_ns(job: &Job<'_>, limits: &LimitPlan) -> u64 {
+    let length_ns = limits.runtime_ns.map(|runtime_ns| runtime_ns.saturating_add(limits.ramp_ns));
+    let usual_ns = length_ns.map_or(USUAL_NS, |length_ns| {
+        let short_ns = (length_ns / LOOKS_OF_SHORT_RUNS).clamp(USUAL_SHORTEST_NS, USUAL_NS);
+        short_ns.max(length_ns / LOOKS_OF_LONG_RUNS).min(LONGEST_NS)
+    });
+    let unasked_ns = if job.request.mode == Mode::Iolab { usual_ns } else { 0 };
+    let asked_ns = job.given("sample_interval", readings::time_ns).unwrap_or(unasked_ns);
+    if asked_ns != 0 && !(SHORTEST_NS..=LONGEST_NS).contains(&asked_ns) {
+        job.error("sample_interval", "looks are 10ms to 1h apart", "sample_interval=1s, or sample_interval=0 for none");
+    }
+    asked_ns
+}
+
+/// Requests are kept by the intervals between looks.
+fn trace_block(job: &Job<'_>, sample_interval_ns: u64) -> bool {
+    let asked = job.on("trace_block");
+    if asked && sample_interval_ns == 0 {
+        job.warn(
+            "trace_block",
+            "trace_block has no effect without looks at the devices".to_owned(),
+            "sample_interval=1s",
+        );
+    }
+    asked && sample_interval_ns > 0
+}
+
+/// Percentiles of a latency need that latency to be measured.
+fn percentiles(job: &Job<'_>, slat: bool, clat: bool, lat: bool) -> PercentilePlan {
+    let mut list = job.value("percentile_list", readings::floats);
+    list.sort_by(f64::total_cmp);
+    let wanted = |name, measured: bool| {
+        let asked = job.on(name);
+        if asked && job.has(name) && !measured {
+            job.warn(name, format!("{name} has no effect, since that latency is not measured"), "");
+        }
+        measured && asked
+    };
+    PercentilePlan {
+        clat: wanted("clat_percentiles", clat),
+        lat: wanted("lat_percentiles", lat),
+        slat: wanted("slat_percentiles", slat),
+        list,
+    }
+}
+
+fn unified(job: &Job<'_>) -> UnifiedReporting {
+    match job.word("unified_rw_reporting").as_str() {
+        "mixed" => UnifiedReporting::Mixed,
+        "both" => UnifiedReporting::Both,
+        _ => UnifiedReporting::None,
+    }
+}
+
+fn clock(job: &Job<'_>) -> ClockChoice {
+    match job.given("clocksource", readings::word).as_deref() {
+        Some("cpu") => ClockChoice::Cpu,
+        Some("clock_gettime") => ClockChoice::ClockGettime,
+        Some("gettimeofday") => ClockChoice::Gettimeofday,
+        _ => ClockChoice::Best,
+    }
+}

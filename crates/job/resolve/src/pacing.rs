@@ -1,0 +1,128 @@
+//! Rates, recorded arrivals and think time.
+
+use std::path::Path;
+
+use iolab_options::RateProcess;
+use iolab_plan::{
+    ArrivalsPlan, Direction, PacingPlan, PerDirection, ThinkPlan, ThinkTrigger, WorkloadPlan, arrivals_checksum,
+    arrivals_period_ns, parse_arrivals,
+};
+
+use crate::job::Job;
+use crate::seeds::{Purpose, derive};
+
+/// Resolves rates, floors and pauses.
+pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
+    let [bytes, iops, min_bytes, min_iops] =
+        ["rate", "rate_iops", "rate_min", "rate_iops_min"].map(|name| job.triple(name));
+    for (one, other, a, b) in [("rate", "rate_iops", bytes, iops), ("rate_min", "rate_iops_min", min_bytes, min_iops)] {
+        if a.iter().any(|rate| *rate > 0) && b.iter().any(|rate| *rate > 0) {
+            job.error(other, format!("{one} and {other} exclude each other"), "give one of them");
+        }
+    }
+    for (rate, floor, most, least) in
+        [("rate", "rate_min", bytes, min_bytes), ("rate_iops", "rate_iops_min", iops, min_iops)]
+    {
+        for direction in &workload.pattern.directions {
+            let (most, least) = (most[direction.index()], least[direction.index()]);
+            if most > 0 && least > most {
+                let reason = format!("{floor}={least} is more than {rate}={most} for {}s", direction.name());
+                job.error(floor, reason, "the floor must not exceed the rate");
+            }
+        }
+    }
+    warn_of_held_back(job, workload, bytes, iops);
+    let process = process(job);
+    let rated = bytes.iter().chain(&iops).any(|rate| *rate > 0);
+    if process == RateProcess::Poisson && !rated {
+        job.warn("rate_process", "rate_process has no effect without rate or rate_iops", "");
+    }
+    if rated && job.has("arrivals") {
+        job.error("arrivals", "arrivals and rates exclude each other", "give one of them");
+    }
+    PacingPlan {
+        rate_bytes: bytes,
+        rate_iops: iops,
+        rate_min_bytes: min_bytes,
+        rate_min_iops: min_iops,
+        arrivals: arrivals(job),
+        process,
+        cycle_ms: (job.time_ns("rate_cycle") / 1_000_000).max(1),
+        ignore_think_time: job.on("rate_ignore_thinktime"),
+        think: think(job),
+        seed: derive(job, Purpose::Pacing),
+    }
+}
+
+/// The directions of a mix share one stream: where one has a rate and another has none, fio lets
+/// the other run free in between, and iolab keeps the mix, at the pace of the one that is held
+/// back.
+fn warn_of_held_back(job: &Job<'_>, workload: &WorkloadPlan, bytes: PerDirection<u64>, iops: PerDirection<u64>) {
+    for (name, rates) in [("rate", bytes), ("rate_iops", iops)] {
+        let limited = |direction: &&Direction| rates[direction.index()] > 0;
+        let used = &workload.pattern.directions;
+        if let (Some(held), Some(free)) =
+            (used.iter().find(limited), used.iter().find(|direction| rates[direction.index()] == 0))
+        {
+            let reason = format!(
+                "{name} limits {}s only, and {}s keep their share of the mix: they are held back too",
+                held.name(),
+                free.name()
+            );
+            job.warn(name, reason, "use two jobs, or give each direction its rate");
+        }
+    }
+}
+
+/// `rate_process`.
+pub(crate) fn process(job: &Job<'_>) -> RateProcess {
+    match job.word("rate_process").as_str() {
+        "poisson" => RateProcess::Poisson,
+        _ => RateProcess::Linear,
+    }
+}
+
+/// `arrivals` and `arrivals_repeat`.
+fn arrivals(job: &Job<'_>) -> Option<ArrivalsPlan> {
+    let repeat = job.on("arrivals_repeat");
+    let Some(path) = job.text("arrivals") else {
+        if repeat {
+            job.warn("arrivals_repeat", "arrivals_repeat has no effect without arrivals", "");
+        }
+        return None;
+    };
+    let wanted = "name a file with one time per line, microseconds from the start, ascending";
+    let text =
+        job.request.machine.text(Path::new(&path)).map_err(|reason| job.error("arrivals", reason, wanted)).ok()?;
+    let times = parse_arrivals(&text)
+        .map_err(|error| job.error("arrivals", format!("arrivals={path}: {error}"), wanted))
+        .ok()?;
+    if repeat && arrivals_period_ns(&times).is_none() {
+        let reason = format!("arrivals={path}: all operations arrive at the start, and would again without end");
+        job.error("arrivals_repeat", reason, "leave out arrivals_repeat, or give later times");
+        return None;
+    }
+    let last_ns = times.last().copied().unwrap_or(0);
+    Some(ArrivalsPlan { path, count: times.len() as u64, last_ns, checksum: arrivals_checksum(&text), repeat })
+}
+
+fn think(job: &Job<'_>) -> Option<ThinkPlan> {
+    let pause_ns = job.time_ns("thinktime");
+    let spin_ns = job.time_ns("thinktime_spin");
+    let blocks = job.count("thinktime_blocks").max(1);
+    let issue = job.word("thinktime_blocks_type") == "issue";
+    let io_time_ns = job.time_ns("thinktime_iotime");
+    if pause_ns == 0 {
+        for name in ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"] {
+            if job.has(name) {
+                job.warn(name, format!("{name} has no effect without thinktime"), "");
+            }
+        }
+        return None;
+    }
+    if spin_ns > pause_ns {
+        job.warn("thinktime_spin", "thinktime_spin is longer than thinktime and is cut to it", "");
+    }
+    let trigger = if issue { ThinkTrigger::Issue } else { ThinkTrigger::Complete };
+    Some(ThinkPlan { pause_ns, spin_ns: spin_ns.min(pause_ns), blocks, trigger, io_time_ns })
+}

@@ -1,0 +1,90 @@
+//! Thread or process, CPUs, priorities, identity.
+
+use iolab_engine::FileUse;
+use iolab_jobfile::{NumberRules, parse_value};
+use iolab_options::{Kind, Value};
+use iolab_plan::{CpuPolicy, NumaPolicy, ProcessPlan};
+
+use crate::job::{Job, split_suffix};
+use crate::readings;
+
+/// Resolves what the worker runs as.
+pub(crate) fn resolve(job: &Job<'_>) -> ProcessPlan {
+    let (cpus, cpu_policy) = cpus(job);
+    ProcessPlan {
+        // A device that is opened once can be shared by threads only.
+        thread: job.on("thread") || job.engine.capabilities.files == FileUse::Devices,
+        nice: nice(job),
+        io_priority: io_priority(job),
+        cpus,
+        cpu_policy,
+        numa_cpu_nodes: numa_nodes(job),
+        numa_memory: numa_memory(job),
+        lock_memory_bytes: job.bytes("lockmem"),
+        uid: job.given("uid", readings::count),
+        gid: job.given("gid", readings::count),
+        exec_prerun: job.text("exec_prerun"),
+        exec_postrun: job.text("exec_postrun"),
+        comm: job.text("comm"),
+    }
+}
+
+fn nice(job: &Job<'_>) -> Option<i32> {
+    Some(job.integer("nice")).filter(|nice| *nice != 0).map(|nice| nice.clamp(-20, 19) as i32)
+}
+
+/// Class, level and hint; a level without a class means best effort, as in fio.
+fn io_priority(job: &Job<'_>) -> Option<(u8, u8, u16)> {
+    let class = job.given("prioclass", readings::integer);
+    let level = job.given("prio", readings::integer);
+    let hint = job.given("priohint", readings::integer);
+    if class.is_none() && level.is_none() && hint.is_none() {
+        return None;
+    }
+    const BEST_EFFORT: u8 = 2;
+    let class = class.filter(|class| *class != 0).map_or(BEST_EFFORT, |class| class.clamp(0, 3) as u8);
+    Some((class, level.unwrap_or(0).clamp(0, 7) as u8, hint.unwrap_or(0).clamp(0, 1023) as u16))
+}
+
+/// The CPUs of this worker: all of the set, or with the policy `split` one, in turn over the whole
+/// run.
+fn cpus(job: &Job<'_>) -> (Option<Vec<usize>>, CpuPolicy) {
+    let policy = match job.word("cpus_allowed_policy").as_str() {
+        "split" => CpuPolicy::Split,
+        _ => CpuPolicy::Shared,
+    };
+    let name = job.later("cpus_allowed", "cpumask");
+    let Some((name, cpus)) = name.and_then(|name| job.given(name, readings::cpus).map(|cpus| (name, cpus))) else {
+        if policy == CpuPolicy::Split {
+            job.warn("cpus_allowed_policy", "cpus_allowed_policy has no effect without cpus_allowed", "");
+        }
+        return (None, policy);
+    };
+    let online = job.request.machine.cpus_online();
+    if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
+        let last = online.last().copied().unwrap_or(0);
+        job.error(name, format!("CPU {missing} is not online"), &format!("CPUs are numbered 0 to {last} here"));
+    }
+    if cpus.is_empty() {
+        job.error(name, format!("{name} names no CPU"), "for example cpus_allowed=0-3");
+        return (None, policy);
+    }
+    match policy {
+        CpuPolicy::Shared => (Some(cpus), policy),
+        CpuPolicy::Split => (Some(vec![cpus[job.number as usize % cpus.len()]]), policy),
+    }
+}
+
+fn numa_nodes(job: &Job<'_>) -> Option<Vec<usize>> {
+    job.given("numa_cpu_nodes", readings::cpus)
+}
+
+/// `default`, `local`, `prefer:0`, `bind:0-1`, `interleave:0,1`, checked by the parser.
+fn numa_memory(job: &Job<'_>) -> Option<NumaPolicy> {
+    let (mode, nodes) = split_suffix(job.given("numa_mem_policy", readings::word)?);
+    let nodes = match parse_value(&Kind::CpuList, Some(nodes.as_deref().unwrap_or_default()), NumberRules::default()) {
+        Ok(Value::Cpus(nodes)) => nodes,
+        _ => Vec::new(),
+    };
+    Some(NumaPolicy { mode, nodes })
+}

@@ -1,0 +1,68 @@
+//! Queue depth and batching.
+//!
+//! Unless the job says otherwise, a quarter of the queue (at most 16) is submitted with one system
+//! call, and whatever has completed is collected at once. A quarter, because the kernel holds a
+//! batch back until it is whole: with the full depth the device idles while the batch is put
+//! together. Once the device has a quarter to work on, all free slots go with one call.
+//!
+//! fio's default is to submit one by one, and for sequential operations that is another load:
+//! within a batch the kernel merges neighbours (`docs/beside-fio.md` has the figures). As a drop-in
+//! for fio, sequential jobs therefore keep fio's default, so that their figures mean the same.
+
+use iolab_plan::QueuePlan;
+
+use crate::job::Job;
+use crate::{Mode, readings};
+
+/// Deepest queue: what io_uring's submission ring holds.
+const MAX_DEPTH: i64 = 32_768;
+
+/// Resolves depth and batches of a job whose offsets are `random` or sequential.
+pub(crate) fn resolve(job: &Job<'_>, random: bool) -> QueuePlan {
+    let asked_depth = asked(job);
+    let synchronous = job.engine.capabilities.synchronous;
+    let depth = if synchronous { 1 } else { asked_depth };
+    if synchronous && asked_depth > 1 {
+        job.warn(
+            "iodepth",
+            format!(
+                "iodepth={asked_depth} with the synchronous engine {}: one operation at a time is in flight",
+                job.engine.name
+            ),
+            "use numjobs for parallel operations, or an asynchronous engine such as io_uring",
+        );
+    }
+    let min = job.count("iodepth_batch_complete_min").min(depth);
+    let max = Some(job.count("iodepth_batch_complete_max"))
+        .filter(|max| *max > 0)
+        .map(|max| max.max(min).min(depth.max(min)));
+    let asked_batch = job.given("iodepth_batch", readings::count);
+    let as_fio = job.request.mode == Mode::Fio && !random;
+    QueuePlan {
+        depth,
+        asked_depth,
+        batch_grows: asked_batch.is_none() && !as_fio && depth > 1,
+        batch_submit: match asked_batch {
+            None if as_fio => Some(1),
+            None => Some((depth / 4).clamp(1, 16)),
+            Some(0) => Some(depth),
+            Some(batch) => Some(batch.min(depth)),
+        },
+        serialize_overlap: job.on("serialize_overlap"),
+        batch_complete_min: min,
+        batch_complete_max: max,
+        low_watermark: Some(job.count("iodepth_low")).filter(|low| (1..depth).contains(low)),
+    }
+}
+
+fn asked(job: &Job<'_>) -> u32 {
+    let depth = job.integer("iodepth");
+    if depth > MAX_DEPTH {
+        job.error(
+            "iodepth",
+            format!("iodepth={depth} is more than {MAX_DEPTH}, the deepest queue Linux offers"),
+            "use numjobs for more",
+        );
+    }
+    depth.clamp(1, MAX_DEPTH) as u32
+}

@@ -1,0 +1,60 @@
+//! Options that the table knows but that are not, or not yet, honoured.
+//!
+//! Not built yet: an error that names the option, a warning when reading as fio; where leaving it
+//! out would change what is written or verified, an error always. Setting an option to what its
+//! absence means is fine.
+
+use iolab_jobfile::default_value;
+use iolab_options::{OptionEntry, Setting, Settings, Status, Value};
+
+use crate::Mode;
+use crate::job::Job;
+
+/// Checks every setting of the section, the engine's own included.
+pub(crate) fn check(job: &Job<'_>) {
+    check_table(job, job.request.options, &job.section.settings);
+    check_table(job, job.engine.options, &job.section.engine_settings);
+}
+
+fn check_table(job: &Job<'_>, table: &[OptionEntry], settings: &Settings) {
+    for (name, setting) in settings.iter() {
+        let Some(entry) = table.iter().find(|entry| entry.answers_to(name)) else { continue };
+        check_one(job, entry, setting);
+    }
+}
+
+fn check_one(job: &Job<'_>, entry: &OptionEntry, setting: &Setting) {
+    let name = entry.name;
+    match entry.status {
+        Status::Supported | Status::NoEffect(_) => {}
+        _ if means_default(entry, setting) => {}
+        Status::NotYet if job.request.mode == Mode::Fio => {
+            job.warn_always(name, format!("{name} is not supported yet and is ignored"), "");
+        }
+        Status::NotYet => job.error(
+            name,
+            format!("{name} is not supported yet"),
+            "remove it; called as fio, iolab ignores it with a warning",
+        ),
+        Status::NotYetChangesData => job.error(
+            name,
+            format!("{name} is not supported yet, and without it the job would write or verify something else"),
+            "remove it if that is acceptable",
+        ),
+    }
+}
+
+/// Whether the setting says what its absence would mean.
+fn means_default(entry: &OptionEntry, setting: &Setting) -> bool {
+    if let Some(default) = default_value(entry) {
+        return setting.value == default;
+    }
+    // Where nothing holds, what says so means the same.
+    match &setting.value {
+        Value::Flag(on) => !on,
+        Value::Integer(0) | Value::Time(0) | Value::Size(0) => true,
+        Value::Choice(word) => word == "none",
+        Value::Text(text) => text.is_empty(),
+        _ => false,
+    }
+}

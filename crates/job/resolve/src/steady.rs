@@ -1,0 +1,98 @@
+//! `steadystate` and its window: when a job ends because its rate has become steady.
+
+use iolab_jobfile::Severity;
+use iolab_plan::{SteadyMeasure, SteadyPlan, WorkerPlan};
+
+use crate::findings::Findings;
+use crate::groups::Placement;
+use crate::job::Job;
+
+/// Workers look at their clocks about as often as this.
+const SHORTEST_INTERVAL_NS: u64 = 10_000_000;
+/// A window of more samples is no window.
+const MOST_SAMPLES: u64 = 100_000;
+const OPTIONS: [&str; 4] =
+    ["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"];
+
+/// What ends the job when it is steady; `None` when no window is given.
+pub(crate) fn resolve(job: &Job<'_>) -> Option<SteadyPlan> {
+    let (measure, slope, limit, percent) = criterion(&job.text_or_default("steadystate"))?;
+    let window_ns = job.time_ns("steadystate_duration");
+    let ramp_ns = job.time_ns("steadystate_ramp_time");
+    let interval_ns = job.time_ns("steadystate_check_interval");
+    if window_ns == 0 {
+        if let Some(name) = OPTIONS.into_iter().find(|name| *name != "steadystate_duration" && job.has(name)) {
+            let reason = format!("{name} has no effect without steadystate_duration, the time to be steady for");
+            job.refuse_unless_fio(name, reason, "for example steadystate_duration=30");
+        }
+        return None;
+    }
+    if interval_ns < SHORTEST_INTERVAL_NS {
+        job.error("steadystate_check_interval", "samples are taken 10ms apart or more", "steadystate_check_interval=1");
+        return None;
+    }
+    let samples = window_ns / interval_ns;
+    check_window(job, (window_ns, interval_ns), samples, slope).then(|| {
+        // Bounded by `MOST_SAMPLES`.
+        let samples = samples as u32;
+        SteadyPlan { measure, slope, limit, percent, samples, interval_ns, ramp_ns }
+    })
+}
+
+/// `bw_slope:5%` as measure, slope or deviation, limit, and whether that is percent.
+fn criterion(text: &str) -> Option<(SteadyMeasure, bool, f64, bool)> {
+    let (word, limit) = text.split_once(':')?;
+    let (name, slope) = word.strip_suffix("_slope").map_or((word, false), |name| (name, true));
+    let measure = if name == "bw" { SteadyMeasure::Bandwidth } else { SteadyMeasure::Iops };
+    let (digits, percent) = limit.strip_suffix('%').map_or((limit, false), |digits| (digits, true));
+    Some((measure, slope, digits.parse().ok()?, percent))
+}
+
+/// Whether so many samples can be judged.
+fn check_window(job: &Job<'_>, (window_ns, interval_ns): (u64, u64), samples: u64, slope: bool) -> bool {
+    const NAME: &str = "steadystate_duration";
+    if samples == 0 {
+        let reason = "the window ends before its first sample: one is taken every second, or as often as \
+                      steadystate_check_interval says";
+        job.refuse_unless_fio(NAME, reason, "for example steadystate_duration=10");
+        return false;
+    }
+    if samples > MOST_SAMPLES {
+        let reason = format!("the window would hold {samples} samples, and at most {MOST_SAMPLES} are kept");
+        job.error(NAME, reason, "a longer steadystate_check_interval, or a shorter window");
+        return false;
+    }
+    if samples == 1 {
+        let what = if slope { "has no slope" } else { "never deviates from its mean" };
+        let reason = format!("the window holds one sample, which {what}: the job would end at the first");
+        job.refuse_unless_fio(NAME, reason, "give a window of several samples, for example steadystate_duration=10");
+        return job.request.mode == crate::Mode::Fio;
+    }
+    if !window_ns.is_multiple_of(interval_ns) {
+        let reason = format!("the window is no whole number of check intervals: it holds {samples}");
+        job.warn(NAME, reason, "");
+    }
+    true
+}
+
+/// As in fio, the jobs of a reporting group have one criterion: their sums are judged when they are
+/// reported as one.
+pub(crate) fn check_groups(placements: &[Placement<'_>], workers: &[WorkerPlan], findings: &Findings) {
+    let planned = |placement: &Placement<'_>| workers.iter().find(|worker| worker.number == placement.first);
+    for placement in placements {
+        let first = placements.iter().find(|other| other.group == placement.group);
+        let (Some(own), Some(first)) = (planned(placement), first.and_then(planned)) else { continue };
+        if own.limits.steady == first.limits.steady {
+            continue;
+        }
+        let section = placement.section;
+        let setting = OPTIONS.into_iter().find_map(|name| section.settings.get(name));
+        let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
+        let reason = format!(
+            "jobs {} and {} are in one reporting group, and their steadystate options differ",
+            first.job, own.job
+        );
+        let suggestion = "give all jobs of a group the same steadystate options, or put new_group into this one";
+        findings.add(Severity::Error, place, reason, suggestion);
+    }
+}

@@ -1,0 +1,171 @@
+//! A made-up machine, a set of engines, and the way from job text to plan for the tests.
+
+#![allow(dead_code, reason = "each test file uses its own part of this module")]
+
+use std::path::{Path, PathBuf};
+
+use iolab_engine::{Capabilities, DeviceFacts, EngineDescription, FileEffect, FileUse, OpenError, Polling};
+use iolab_jobfile::{Diagnostic, JobSet};
+use iolab_options::{Category, DefaultValue, Kind, OptionEntry, PageCache, Reach, Status};
+use iolab_plan::{Plan, WorkerPlan};
+use iolab_resolve::{Machine, Mode, Overrides, PathKind, Request, Resolved, resolve};
+
+mod text;
+
+pub(crate) use text::jobs;
+
+pub(crate) const GIB: u64 = 1 << 30;
+
+/// Four CPUs, a disk of 8 GiB, an existing file of 1 GiB, a directory with two files.
+pub(crate) struct Lab;
+
+impl Machine for Lab {
+    fn at(&self, path: &Path) -> PathKind {
+        match path.to_str().unwrap_or_default() {
+            "/dev/disk" | "/dev/other" => PathKind::BlockDevice(8 * GIB),
+            "/dev/odd" => PathKind::BlockDevice(10_000),
+            "/dev/char" => PathKind::CharacterDevice,
+            "/data/big" => PathKind::File(GIB),
+            "/data/small" => PathKind::File(100),
+            "/data" | "/more" | "." => PathKind::Directory,
+            _ => PathKind::Missing,
+        }
+    }
+    fn files_below(&self, directory: &Path) -> Result<Vec<PathBuf>, String> {
+        match directory.to_str() {
+            Some("/data") => Ok(vec!["/data/big".into(), "/data/small".into()]),
+            Some("/more") => Ok(Vec::new()),
+            _ => Err("no such directory".into()),
+        }
+    }
+    fn free_bytes(&self, _: &Path) -> Option<u64> {
+        Some(3 * GIB)
+    }
+    fn cpus_online(&self) -> Vec<usize> {
+        vec![0, 1, 2, 3]
+    }
+    fn huge_page_bytes(&self) -> u64 {
+        2 << 20
+    }
+    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
+        assert_eq!(engine, "drives");
+        match name {
+            "bus=7 unit=1" => Ok(DeviceFacts { size_bytes: GIB, block_bytes: 4096 }),
+            "bus=7 unit=2" => Err(OpenError { message: format!("{name}: somebody's"), errno: Some(1) }),
+            _ => Err(OpenError { message: format!("{name}: there is no such drive"), errno: None }),
+        }
+    }
+    fn text(&self, path: &Path) -> Result<String, String> {
+        match path.to_str() {
+            Some("trace") => Ok("# us\n0\n250.5\n1000\n".into()),
+            Some("at-once") => Ok("0\n0\n".into()),
+            Some("odd") => Ok("0\n\n9\n8\n".into()),
+            _ => Err(format!("{}: no such file", path.display())),
+        }
+    }
+}
+
+const fn engine(name: &'static str, capabilities: Capabilities, options: &'static [OptionEntry]) -> EngineDescription {
+    EngineDescription { name, aliases: &[], summary: "", details: "", options, capabilities, trials: &[] }
+}
+
+const SYNCHRONOUS: Capabilities = Capabilities {
+    synchronous: true,
+    files: FileUse::Descriptors,
+    moves_data: true,
+    trims: true,
+    syncs: false,
+    direct: true,
+    extends_files: true,
+    effect: FileEffect::ByDirection,
+    reach: Reach::BlockLayer,
+    page_cache: PageCache::UnlessDirect,
+    polling: Polling::Never,
+    reads_to_write: false,
+    needs: &[],
+};
+
+static RING_OPTIONS: [OptionEntry; 4] = [
+    OptionEntry { name: "fixedbufs", kind: Kind::Switch, default: DefaultValue::Automatic, ..OptionEntry::BLANK },
+    OptionEntry {
+        name: "hipri",
+        kind: Kind::Switch,
+        default: DefaultValue::Text("0"),
+        category: Category::Engine,
+        ..OptionEntry::BLANK
+    },
+    OptionEntry { name: "sqthread_poll_cpu", kind: Kind::Integer { min: 0, max: 1024 }, ..OptionEntry::BLANK },
+    OptionEntry {
+        name: "uncached",
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        status: Status::NotYet,
+        ..OptionEntry::BLANK
+    },
+];
+
+static PSYNC: EngineDescription = engine("psync", SYNCHRONOUS, &[]);
+static MMAP: EngineDescription =
+    engine("mmap", Capabilities { direct: false, trims: false, syncs: true, extends_files: false, ..SYNCHRONOUS }, &[]);
+static LIBAIO: EngineDescription = engine("libaio", Capabilities { synchronous: false, ..SYNCHRONOUS }, &[]);
+static URING: EngineDescription = engine("io_uring", Capabilities { synchronous: false, ..SYNCHRONOUS }, &RING_OPTIONS);
+static NULL: EngineDescription =
+    engine("null", Capabilities { synchronous: false, files: FileUse::Nothing, ..SYNCHRONOUS }, &[]);
+static CPUIO: EngineDescription =
+    engine("cpuio", Capabilities { files: FileUse::Nothing, moves_data: false, ..SYNCHRONOUS }, &[]);
+static FILECREATE: EngineDescription =
+    engine("filecreate", Capabilities { files: FileUse::Paths, moves_data: false, ..SYNCHRONOUS }, &[]);
+
+static DRIVES: EngineDescription =
+    engine("drives", Capabilities { synchronous: false, files: FileUse::Devices, syncs: true, ..SYNCHRONOUS }, &[]);
+
+pub(crate) static ENGINES: [&EngineDescription; 8] =
+    [&PSYNC, &MMAP, &LIBAIO, &URING, &NULL, &CPUIO, &FILECREATE, &DRIVES];
+
+/// A job set read with everything at its defaults.
+pub(crate) fn request(jobs: &JobSet) -> Request<'_> {
+    Request {
+        jobs,
+        options: iolab_jobfile::OPTIONS,
+        engines: &ENGINES,
+        machine: &Lab,
+        mode: Mode::Iolab,
+        overrides: Overrides { entropy: 0xfeed, ..Overrides::default() },
+    }
+}
+
+/// Resolves text, which must be accepted.
+pub(crate) fn resolved(text: &str, change: impl FnOnce(&mut Request<'_>)) -> Resolved {
+    let jobs = jobs(text);
+    let mut request = request(&jobs);
+    change(&mut request);
+    resolve(&request).unwrap_or_else(|findings| panic!("{text}\nis refused: {findings:#?}"))
+}
+
+/// The plan of a text, which must be accepted.
+pub(crate) fn plan(text: &str) -> Plan {
+    resolved(text, |_| {}).plan
+}
+
+/// The only worker of a job given as options separated by blanks.
+pub(crate) fn worker(options: &str) -> WorkerPlan {
+    let mut plan = plan(&section(options));
+    assert_eq!(plan.workers.len(), 1, "{options}");
+    plan.workers.remove(0)
+}
+
+/// `a=1 b=2` as the text of a job named `job`.
+pub(crate) fn section(options: &str) -> String {
+    format!("[job]\n{}\n", options.replace(' ', "\n"))
+}
+
+/// The errors of a text, which must be refused.
+pub(crate) fn refusals(text: &str, change: impl FnOnce(&mut Request<'_>)) -> Vec<Diagnostic> {
+    let jobs = jobs(text);
+    let mut request = request(&jobs);
+    change(&mut request);
+    match resolve(&request) {
+        Ok(_) => panic!("{text}\nis accepted"),
+        Err(findings) => findings.into_iter().filter(|finding| finding.severity.is_error()).collect(),
+    }
+}

@@ -1,0 +1,38 @@
+//! Job text to a job set, by the real parser in a fixed world.
+
+use iolab_jobfile::{Input, JobSet, Surroundings, parse};
+use iolab_options::OptionEntry;
+
+use super::ENGINES;
+
+struct World;
+
+impl Surroundings for World {
+    fn include(&self, name: &str, _: &str) -> Result<String, String> {
+        Err(format!("no such file: {name}"))
+    }
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn cpus(&self) -> u64 {
+        4
+    }
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+    fn memory_mib(&self) -> u64 {
+        1000
+    }
+    fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
+        ENGINES.iter().find(|known| known.name == engine).map(|known| known.options)
+    }
+}
+
+/// Reads a job file, or several with lines `---` between them; they must be well-formed.
+pub(crate) fn jobs(text: &str) -> JobSet {
+    let parts = text.split("---\n").enumerate();
+    let files: Vec<Input> =
+        parts.map(|(index, text)| Input { name: format!("{index}.fio"), bytes: text.as_bytes().to_vec() }).collect();
+    let request = iolab_jobfile::Request { files: &files, ..iolab_jobfile::Request::default() };
+    parse(&request, &World).unwrap_or_else(|failure| panic!("{text}\ndoes not parse: {:#?}", failure.diagnostics))
+}

@@ -1,0 +1,10 @@
+//! Linux's native AIO (io_submit(2), linux/aio_abi.h): contexts and their completion rings, without
+//! libaio.
+//!
+//! What an operation means, and who keeps its memory, is its owner's business.
+#![allow(unsafe_code)] // island: system calls with addresses, and a ring that the kernel writes
+
+pub mod abi;
+mod context;
+
+pub use context::Context;

@@ -1,0 +1,100 @@
+//! The kernel's side of Linux AIO as types and numbers: `include/uapi/linux/aio_abi.h`, and the
+//! layout of the completion ring in `fs/aio.c`.
+//!
+//! Only what is used here. No logic.
+
+/// `struct iocb`, one operation.
+#[derive(Debug, Default, Clone, Copy)]
+#[repr(C)]
+pub struct Iocb {
+    /// Comes back with the completion.
+    pub data: u64,
+    /// The kernel's own.
+    #[cfg(target_endian = "little")]
+    pub key: u32,
+    /// `RWF_*`.
+    pub rw_flags: u32,
+    /// The kernel's own.
+    #[cfg(target_endian = "big")]
+    pub key: u32,
+    /// One of [`command`].
+    pub opcode: u16,
+    /// With [`FLAG_IOPRIO`]: class and level (ioprio_set(2)).
+    pub priority: i16,
+    /// Whose operation it is.
+    pub fd: u32,
+    /// Address of the buffer or of the iovecs.
+    pub buffer: u64,
+    /// Length, or number of iovecs.
+    pub bytes: u64,
+    /// In the file, bytes.
+    pub offset: i64,
+    /// 0.
+    pub reserved: u64,
+    /// `IOCB_FLAG_*`.
+    pub flags: u32,
+    /// The descriptor of an eventfd, with a flag that is not used here.
+    pub result_fd: u32,
+}
+
+/// `struct io_event`, one completion.
+#[derive(Debug, Default, Clone, Copy)]
+#[repr(C)]
+pub struct IoEvent {
+    /// Comes back with the completion.
+    pub data: u64,
+    /// Address of its [`Iocb`].
+    pub object: u64,
+    /// Bytes, or a negative errno.
+    pub result: i64,
+    /// 0.
+    pub result2: i64,
+}
+
+/// `struct aio_ring`: the head of the completion ring that a context identifier points to.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RingHeader {
+    /// The kernel's number of it.
+    pub id: u32,
+    /// Events the ring holds.
+    pub entries: u32,
+    /// Next to take; ours to move.
+    pub head: u32,
+    /// Next to fill; the kernel's to move.
+    pub tail: u32,
+    /// [`RING_MAGIC`].
+    pub magic: u32,
+    /// Nothing that matters to readers.
+    pub compatible_features: u32,
+    /// 0, or the layout is another one.
+    pub incompatible_features: u32,
+    /// Bytes before the first event.
+    pub header_bytes: u32,
+}
+
+const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<IoEvent>() == 32 && size_of::<RingHeader>() == 32);
+
+/// `AIO_RING_MAGIC`.
+pub const RING_MAGIC: u32 = 0xa10a_10a1;
+
+/// `IOCB_CMD_*`.
+pub mod command {
+    /// pread(2)
+    pub const PREAD: u16 = 0;
+    /// pwrite(2)
+    pub const PWRITE: u16 = 1;
+    /// fsync(2)
+    pub const FSYNC: u16 = 2;
+    /// fdatasync(2)
+    pub const FDSYNC: u16 = 3;
+    /// preadv(2)
+    pub const PREADV: u16 = 7;
+    /// pwritev(2)
+    pub const PWRITEV: u16 = 8;
+}
+
+/// `IOCB_FLAG_IOPRIO`: `priority` is used.
+pub const FLAG_IOPRIO: u32 = 1 << 1;
+/// `RWF_NOWAIT` (preadv2(2)).
+pub const RWF_NOWAIT: u32 = 0x8;

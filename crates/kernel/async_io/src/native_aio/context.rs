@@ -1,0 +1,129 @@
+//! One AIO context: the four system calls, and the completion ring the kernel shows in user memory.
+//!
+//! Guarantees: the context is destroyed once, and destroying waits for every operation
+//! (io_destroy(2)), so that buffers may be freed afterwards. Does not know what operations mean.
+//!
+//! Unsafe: raw system calls, and atomic access to memory that the kernel writes.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::native_aio::abi::{IoEvent, Iocb, RING_MAGIC, RingHeader};
+
+/// A context for a number of operations in flight.
+#[derive(Debug)]
+pub struct Context {
+    /// What the kernel calls `aio_context_t`: the address of the completion ring.
+    id: libc::c_ulong,
+    /// The ring, where its layout is the one known here.
+    ring: Option<NonNull<RingHeader>>,
+}
+
+impl Context {
+    /// io_setup(2).
+    ///
+    /// # Errors
+    /// The errno with which the kernel refuses.
+    pub fn new(depth: usize) -> Result<Context, i32> {
+        let mut id: libc::c_ulong = 0;
+        // SAFETY: the kernel writes one identifier, which lives through the call.
+        let result = unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_uint, &raw mut id) };
+        if result < 0 {
+            return Err(last_errno());
+        }
+        Ok(Context { id, ring: known_ring(id) })
+    }
+
+    /// Whether completions can be taken without a system call.
+    pub fn has_known_ring(&self) -> bool {
+        self.ring.is_some()
+    }
+
+    /// io_submit(2): how many of the operations were taken, from the first on, or a negative errno.
+    ///
+    /// # Safety
+    /// The pointers are to operations that live through the call; the memory that those name stays
+    /// in place, and is nobody else's to write, until they complete or the context has been
+    /// dropped. Rows of pieces are only read during the call.
+    #[inline]
+    pub unsafe fn submit(&self, operations: &[*mut Iocb]) -> i32 {
+        let (count, first) = (operations.len() as libc::c_long, operations.as_ptr());
+        // SAFETY: the kernel reads `count` pointers from a slice that lives through the call, and
+        // what they lead to is vouched for by the caller.
+        let result = unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, first) };
+        if result < 0 { -last_errno() } else { result as i32 }
+    }
+
+    /// io_getevents(2): how many completions were written to `events`, or a negative errno.
+    ///
+    /// Waits for `at_least` (at most as many as there are places), `timeout_ns` long or
+    /// (`u64::MAX`) for ever.
+    #[inline]
+    pub fn get_events(&self, at_least: usize, events: &mut [IoEvent], timeout_ns: u64) -> i32 {
+        let (least, most) = (at_least as libc::c_long, events.len() as libc::c_long);
+        let mut timeout = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut limit: *const libc::timespec = std::ptr::null();
+        if timeout_ns != u64::MAX {
+            timeout.tv_sec = (timeout_ns / 1_000_000_000) as libc::time_t;
+            timeout.tv_nsec = (timeout_ns % 1_000_000_000) as libc::c_long;
+            limit = &raw const timeout;
+        }
+        let first = events.as_mut_ptr();
+        // SAFETY: the kernel writes at most `most` events to the slice and reads the timeout; both
+        // live through it.
+        let result = unsafe { libc::syscall(libc::SYS_io_getevents, self.id, least, most, first, limit) };
+        if result < 0 { -last_errno() } else { result as i32 }
+    }
+
+    /// Takes completions straight from the ring, without a system call: how many. Never waits.
+    ///
+    /// Zero where the ring is not known.
+    pub fn take_events(&self, events: &mut [IoEvent]) -> usize {
+        let Some(ring) = self.ring else { return 0 };
+        let ring = ring.as_ptr();
+        // SAFETY: the header lies in the kernel's mapping, which lives as long as the context; head
+        // and tail are accessed only atomically, and `entries` never changes.
+        let (head_at, tail_at, entries) = unsafe {
+            (AtomicU32::from_ptr(&raw mut (*ring).head), AtomicU32::from_ptr(&raw mut (*ring).tail), (*ring).entries)
+        };
+        let (mut head, tail) = (head_at.load(Ordering::Relaxed), tail_at.load(Ordering::Acquire));
+        let mut count = 0;
+        while head != tail && count < events.len() {
+            // SAFETY: head is below `entries`, and that many events follow the header; the kernel
+            // wrote this one before it moved the tail acquired above.
+            events[count] = unsafe { ring.add(1).cast::<IoEvent>().add(head as usize).read() };
+            count += 1;
+            head = if head + 1 == entries { 0 } else { head + 1 };
+        }
+        if count > 0 {
+            head_at.store(head, Ordering::Release);
+        }
+        count
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is this value's own and destroyed once, here.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
+    }
+}
+
+/// The ring at the address that the identifier is, if it says that it has the layout known here.
+fn known_ring(id: libc::c_ulong) -> Option<NonNull<RingHeader>> {
+    let ring = NonNull::new(id as *mut RingHeader)?;
+    // SAFETY: io_setup gives the address of the ring it has mapped readable into this process,
+    // which begins with a header of at least this size in every kernel that has the call.
+    let (magic, features, header_bytes, entries) = unsafe {
+        let header = ring.as_ptr();
+        ((*header).magic, (*header).incompatible_features, (*header).header_bytes, (*header).entries)
+    };
+    let known = magic == RING_MAGIC && features == 0 && header_bytes as usize == size_of::<RingHeader>();
+    (known && entries > 0).then_some(ring)
+}
+
+/// The errno of the system call that just failed.
+fn last_errno() -> i32 {
+    // SAFETY: glibc and musl give the address of the calling thread's errno, always valid.
+    unsafe { *libc::__errno_location() }
+}

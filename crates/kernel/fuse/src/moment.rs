@@ -1,0 +1,48 @@
+//! How requests travel, and what a user would want to know while they do. Plain data.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How requests travel between the kernel and the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// io_uring where the kernel has it, reads and writes elsewhere.
+    Auto,
+    /// Reads and writes of `/dev/fuse`.
+    Classic,
+    /// FUSE over io_uring; an error where the kernel does not have it.
+    Uring,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Transport::Auto => "auto",
+            Transport::Classic => "classic",
+            Transport::Uring => "io_uring",
+        })
+    }
+}
+
+/// Something a user would want to know while the server runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// It is there, and requests travel by this transport.
+    Serving {
+        /// What is served.
+        path: PathBuf,
+        /// The transport in use, never `Auto`.
+        transport: Transport,
+    },
+    /// Something is done in another way than usual, for this reason.
+    Note(String),
+    /// A stop was asked for, but something is in use: it is served until it is unmounted, or until
+    /// a second stop.
+    Busy,
+    /// A stop was asked for, and unmounting failed for this reason.
+    CannotUnmount(String),
+}
+
+/// Who is told of moments; may be called from another thread.
+pub type Observer = Arc<dyn Fn(&Moment) + Send + Sync>;

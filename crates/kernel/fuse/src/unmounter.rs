@@ -1,0 +1,59 @@
+//! What a stop means: the first asks for unmounting, the second for the end.
+//!
+//! Unmounting runs on a thread of its own, because the kernel may send requests before it lets go,
+//! and the server has to answer them.
+
+use std::thread::JoinHandle;
+
+use crate::FuseError;
+use crate::moment::{Moment, Observer};
+use crate::mount::{Mount, Unmounted};
+
+/// Turns stops into unmounting.
+pub struct Unmounter {
+    mount: Mount,
+    observer: Option<Observer>,
+    running: Option<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Unmounter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Unmounter({:?})", self.mount)
+    }
+}
+
+impl Unmounter {
+    /// For this mount; the observer is told when it cannot be unmounted.
+    pub fn new(mount: Mount, observer: Option<Observer>) -> Unmounter {
+        Unmounter { mount, observer, running: None }
+    }
+
+    /// A stop was raised. Whether the server has to end now, with whatever is going on.
+    pub(crate) fn stop(&mut self) -> Result<bool, FuseError> {
+        if self.running.is_some() {
+            return Ok(true);
+        }
+        let (mount, observer) = (self.mount.clone(), self.observer.clone());
+        let unmount = move || {
+            let moment = match mount.unmount() {
+                Unmounted::Gone => return,
+                Unmounted::Busy => Moment::Busy,
+                Unmounted::Failed(reason) => Moment::CannotUnmount(reason),
+            };
+            if let Some(observer) = observer {
+                observer(&moment);
+            }
+        };
+        let thread = std::thread::Builder::new().name("unmount".to_owned()).spawn(unmount);
+        self.running = Some(thread.map_err(|error| FuseError::Connection("starting a thread", error))?);
+        Ok(false)
+    }
+
+    /// Waits for the thread; the connection has to be closed, or its end to have been seen.
+    pub fn join(self) {
+        if let Some(thread) = self.running {
+            // A panic of the observer has been printed where it happened.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! FUSE over io_uring: the kernel puts requests into buffers that were registered for them.
+//!
+//! ```text
+//!  one entry = one slot:   header area, 288 bytes              payload: the slot itself
+//!                          | in/out 128 | args 128 | ring 32 |  | data of WRITE, answer of READ, … |
+//!
+//!  REGISTER entry ─▶ (request arrives) completion ─▶ lane ─▶ COMMIT_AND_FETCH ─▶ completion …
+//! ```
+//!
+//! Every processor has a queue, from which the kernel takes the entries for requests made there;
+//! each thread serves its share of the queues by one ring. The kernel begins to use them when each
+//! has an entry. FORGET and INTERRUPT still come by reads of `/dev/fuse`, and so does what was sent
+//! before the queues were ready; the first thread reads it. See
+//! `Documentation/filesystems/fuse/fuse-io-uring.rst` and `include/uapi/linux/fuse.h`.
+//!
+//! Unsafe: tells the kernel where headers and payloads are. It touches them only while this thread
+//! is inside [`CommandRing::enter`], so they are safe to free once the ring is not entered any
+//! more.
+#![allow(unsafe_code)] // island: addresses of headers and payloads for the kernel
+
+use std::os::fd::{AsRawFd, RawFd};
+
+use iolab_async_io::command_ring::{Command, CommandRing, Event};
+use iolab_memory::{Backing, SlotPool};
+
+use crate::FuseError;
+use crate::abi::{InHeader, out_header, u32_at, u64_at};
+use crate::channel::{Channel, Message, Received};
+use crate::ending::Ending;
+use crate::possible_cpus::possible_cpus;
+use crate::service::{Reply, Service, Taken};
+
+/// `struct fuse_uring_req_header`: in/out, arguments, and `struct fuse_uring_ent_in_out`.
+const HEADER_BYTES: usize = 288;
+const ARGS_AT: usize = 128;
+const COMMIT_ID_AT: usize = 256 + 8;
+const PAYLOAD_BYTES_AT: usize = 256 + 16;
+/// Headers stand on cache lines of their own.
+const HEADER_STRIDE: usize = 320;
+
+/// `enum fuse_uring_cmd`.
+const REGISTER: u32 = 1;
+const COMMIT_AND_FETCH: u32 = 2;
+
+const DEVICE_TOKEN: u64 = 1 << 32;
+const STOP_TOKEN: u64 = 2 << 32;
+/// And the number of what woke.
+const WAKE_TOKENS: u64 = 3 << 32;
+
+/// The entries, one per slot but the last.
+struct Entries {
+    ring: CommandRing,
+    headers: SlotPool,
+    /// Header and payload of each entry as `struct iovec`: address, length.
+    vectors: Box<[[u64; 4]]>,
+    fd: RawFd,
+    share: Share,
+    /// How many queues they are for.
+    queues: u16,
+    rest_slot: u16,
+    /// Entries the kernel has not given up.
+    alive: usize,
+}
+
+/// Which of the queues, one for each processor, a thread serves: every `threads`-th from `thread`
+/// on.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    /// Number of the thread.
+    pub thread: usize,
+    /// How many threads there are.
+    pub threads: usize,
+}
+
+impl Share {
+    /// How many queues these are on this machine.
+    fn queues(self) -> usize {
+        possible_cpus().saturating_sub(self.thread).div_ceil(self.threads)
+    }
+
+    /// The queue of an entry: they take turns.
+    #[inline]
+    fn queue_of(self, slot: u16, queues: u16) -> u16 {
+        slot % queues * self.threads as u16 + self.thread as u16
+    }
+}
+
+/// `struct fuse_uring_cmd_req`.
+fn command_data(commit_id: u64, queue: u16) -> [u8; 80] {
+    let mut data = [0; 80];
+    data[8..16].copy_from_slice(&commit_id.to_ne_bytes());
+    data[16..18].copy_from_slice(&queue.to_ne_bytes());
+    data
+}
+
+impl Entries {
+    fn new<S: Service>(channel: &Channel, session: &S, share: Share) -> Result<Entries, FuseError> {
+        let queues = share.queues();
+        let (slots, payload_bytes) = session.shape();
+        let count = (slots - 1) / queues * queues;
+        let no_ring = |error| FuseError::NoUring(format!("no ring: {error}"));
+        let mut ring = CommandRing::new(count + 8).map_err(no_ring)?;
+        ring.hold(channel.fd.as_raw_fd()).map_err(no_ring)?;
+        let headers = SlotPool::new(1, count * HEADER_STRIDE, 0, &Backing::Anonymous)
+            .map_err(|error| FuseError::NoUring(format!("{}: {}", error.message, error.source)))?;
+        let first = headers.view().slot_ptr(0) as u64;
+        let vector = |slot: usize| {
+            let header = first + (slot * HEADER_STRIDE) as u64;
+            [header, HEADER_BYTES as u64, session.payload_address(slot as u16), payload_bytes as u64]
+        };
+        let vectors = (0..count).map(vector).collect();
+        let fd = channel.fd.as_raw_fd();
+        let rest_slot = (slots - 1) as u16;
+        Ok(Entries { ring, headers, vectors, fd, share, queues: queues as u16, rest_slot, alive: 0 })
+    }
+
+    /// The slot that is no entry.
+    #[inline]
+    fn rest_slot(&self) -> u16 {
+        self.rest_slot
+    }
+
+    fn header(&mut self, slot: u16) -> &mut [u8] {
+        let start = usize::from(slot) * HEADER_STRIDE;
+        &mut self.headers.slot_mut(0)[start..start + HEADER_BYTES]
+    }
+
+    /// Offers every entry to the kernel.
+    fn register(&mut self) -> Result<(), FuseError> {
+        for slot in 0..self.vectors.len() {
+            let command = Command {
+                fd: self.fd,
+                operation: REGISTER,
+                address: self.vectors[slot].as_ptr() as u64,
+                length: 2,
+                data: command_data(0, self.share.queue_of(slot as u16, self.queues)),
+                token: slot as u64,
+            };
+            // SAFETY: vectors, headers and payloads live as long as the ring is entered: the first
+            // two are owned beside it, the payloads by the pool that the session borrows.
+            unsafe { self.ring.push(&command) }.map_err(ring_failed)?;
+            self.alive += 1;
+        }
+        self.ring.enter(0).map_err(ring_failed)
+    }
+
+    /// Answers the request in a slot, and offers the slot for the next.
+    #[inline]
+    fn commit(&mut self, reply: &Reply) -> Result<(), FuseError> {
+        let header = self.header(reply.slot);
+        let commit_id = u64_at(header, COMMIT_ID_AT).unwrap_or_default();
+        header[..16].copy_from_slice(&out_header(reply.unique, reply.error, reply.body_bytes));
+        header[PAYLOAD_BYTES_AT..PAYLOAD_BYTES_AT + 4].copy_from_slice(&(reply.body_bytes as u32).to_ne_bytes());
+        let command = Command {
+            fd: self.fd,
+            operation: COMMIT_AND_FETCH,
+            address: 0,
+            length: 0,
+            data: command_data(commit_id, self.share.queue_of(reply.slot, self.queues)),
+            token: u64::from(reply.slot),
+        };
+        // SAFETY: the command has no address of its own; the entry's were promised when it was
+        // registered.
+        unsafe { self.ring.push(&command) }.map_err(ring_failed)
+    }
+
+    /// The request that has arrived in a slot; `None` if it makes no sense.
+    #[inline]
+    fn arrived<S: Service>(&mut self, slot: u16, session: &mut S, message: &mut Message) -> Option<()> {
+        let header = self.header(slot);
+        let payload_bytes = u32_at(header, PAYLOAD_BYTES_AT)? as usize;
+        let parsed = InHeader::parse(header)?;
+        let payload = session.payload(slot).get(..payload_bytes)?;
+        message.assemble(parsed, &header[ARGS_AT..COMMIT_ID_AT - 8], payload);
+        Some(())
+    }
+}
+
+fn ring_failed(error: std::io::Error) -> FuseError {
+    FuseError::Connection("io_uring_enter", error)
+}
+
+/// What a round found out.
+#[derive(Default)]
+struct Round {
+    arrived: bool,
+    ended: bool,
+    stopped: bool,
+    /// Which of the service's descriptors are readable.
+    woken: Vec<usize>,
+}
+
+/// Serves until the connection ends or the user wants no more; `registered` is called when requests
+/// can come.
+///
+/// # Errors
+/// What the connection or the service says.
+pub fn serve<S: Service>(
+    channel: &Channel,
+    session: &mut S,
+    idle_looks: u32,
+    (mut ending, share): (Ending<'_>, Share),
+    registered: impl FnOnce(),
+) -> Result<(), S::Error> {
+    let mut entries = Entries::new(channel, session, share)?;
+    entries.register()?;
+    if share.thread == 0 {
+        entries.ring.watch(entries.fd, DEVICE_TOKEN).map_err(ring_failed)?;
+    }
+    for stop in ending.stops() {
+        entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
+    }
+    for (number, wake) in ending.wakes.iter().enumerate() {
+        entries.ring.watch(wake.as_raw_fd(), WAKE_TOKENS + number as u64).map_err(ring_failed)?;
+    }
+    registered();
+    let mut message = Message::EMPTY;
+    let mut ended = false;
+    loop {
+        let mut round = Round::default();
+        while let Some(event) = entries.ring.next_event() {
+            round.arrived = true;
+            on_event(&mut entries, session, (channel, event), &mut message, &mut round)?;
+        }
+        if round.stopped {
+            if ending.is_now()? {
+                return Ok(());
+            }
+            // A halt ends at once, so only the user's stop can be raised again.
+            if let Some((stop, _)) = &ending.stop {
+                entries.ring.watch(stop.as_raw_fd(), STOP_TOKEN).map_err(ring_failed)?;
+            }
+        }
+        session.work(round.arrived)?;
+        for number in round.woken {
+            let wake = ending.wakes[number];
+            entries.ring.watch(wake.as_raw_fd(), WAKE_TOKENS + number as u64).map_err(ring_failed)?;
+        }
+        while let Some(reply) = session.next_reply() {
+            if reply.slot == entries.rest_slot() {
+                reply_by_write(session, channel, &reply)?;
+                round.ended |= !receive_rest(&mut entries, session, channel, &mut message)?;
+            } else {
+                entries.commit(&reply)?;
+            }
+        }
+        ended |= round.ended;
+        if (ended || entries.alive == 0) && !session.is_busy() {
+            return Ok(());
+        }
+        entries.ring.round(session.is_busy(), idle_looks).map_err(ring_failed)?;
+    }
+}
+
+fn on_event<S: Service>(
+    entries: &mut Entries,
+    session: &mut S,
+    (channel, event): (&Channel, Event),
+    message: &mut Message,
+    round: &mut Round,
+) -> Result<(), FuseError> {
+    match event.token {
+        STOP_TOKEN => round.stopped = true,
+        WAKE_TOKENS.. => round.woken.push((event.token - WAKE_TOKENS) as usize),
+        DEVICE_TOKEN => {
+            round.ended |= !receive_rest(entries, session, channel, message)?;
+        }
+        slot if event.result < 0 => {
+            entries.alive -= 1;
+            given_up(slot, event.result)?;
+        }
+        slot => {
+            let slot = slot as u16;
+            if entries.arrived(slot, session, message).is_none() {
+                return Err(FuseError::Protocol(format!("the request in entry {slot} is longer than the entry")));
+            }
+            match session.take(slot, message) {
+                Taken::Started => {}
+                Taken::Reply(reply) => entries.commit(&reply)?,
+                // Requests without answers come by reads; one that came here gives its entry back
+                // all the same.
+                Taken::Silence => {
+                    let unique = message.header.unique;
+                    entries.commit(&Reply { slot, unique, error: 0, body_bytes: 0 })?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The kernel gave an entry up: the connection ends, or the entry was refused.
+fn given_up(slot: u64, result: i32) -> Result<(), FuseError> {
+    match -result {
+        libc::ENOTCONN | libc::ECONNABORTED | libc::ENODEV | libc::ECANCELED => Ok(()),
+        // The request was taken back while it was being answered.
+        libc::ENOENT => Ok(()),
+        errno => {
+            let reason = std::io::Error::from_raw_os_error(errno);
+            Err(FuseError::NoUring(format!("the kernel refused entry {slot}: {reason}")))
+        }
+    }
+}
+
+/// Reads what still comes by `/dev/fuse`, through the last slot, until that is in use or there is
+/// no more; then waits for more. False when the connection has ended.
+fn receive_rest<S: Service>(
+    entries: &mut Entries,
+    session: &mut S,
+    channel: &Channel,
+    message: &mut Message,
+) -> Result<bool, FuseError> {
+    let slot = entries.rest_slot();
+    loop {
+        match channel.receive(message, session.payload(slot))? {
+            Received::End => return Ok(false),
+            Received::Nothing => {
+                entries.ring.watch(entries.fd, DEVICE_TOKEN).map_err(ring_failed)?;
+                return Ok(true);
+            }
+            Received::Message => {}
+        }
+        match session.take(slot, message) {
+            Taken::Silence => {}
+            Taken::Reply(reply) => reply_by_write(session, channel, &reply)?,
+            // Its answer brings the reading on again.
+            Taken::Started => return Ok(true),
+        }
+    }
+}
+
+fn reply_by_write<S: Service>(session: &mut S, channel: &Channel, reply: &Reply) -> Result<(), FuseError> {
+    channel.reply(reply.unique, reply.error, &session.payload(reply.slot)[..reply.body_bytes])
+}

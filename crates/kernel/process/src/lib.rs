@@ -1,0 +1,21 @@
+//! What a worker asks of the kernel about itself: fork, wait, CPUs, priorities, identity, memory,
+//! resource use.
+//!
+//! Unsafe island: thin wrappers of system calls for which no safe wrapper exists or suffices (fork
+//! above all). Nothing here knows what a worker does.
+#![allow(unsafe_code)] // island: fork, waitpid, futex, set_mempolicy and their kin
+
+mod child;
+mod futex;
+mod placement;
+mod signals;
+mod usage;
+
+pub use child::{ChildEnd, Fork, exit_now, fork, kill, reap_child, wait_for_child};
+pub use futex::{futex_wait, futex_wake_all};
+pub use placement::{
+    cpus_allowed, lock_memory, map_large_allocations, name_thread, raise_open_files_limit, set_batch, set_cpus,
+    set_identity, set_io_priority, set_nice, set_numa_memory, set_write_life_hint, sharpen_timers,
+};
+pub use signals::{INTERRUPTS, REPORTS_ASKED, count_signals, survive_size_limits};
+pub use usage::{Usage, thread_id, thread_usage};

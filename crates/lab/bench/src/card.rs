@@ -1,0 +1,174 @@
+//! The card: results on one screen of a terminal.
+
+use std::fmt::Write;
+
+use iolab_recording::Severity;
+use iolab_statistics::Interval;
+use iolab_text::{Side, aligned, exact_bytes, grouped};
+use iolab_units::rounded_ns;
+
+use crate::drives::{Likeness, Ratio, likeness};
+use crate::results::{Case, Results};
+
+/// Findings shown: the gravest come first, and a screen is short.
+const FINDINGS: usize = 5;
+
+/// Columns of a line.
+const WIDTH: usize = 110;
+
+/// The card of these results.
+pub fn card(results: &Results) -> String {
+    let mut text = head(results);
+    text += "\n";
+    text += &table(results);
+    text += &below_the_table(results);
+    text += "\nlike\n";
+    item(&mut text, &like(results));
+    text += "\nlimited by\n";
+    for (word, names) in &results.seen.limits {
+        let is_all = names.len() == results.cases.len() && names.len() > 1;
+        let names = if is_all { "every pattern".to_owned() } else { names.join("; ") };
+        item(&mut text, &format!("{word}: {names}"));
+    }
+    text += "\nbe careful\n";
+    for line in cautions(results) {
+        item(&mut text, &line);
+    }
+    text
+}
+
+/// Adds a line, broken between words where it is too long for a terminal.
+fn item(text: &mut String, line: &str) {
+    let mut column = 0;
+    for word in line.split(' ') {
+        let length = word.chars().count() + 1;
+        let lead = match column {
+            0 => "  ",
+            _ if column + length > WIDTH => "\n      ",
+            _ => " ",
+        };
+        column = if lead.starts_with('\n') { lead.len() + length } else { column + length };
+        text.push_str(lead);
+        text.push_str(word);
+    }
+    text.push('\n');
+}
+
+fn head(results: &Results) -> String {
+    let (measured, pace) = (&results.measured, results.pace);
+    let how = if measured.direct {
+        "direct I/O, past the page cache"
+    } else {
+        "BUFFERED: no direct I/O here, so the page cache was measured, not the drive"
+    };
+    format!(
+        "{}: {}, {}\n{}, {how}; profile {}, {} interleaved rounds of {} ms\n",
+        measured.target,
+        measured.what,
+        exact_bytes(measured.size_bytes),
+        measured.engine,
+        results.profile.name,
+        pace.rounds,
+        pace.runtime_ms,
+    )
+}
+
+fn table(results: &Results) -> String {
+    let mut lines = vec![["", "median", "interval", "IOPS", "p50", "p99"].map(str::to_owned)];
+    lines.extend(results.cases.iter().map(row));
+    aligned(&lines, |column| if column == 0 { Side::Left } else { Side::Right })
+}
+
+fn row(case: &Case) -> [String; 6] {
+    let latency = |percent| case.latency_ns(percent).map_or("-".to_owned(), |ns| rounded_ns(ns as f64));
+    let iops = case.iops().map_or("-".to_owned(), |iops| grouped(iops.estimate.round() as u64));
+    let (median, interval) = if case.is_commit() {
+        shown(case.iops(), |value| format!("{}/s", significant(value)))
+    } else if case.pattern.access.is_sequential() {
+        shown(case.bytes_per_second(), |value| format!("{} MB/s", significant(value / 1e6)))
+    } else {
+        shown(case.iops(), |value| format!("{}k IOPS", significant(value / 1e3)))
+    };
+    let name = if case.is_commit() { format!("{} *", case.pattern.name) } else { case.pattern.name.to_owned() };
+    [name, median, interval, iops, latency(50.0), latency(99.0)]
+}
+
+fn shown(interval: Option<Interval>, format: impl Fn(f64) -> String) -> (String, String) {
+    let Some(interval) = interval else { return ("-".to_owned(), "-".to_owned()) };
+    let low = format(interval.low);
+    let low = low.split([' ', '/']).next().unwrap_or_default().trim_end_matches('k').to_owned();
+    (format(interval.estimate), format!("{low} to {}", format(interval.high)))
+}
+
+/// Three digits.
+fn significant(value: f64) -> String {
+    let decimals = if value >= 99.95 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$}")
+}
+
+fn below_the_table(results: &Results) -> String {
+    let mut text = String::new();
+    let confidence = results.cases.iter().filter_map(Case::iops).map(|interval| interval.confidence);
+    if let Some(least) = confidence.min_by(f64::total_cmp) {
+        let _ = writeln!(text, "Intervals hold the median with a confidence of {:.0} %.", least * 100.0);
+    }
+    if results.cases.iter().any(Case::is_commit) {
+        text += "* latencies of fdatasync alone, without the write before it\n";
+    }
+    let left_out: Vec<&str> = results.left_out().map(|pattern| pattern.name).collect();
+    if !left_out.is_empty() {
+        let names = left_out.join("; ");
+        item(&mut text, &format!("Not measured, because writing would destroy what is there: {names}"));
+    }
+    text
+}
+
+fn like(results: &Results) -> String {
+    let listed = |ratios: &[Ratio]| {
+        let each = ratios.iter().map(|one| format!("{} {:.2}", one.figure, one.ratio));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    match likeness(results) {
+        Likeness::Unknown(why) => format!("nothing can be said: {why}"),
+        Likeness::Like(drive, ratios) => {
+            format!("{} ({}); of its sheet: {}", drive.name, drive.summary, listed(&ratios))
+        }
+        Likeness::Unlike(drive, ratios) => {
+            format!("none of the known drives; of the sheet of the nearest, {}: {}", drive.name, listed(&ratios))
+        }
+    }
+}
+
+fn cautions(results: &Results) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !results.measured.direct {
+        lines.push("INVALID: these are figures of the page cache".to_owned());
+    }
+    let patterns = results.cases.len();
+    for (finding, keys) in results.seen.findings.iter().take(FINDINGS) {
+        let word = match finding.severity {
+            Severity::Invalid => "INVALID",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        lines.push(format!("{word} [{}, {} of {patterns}]: {}", finding.rule, keys.len(), finding.consequence));
+    }
+    let more = results.seen.findings.len().saturating_sub(FINDINGS);
+    if more > 0 {
+        lines.push(format!("and {more} more (--json has all)"));
+    }
+    if results.measured.is_new_each_time {
+        lines.push("every pattern had a new virtual SSD of its own, which nothing had been written to".to_owned());
+    }
+    if results.cases.iter().any(|case| case.pattern.access.writes()) {
+        lines.push("a short run shows what a drive does from its cache: sustained writes may be slower".to_owned());
+    }
+    lines.push("two cards do not make a comparison: `iolab study` does".to_owned());
+    lines
+}

@@ -1,0 +1,58 @@
+//! What is measured, and the job of a pattern on it.
+
+use crate::profiles::{Access, Pattern};
+
+/// A file or device, found safe by the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasuredTarget {
+    /// The target as the user named it.
+    pub target: String,
+    /// What it is, in a few words.
+    pub what: String,
+    /// The file or device as jobs name it (colons not yet escaped).
+    pub filename: String,
+    /// How much of it is used.
+    pub size_bytes: u64,
+    /// The engine.
+    pub engine: &'static str,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Whether patterns that write are measured.
+    pub writable: bool,
+    /// Every job gets a device of its own that nothing was written to.
+    pub is_new_each_time: bool,
+}
+
+/// The job of a pattern as `iolab run` takes it. `round` chooses the offsets: rounds that repeat
+/// each other's would read what caches already hold.
+pub fn words(pattern: &Pattern, measured: &MeasuredTarget, round: u32, runtime_ms: u64) -> Vec<String> {
+    let rw = match pattern.access {
+        Access::Read => "read",
+        Access::Write | Access::Commit => "write",
+        Access::RandomRead => "randread",
+        Access::RandomWrite => "randwrite",
+        Access::RandomMix { .. } => "randrw",
+    };
+    let mut words = vec![
+        format!("--name={}", pattern.key),
+        format!("--filename={}", measured.filename.replace(':', "\\:")),
+        format!("--size={}", measured.size_bytes),
+        format!("--rw={rw}"),
+        format!("--bs={}", pattern.block_bytes),
+        format!("--direct={}", u8::from(measured.direct)),
+        format!("--ioengine={}", measured.engine),
+        format!("--iodepth={}", pattern.depth),
+        format!("--numjobs={}", pattern.jobs),
+        format!("--randseed={}", round + 1),
+        "--norandommap".to_owned(),
+        "--time_based".to_owned(),
+        format!("--runtime={runtime_ms}ms"),
+        "--thread".to_owned(),
+    ];
+    match pattern.access {
+        Access::RandomMix { read_percent } => words.push(format!("--rwmixread={read_percent}")),
+        Access::Commit => words.push("--fdatasync=1".to_owned()),
+        _ => {}
+    }
+    words
+}

@@ -1,0 +1,156 @@
+//! Profiles as data: which patterns are measured, and where each table of them comes from.
+//!
+//! A profile takes over the patterns of a tool (direction, block size, depth, jobs), not its file,
+//! its length or its engine: figures of the tool itself are compared with care. Every profile
+//! begins with a read, so that the file is laid out in full before anything is written.
+
+/// What a pattern does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Sequential reads.
+    Read,
+    /// Sequential writes.
+    Write,
+    /// Random reads.
+    RandomRead,
+    /// Random writes.
+    RandomWrite,
+    /// Random reads and writes.
+    RandomMix {
+        /// Share of reads.
+        read_percent: u8,
+    },
+    /// Sequential writes, each followed by fdatasync(2): a commit of a database's log.
+    Commit,
+}
+
+impl Access {
+    /// Whether what is there is overwritten.
+    pub fn writes(self) -> bool {
+        !matches!(self, Access::Read | Access::RandomRead)
+    }
+
+    /// Whether bandwidth says more of it than the number of operations does.
+    pub fn is_sequential(self) -> bool {
+        matches!(self, Access::Read | Access::Write)
+    }
+}
+
+/// One line of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pattern {
+    /// Its name in JSON, and that of its job.
+    pub key: &'static str,
+    /// Its name on the card.
+    pub name: &'static str,
+    /// What it does.
+    pub access: Access,
+    /// Bytes of an operation.
+    pub block_bytes: u64,
+    /// Operations in flight of each job.
+    pub depth: u32,
+    /// Jobs at the same time.
+    pub jobs: u32,
+}
+
+/// A table of patterns.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile {
+    /// Name by which it is chosen.
+    pub name: &'static str,
+    /// What it is for.
+    pub summary: &'static str,
+    /// Where its patterns come from.
+    pub source: &'static str,
+    /// Its patterns, in the order of the card.
+    pub patterns: &'static [Pattern],
+}
+
+impl Profile {
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<&'static Profile> {
+        PROFILES.iter().find(|profile| profile.name == name)
+    }
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+const fn pattern(key: &'static str, name: &'static str, access: Access, block_bytes: u64, depth: u32) -> Pattern {
+    Pattern { key, name, access, block_bytes, depth, jobs: 1 }
+}
+
+const fn yabs(key: &'static str, name: &'static str, block_bytes: u64) -> Pattern {
+    Pattern { key, name, access: Access::RandomMix { read_percent: 50 }, block_bytes, depth: 64, jobs: 2 }
+}
+
+const MIX: Access = Access::RandomMix { read_percent: 70 };
+
+/// All profiles; the first is the default.
+pub static PROFILES: &[Profile] = &[
+    Profile {
+        name: "standard",
+        summary: "what a drive can do: bandwidth, latency, depth, a mix, commits",
+        source: "this program's own choice",
+        patterns: &[
+            pattern("sequential-read", "sequential read, 1 MiB, 8 deep", Access::Read, MIB, 8),
+            pattern("sequential-write", "sequential write, 1 MiB, 8 deep", Access::Write, MIB, 8),
+            pattern("random-read", "random read, 4 KiB, 1 deep", Access::RandomRead, 4 * KIB, 1),
+            pattern("random-write", "random write, 4 KiB, 1 deep", Access::RandomWrite, 4 * KIB, 1),
+            pattern("random-read-deep", "random read, 4 KiB, 32 deep", Access::RandomRead, 4 * KIB, 32),
+            pattern("random-write-deep", "random write, 4 KiB, 32 deep", Access::RandomWrite, 4 * KIB, 32),
+            pattern("mixed", "random 70/30 mix, 4 KiB, 32 deep", MIX, 4 * KIB, 32),
+            pattern("commit", "commit: 4 KiB write + fdatasync", Access::Commit, 4 * KIB, 1),
+        ],
+    },
+    Profile {
+        name: "crystaldiskmark",
+        summary: "CrystalDiskMark's default tests",
+        source: "the default settings of CrystalDiskMark 8, which names them SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1",
+        patterns: &[
+            pattern("seq1m-q8t1-read", "SEQ1M Q8T1 read", Access::Read, MIB, 8),
+            pattern("seq1m-q8t1-write", "SEQ1M Q8T1 write", Access::Write, MIB, 8),
+            pattern("seq1m-q1t1-read", "SEQ1M Q1T1 read", Access::Read, MIB, 1),
+            pattern("seq1m-q1t1-write", "SEQ1M Q1T1 write", Access::Write, MIB, 1),
+            pattern("rnd4k-q32t1-read", "RND4K Q32T1 read", Access::RandomRead, 4 * KIB, 32),
+            pattern("rnd4k-q32t1-write", "RND4K Q32T1 write", Access::RandomWrite, 4 * KIB, 32),
+            pattern("rnd4k-q1t1-read", "RND4K Q1T1 read", Access::RandomRead, 4 * KIB, 1),
+            pattern("rnd4k-q1t1-write", "RND4K Q1T1 write", Access::RandomWrite, 4 * KIB, 1),
+        ],
+    },
+    Profile {
+        name: "yabs",
+        summary: "the disk test of YABS (yet another bench script)",
+        source: "disk_test of yabs.sh: fio with rw=randrw, rwmixread=50, iodepth=64, numjobs=2, bs=4k, 64k, 512k, 1m. Its first step, a \
+                 sequential read of 64 KiB that makes the file, is the first line here, so that something can be measured without writing",
+        patterns: &[
+            Pattern {
+                key: "setup-64k",
+                name: "sequential read, 64 KiB, 2 x 64 deep",
+                access: Access::Read,
+                block_bytes: 64 * KIB,
+                depth: 64,
+                jobs: 2,
+            },
+            yabs("rand-rw-4k", "random 50/50 mix, 4 KiB, 2 x 64 deep", 4 * KIB),
+            yabs("rand-rw-64k", "random 50/50 mix, 64 KiB, 2 x 64 deep", 64 * KIB),
+            yabs("rand-rw-512k", "random 50/50 mix, 512 KiB, 2 x 64 deep", 512 * KIB),
+            yabs("rand-rw-1m", "random 50/50 mix, 1 MiB, 2 x 64 deep", MIB),
+        ],
+    },
+    Profile {
+        name: "database",
+        summary: "pages and commits of databases",
+        source: "block sizes: PostgreSQL's default page and WAL block of 8 KiB, InnoDB's default page of 16 KiB; commits by fdatasync, which is \
+                 PostgreSQL's default wal_sync_method on Linux. Depths and the 70/30 mix are this program's own choice",
+        patterns: &[
+            pattern("page-read-8k", "page read, 8 KiB, 1 deep", Access::RandomRead, 8 * KIB, 1),
+            pattern("page-read-8k-deep", "page read, 8 KiB, 32 deep", Access::RandomRead, 8 * KIB, 32),
+            pattern("page-mix-8k", "page 70/30 mix, 8 KiB, 32 deep", MIX, 8 * KIB, 32),
+            pattern("page-mix-16k", "page 70/30 mix, 16 KiB, 32 deep", MIX, 16 * KIB, 32),
+            pattern("page-write-16k", "page write, 16 KiB, 32 deep", Access::RandomWrite, 16 * KIB, 32),
+            pattern("scan", "scan: sequential read, 1 MiB, 8 deep", Access::Read, MIB, 8),
+            pattern("commit-8k", "commit: 8 KiB write + fdatasync", Access::Commit, 8 * KIB, 1),
+        ],
+    },
+];

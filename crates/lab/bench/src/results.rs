@@ -1,0 +1,181 @@
+//! What was measured: a sample for each pattern and round, and what findings and limits say of all
+//! of them together.
+
+use iolab_aggregate::{Latency, WholeRun};
+use iolab_findings::{Kind, limits};
+use iolab_histogram::SparseHistogram;
+use iolab_plan::Direction;
+use iolab_recording::{Finding, Recording};
+use iolab_statistics::{Interval, median_interval};
+
+use crate::drives::KnownDrive;
+use crate::measured::MeasuredTarget;
+use crate::profiles::{Access, Pattern, Profile};
+use crate::sequence::Pace;
+
+/// Everything that cards and JSON are made of.
+#[derive(Debug)]
+pub struct Results {
+    /// What was measured.
+    pub measured: MeasuredTarget,
+    /// By which patterns.
+    pub profile: &'static Profile,
+    /// How long.
+    pub pace: Pace,
+    /// The patterns that were measured.
+    pub cases: Vec<Case>,
+    /// What findings and limits say.
+    pub seen: Seen,
+    /// Drives to compare with.
+    pub drives: Vec<KnownDrive>,
+}
+
+impl Results {
+    /// Patterns that would have overwritten what must stay.
+    pub fn left_out(&self) -> impl Iterator<Item = &'static Pattern> + '_ {
+        let is_measured = |pattern: &Pattern| self.cases.iter().any(|case| case.pattern.key == pattern.key);
+        self.profile.patterns.iter().filter(move |pattern| !is_measured(pattern))
+    }
+}
+
+/// A pattern and its rounds.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// A sample for each round.
+    pub samples: Vec<Sample>,
+}
+
+/// One round of a pattern.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// Operations per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_second: f64,
+    /// Latencies of operations, ns.
+    pub latencies: SparseHistogram,
+    /// Latencies of fdatasync, ns.
+    pub syncs: SparseHistogram,
+}
+
+/// What confidence is asked of intervals.
+const CONFIDENCE: f64 = 0.95;
+
+/// What a run of a pattern tells.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// Its figures.
+    pub sample: Sample,
+    /// What they are worth.
+    pub findings: Vec<Finding>,
+    /// What it was limited by, in a few words.
+    pub limit: Option<&'static str>,
+}
+
+impl Reading {
+    /// Of the recording of one run.
+    pub fn of(recording: &Recording) -> Reading {
+        let limit = limits(recording).into_iter().next().map(|limit| word(limit.kind));
+        Reading { sample: Sample::of(recording), findings: recording.findings.clone(), limit }
+    }
+}
+
+impl Sample {
+    fn of(recording: &Recording) -> Sample {
+        let whole = WholeRun::new(recording);
+        let done = whole.throughput(&Direction::ALL);
+        let mut syncs = SparseHistogram::default();
+        whole.workers().for_each(|worker| syncs.merge(&worker.sync.lat));
+        Sample {
+            iops: done.ios_per_second(),
+            bytes_per_second: done.bytes_per_second(),
+            latencies: whole.latencies(&Direction::ALL, Latency::Total),
+            syncs,
+        }
+    }
+}
+
+impl Case {
+    /// Operations per second: the median over the rounds.
+    pub fn iops(&self) -> Option<Interval> {
+        self.interval(|sample| sample.iops)
+    }
+
+    /// Bytes per second: the median over the rounds.
+    pub fn bytes_per_second(&self) -> Option<Interval> {
+        self.interval(|sample| sample.bytes_per_second)
+    }
+
+    fn interval(&self, of: fn(&Sample) -> f64) -> Option<Interval> {
+        median_interval(&self.samples.iter().map(of).collect::<Vec<_>>(), CONFIDENCE)
+    }
+
+    /// A percentile of all rounds' latencies, ns. Of commits that of fdatasync alone: it is where
+    /// the time goes, and percentiles do not add up.
+    pub fn latency_ns(&self, percent: f64) -> Option<u64> {
+        let mut all = SparseHistogram::default();
+        let of = |sample: &Sample| if self.is_commit() { sample.syncs.clone() } else { sample.latencies.clone() };
+        self.samples.iter().for_each(|sample| all.merge(&of(sample)));
+        (!all.is_empty()).then(|| all.percentile(percent))
+    }
+
+    /// Whether it is of commits.
+    pub fn is_commit(&self) -> bool {
+        self.pattern.access == Access::Commit
+    }
+}
+
+/// What findings and limits say of all runs.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The gravest finding of each rule, and the keys of the patterns that it was made in; the
+    /// gravest first.
+    pub findings: Vec<(Finding, Vec<&'static str>)>,
+    /// For each limit the names of the patterns that it limited, in the last round of each.
+    pub limits: Vec<(&'static str, Vec<&'static str>)>,
+}
+
+impl Seen {
+    /// Adds what there is to say of one run.
+    pub fn take(&mut self, pattern: &Pattern, reading: &Reading) {
+        for finding in &reading.findings {
+            match self.findings.iter_mut().find(|(known, _)| known.rule == finding.rule) {
+                Some((known, keys)) => {
+                    if finding.severity < known.severity {
+                        known.clone_from(finding);
+                    }
+                    if !keys.contains(&pattern.key) {
+                        keys.push(pattern.key);
+                    }
+                }
+                None => self.findings.push((finding.clone(), vec![pattern.key])),
+            }
+        }
+        self.findings.sort_by_key(|(finding, _)| finding.severity);
+        let Some(word) = reading.limit else { return };
+        self.limits.iter_mut().for_each(|(_, names)| names.retain(|name| *name != pattern.name));
+        match self.limits.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, names)) => names.push(pattern.name),
+            None => self.limits.push((word, vec![pattern.name])),
+        }
+        self.limits.retain(|(_, names)| !names.is_empty());
+    }
+}
+
+/// A limit in a few words.
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Cache => "memory (the page cache answered)",
+        Kind::Tool => "the load generator",
+        Kind::Schedule => "the rate that was asked for",
+        Kind::Quota => "a quota of CPU time",
+        Kind::Host => "other tasks on the processors",
+        Kind::Processor => "the processor",
+        Kind::Latency => "latency, one operation after the other",
+        Kind::Submission => "submissions, one after the other",
+        Kind::Device => "the device",
+        Kind::Unknown => "not to be told from what was recorded",
+    }
+}

@@ -1,0 +1,151 @@
+//! Watches block devices as `iostat` does, column by column, and shows what iostat does not:
+//! depths, settings, pressure, latencies.
+//!
+//! The columns are those of iostat(1) of sysstat, to the last digit when both read the same
+//! counters. Dates are in UTC. What has no place in iostat's tables stands on lines of its own, in
+//! JSON lines or on the full screen. The command line is the program's business.
+
+mod groups;
+mod looks;
+mod more;
+mod naming;
+mod screen;
+mod selection;
+mod text;
+
+use std::sync::atomic::Ordering;
+
+use iolab_clock::Clock;
+use iolab_observe::System;
+
+use looks::Looker;
+pub use text::Form;
+use text::Printer;
+
+/// What is watched, how often, and how it is shown.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Devices, the interval in seconds and the number of reports, as iostat takes them.
+    pub words: Vec<String>,
+    /// Partitions of these devices (with commas), of all used ones (empty), or `ALL`.
+    pub partitions: Option<String>,
+    /// For each group its name and its devices.
+    pub groups: Vec<Vec<String>>,
+    /// The sums of groups, without their devices.
+    pub only_groups: bool,
+    /// Names of the device mapper instead of `dm-0`.
+    pub mapper_names: bool,
+    /// Persistent names: a folder of `/dev/disk`, without `by-`.
+    pub persistent: Option<String>,
+    /// The first report, which is of the time since boot, is left out.
+    pub skip_first: bool,
+    /// The whole terminal instead of text.
+    pub full_screen: bool,
+    /// What is printed, and how.
+    pub form: Form,
+}
+
+/// Why watching cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// What was asked for cannot be shown: the message says what can.
+    #[error("{0}")]
+    Mistake(String),
+    /// The terminal.
+    #[error("{what}: {source}")]
+    Terminal {
+        /// What was tried.
+        what: &'static str,
+        /// What it answered.
+        source: std::io::Error,
+    },
+}
+
+impl WatchError {
+    fn terminal(what: &'static str) -> impl FnOnce(std::io::Error) -> WatchError {
+        move |source| WatchError::Terminal { what, source }
+    }
+}
+
+/// Where reports go.
+pub trait Output {
+    /// Prints; `Ok(false)` when nobody reads any more.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    fn print(&mut self, text: &str) -> std::io::Result<bool>;
+
+    /// A line for whoever looks on, which is no part of the reports.
+    fn warn(&mut self, text: &str);
+}
+
+/// Watches until the reports are printed, nobody reads them any more, or a signal comes.
+///
+/// # Errors
+/// A device, a name or a number that cannot be meant; an output that cannot be written.
+pub fn watch(wanted: &Wanted, output: &mut dyn Output) -> Result<(), WatchError> {
+    let system = System::live();
+    let (selection, pace) = selection::read(wanted, &system)?;
+    iolab_process::count_signals();
+    let clock = Clock::monotonic();
+    let mut looker = Looker::new(system, selection, pace, clock.clone());
+    if (wanted.form.more || wanted.full_screen)
+        && let Some(why) = looker.trace()
+    {
+        output.warn(&why);
+    }
+    if wanted.full_screen {
+        return screen::show(looker, pace, wanted.form.layout.unit);
+    }
+    let mut print = |text: &str| output.print(text).map_err(WatchError::terminal("printing"));
+    let mut printer = Printer::new(wanted.form, looker.facts());
+    let mut before = None;
+    let mut lines = Lines { clock: &clock, next_ns: clock.now_ns() };
+    if !print(&printer.begin())? {
+        return Ok(());
+    }
+    let mut left = pace.reports.map(|reports| reports + u64::from(wanted.skip_first));
+    loop {
+        let look = looker.look();
+        let skipped = before.is_none() && wanted.skip_first;
+        let text = if skipped { printer.skip() } else { printer.report(before.as_ref(), &look, &looker) };
+        if !print(&text)? {
+            return Ok(());
+        }
+        before = Some(look);
+        left = left.map(|left| left.saturating_sub(1));
+        if left == Some(0) || pace.interval_ns == 0 || !lines.wait(pace.interval_ns, &mut looker) {
+            break;
+        }
+    }
+    print(&printer.end()).map(|_| ())
+}
+
+/// The moments at which reports are due: lines an interval apart, whatever printing takes.
+struct Lines<'a> {
+    clock: &'a Clock,
+    next_ns: u64,
+}
+
+/// How long a signal may go unnoticed, and events of traced requests wait.
+const NOTICE_NS: u64 = 20_000_000;
+
+impl Lines<'_> {
+    /// Sleeps until the next line; false when the user has had enough.
+    fn wait(&mut self, interval_ns: u64, looker: &mut Looker) -> bool {
+        self.next_ns += interval_ns;
+        loop {
+            let now_ns = self.clock.now_ns();
+            looker.fetch();
+            if iolab_process::INTERRUPTS.load(Ordering::Relaxed) > 0 {
+                return false;
+            }
+            if now_ns >= self.next_ns {
+                // A machine that slept has nothing to make up for.
+                self.next_ns += (now_ns - self.next_ns) / interval_ns * interval_ns;
+                return true;
+            }
+            self.clock.sleep_until(self.next_ns.min(now_ns + NOTICE_NS), 0);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Looks at the machine, one for each report.
+
+use std::collections::BTreeMap;
+
+use iolab_block_trace::Tracer;
+use iolab_clock::Clock;
+use iolab_iostat::{Activity, CpuTicks};
+use iolab_observe::{Sampler, System};
+use iolab_recording::{DeviceSample, HostSample, RequestInterval};
+
+use super::groups::Of;
+use super::selection::Selection;
+
+const NS_PER_HUNDREDTH: u64 = 10_000_000;
+
+/// How often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Between reports, ns; 0: there is only one.
+    pub(crate) interval_ns: u64,
+    /// How many; `None`: until the user has had enough.
+    pub(crate) reports: Option<u64>,
+    /// Rates are of the time as `/proc/uptime` tells it, in hundredths of a second, as iostat's;
+    /// else of a finer clock.
+    pub(crate) whole_seconds: bool,
+}
+
+/// The machine at one moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Look {
+    /// ns since boot.
+    pub(crate) at_ns: u64,
+    /// ns since the Unix epoch.
+    pub(crate) unix_ns: u64,
+    pub(crate) cpu: CpuTicks,
+    pub(crate) host: Option<HostSample>,
+    /// The devices to show, in order.
+    pub(crate) devices: Vec<(String, DeviceSample)>,
+    /// How many were left out because they were never used.
+    pub(crate) unused: usize,
+    /// Their requests since the last look, as far as they are traced.
+    pub(crate) requests: Vec<(String, RequestInterval)>,
+}
+
+impl Look {
+    /// What each device did since an earlier look, or since boot.
+    pub(crate) fn activities<'a>(&'a self, before: Option<&'a Look>) -> impl Iterator<Item = (&'a str, Activity)> {
+        self.devices.iter().map(move |(name, after)| {
+            let known = before.and_then(|look| look.devices.iter().find(|(known, _)| known == name));
+            let appeared = DeviceSample { at_ns: before.map_or(0, |look| look.at_ns), ..DeviceSample::default() };
+            (name.as_str(), Activity::between(known.map_or(&appeared, |(_, sample)| sample), after))
+        })
+    }
+}
+
+/// What does not change while one watches.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    pub(crate) kernel: String,
+    pub(crate) hostname: String,
+    pub(crate) machine: String,
+    pub(crate) cpus: u32,
+    pub(crate) unix_ns: u64,
+}
+
+/// Looks at the devices of a selection.
+#[derive(Debug)]
+pub(crate) struct Looker {
+    pub(crate) system: System,
+    selection: Selection,
+    pace: Pace,
+    clock: Clock,
+    names: Vec<String>,
+    sampler: Sampler,
+    tracer: Option<Tracer>,
+}
+
+impl Looker {
+    pub(crate) fn new(system: System, selection: Selection, pace: Pace, clock: Clock) -> Looker {
+        let sampler = Sampler::open(&system, []);
+        Looker { system, selection, pace, clock, names: Vec::new(), sampler, tracer: None }
+    }
+
+    /// Follows requests from now on, where that can be done; says why not where it cannot.
+    pub(crate) fn trace(&mut self) -> Option<String> {
+        let (names, _) = self.selection.names(&self.system);
+        match Tracer::open(&self.system, names.iter().map(String::as_str), self.clock.now_ns()) {
+            Ok(tracer) => {
+                self.tracer = Some(tracer);
+                None
+            }
+            Err(error) => Some(format!("no latencies of requests: {error}")),
+        }
+    }
+
+    /// Fetches events of traced requests before their rings are full.
+    pub(crate) fn fetch(&mut self) {
+        self.tracer.iter_mut().for_each(Tracer::read);
+    }
+
+    /// The lines of a report: what each device and each group did since an earlier look, or since
+    /// boot.
+    pub(crate) fn lines(&self, before: Option<&Look>, look: &Look) -> Vec<(Of, Activity)> {
+        let elapsed_ns = look.at_ns.saturating_sub(before.map_or(0, |look| look.at_ns));
+        self.selection.groups.lines(look.activities(before).collect(), look.unused, elapsed_ns)
+    }
+
+    /// How a line is called: a group with a space before it, as iostat does, so that none is taken
+    /// for a device.
+    pub(crate) fn shown(&self, of: &Of) -> String {
+        match of {
+            Of::Device(name) => self.selection.naming.shown(name, &self.system),
+            Of::Group(name) => format!(" {name}"),
+        }
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        let uname = rustix::system::uname();
+        Facts {
+            kernel: uname.release().to_string_lossy().into_owned(),
+            hostname: uname.nodename().to_string_lossy().into_owned(),
+            machine: uname.machine().to_string_lossy().into_owned(),
+            cpus: self.system.cpus_online(),
+            unix_ns: self.clock.unix_ns(),
+        }
+    }
+
+    pub(crate) fn look(&mut self) -> Look {
+        let (names, only_used) = self.selection.names(&self.system);
+        if names != self.names {
+            self.sampler = Sampler::open(&self.system, names.iter().map(String::as_str));
+            self.names = names;
+        }
+        let at_ns = self.now_ns();
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = self.system.cpu_ticks().unwrap_or_default();
+        let cpu = CpuTicks { user, nice, system: system + irq + softirq, iowait, steal, idle };
+        let mut devices = Vec::new();
+        for (place, name) in self.names.iter().enumerate() {
+            let sample = self.sampler.device(place, at_ns);
+            devices.extend(sample.map(|sample| (name.clone(), sample)));
+        }
+        if devices.len() < self.names.len() {
+            // One that is gone may come back under its name, as another: what it counts since then
+            // is its own.
+            self.names.clear();
+        }
+        let found = devices.len();
+        if only_used {
+            devices.retain(|(_, sample)| !Activity::since_boot(sample).is_idle());
+        }
+        let unused = found - devices.len();
+        let (host, unix_ns, now_ns) = (self.sampler.host(at_ns), self.clock.unix_ns(), self.clock.now_ns());
+        let traced = self.tracer.iter_mut().flat_map(|tracer| tracer.take(now_ns));
+        let requests = traced.map(|(name, requests)| (name.to_owned(), requests)).collect();
+        Look { at_ns, unix_ns, cpu, host, devices, unused, requests }
+    }
+
+    fn now_ns(&self) -> u64 {
+        let hundredths = if self.pace.whole_seconds { self.system.uptime_hundredths() } else { None };
+        hundredths.map_or_else(|| self.clock.now_ns(), |hundredths| hundredths * NS_PER_HUNDREDTH)
+    }
+
+    /// The settings of a device's queue that tell most about what the columns mean.
+    pub(crate) fn settings(&self, device: &str) -> BTreeMap<String, String> {
+        self.system.queue_settings(device)
+    }
+}

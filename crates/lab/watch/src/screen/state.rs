@@ -1,0 +1,187 @@
+//! What the full screen shows: the devices as they are, the course of each, what is selected and
+//! how it is sorted.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use iolab_iostat::{Activity, Column, EXTENDED, Unit};
+use iolab_recording::RequestInterval;
+
+use super::super::looks::Look;
+use super::super::more;
+
+/// What can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    Leave,
+    Help,
+    Down,
+    Up,
+    NextColumn,
+    LastColumn,
+    Reverse,
+    Unit,
+    Pause,
+    Other,
+}
+
+/// No terminal is wider.
+const LONGEST: usize = 512;
+
+/// One interval of a device.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    pub(super) activity: Activity,
+    pub(super) requests: Option<RequestInterval>,
+}
+
+/// One device.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Device {
+    pub(super) name: String,
+    pub(super) in_flight: (u64, u64),
+    /// The latest at the end.
+    pub(super) course: VecDeque<Point>,
+    pub(super) settings: BTreeMap<String, String>,
+}
+
+impl Device {
+    pub(super) fn value(&self, column: &Column, unit: Unit) -> f64 {
+        self.course.back().map_or(0.0, |point| (column.value)(&point.activity, unit))
+    }
+}
+
+/// Everything on the screen.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) hostname: String,
+    pub(super) unit: Unit,
+    pub(super) help: bool,
+    /// The first line of the help that is shown.
+    pub(super) help_line: u16,
+    pub(super) paused: bool,
+    /// By which of the shown columns; `None`: by name.
+    pub(super) sorted_by: Option<usize>,
+    pub(super) reversed: bool,
+    pub(super) selected: Option<String>,
+    pub(super) devices: Vec<Device>,
+    /// The machine, in a line.
+    pub(super) machine: String,
+    last: Option<Look>,
+    /// What is shown is of the time since boot.
+    since_boot: bool,
+}
+
+impl State {
+    pub(super) fn new(hostname: String, unit: Unit) -> State {
+        State {
+            hostname,
+            unit,
+            help: false,
+            help_line: 0,
+            paused: false,
+            sorted_by: None,
+            reversed: false,
+            selected: None,
+            devices: Vec::new(),
+            machine: String::new(),
+            last: None,
+            since_boot: false,
+        }
+    }
+
+    pub(super) fn columns() -> impl Iterator<Item = &'static Column> {
+        EXTENDED.iter()
+    }
+
+    /// Takes a look in. What the first shows is of the time since boot, and no point of a course
+    /// when the next is there.
+    pub(super) fn take(&mut self, look: Look, settings: impl Fn(&str) -> BTreeMap<String, String>) {
+        if self.paused {
+            // What happens meanwhile is one long interval, as for a reader who was away.
+            return;
+        }
+        let courses: Vec<Device> = std::mem::take(&mut self.devices);
+        for ((name, activity), (_, sample)) in look.activities(self.last.as_ref()).zip(&look.devices) {
+            let known = courses.iter().find(|device| device.name == name).cloned();
+            let mut device = known.unwrap_or_else(|| Device {
+                name: name.to_owned(),
+                settings: settings(name),
+                ..Device::default()
+            });
+            device.in_flight = (sample.reads_in_flight, sample.writes_in_flight);
+            let requests =
+                look.requests.iter().find(|(traced, _)| traced == name).map(|(_, requests)| requests.clone());
+            if self.since_boot {
+                device.course.clear();
+            }
+            device.course.push_back(Point { activity, requests });
+            if device.course.len() > LONGEST {
+                device.course.pop_front();
+            }
+            self.devices.push(device);
+        }
+        if let Some(host) = &look.host {
+            self.machine = more::host_text(self.last.as_ref().and_then(|last| last.host.as_ref()), host);
+        }
+        self.since_boot = self.last.is_none();
+        if self.since_boot {
+            self.machine += "  (since boot)";
+        }
+        self.last = Some(look);
+        self.sort();
+    }
+
+    /// Does what a key asks for; false: leave.
+    pub(super) fn press(&mut self, key: Key) -> bool {
+        let columns = State::columns().count();
+        match key {
+            Key::Leave if self.help => self.help = false,
+            Key::Leave => return false,
+            Key::Help => (self.help, self.help_line) = (!self.help, 0),
+            // It has no more lines than columns, each on at most a few.
+            Key::Down if self.help => self.help_line = self.help_line.saturating_add(1).min(columns as u16),
+            Key::Up if self.help => self.help_line = self.help_line.saturating_sub(1),
+            Key::Down => self.select(1),
+            Key::Up => self.select(-1),
+            // Around through the columns and the name.
+            Key::NextColumn => {
+                self.sorted_by = self.sorted_by.map_or(Some(0), |at| Some(at + 1)).filter(|at| *at < columns)
+            }
+            Key::LastColumn => self.sorted_by = self.sorted_by.map_or(Some(columns - 1), |at| at.checked_sub(1)),
+            Key::Reverse => self.reversed = !self.reversed,
+            Key::Unit if self.unit == Unit::Kilobytes => self.unit = Unit::Megabytes,
+            Key::Unit => self.unit = Unit::Kilobytes,
+            Key::Pause => self.paused = !self.paused,
+            Key::Other => {}
+        }
+        self.sort();
+        true
+    }
+
+    /// Where the selection is.
+    pub(super) fn place(&self) -> usize {
+        let selected = self.selected.as_deref();
+        self.devices.iter().position(|device| Some(device.name.as_str()) == selected).unwrap_or(0)
+    }
+
+    fn select(&mut self, by: isize) {
+        let place = self.place().saturating_add_signed(by).min(self.devices.len().saturating_sub(1));
+        self.selected = self.devices.get(place).map(|device| device.name.clone());
+    }
+
+    /// Names ascend, figures descend, unless reversed.
+    fn sort(&mut self) {
+        if self.selected.is_none() {
+            self.selected = self.devices.first().map(|device| device.name.clone());
+        }
+        let column = self.sorted_by.and_then(|at| State::columns().nth(at));
+        let unit = self.unit;
+        self.devices.sort_by(|a, b| match column {
+            Some(column) => b.value(column, unit).total_cmp(&a.value(column, unit)).then_with(|| a.name.cmp(&b.name)),
+            None => a.name.cmp(&b.name),
+        });
+        if self.reversed {
+            self.devices.reverse();
+        }
+    }
+}

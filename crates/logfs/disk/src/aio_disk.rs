@@ -1,0 +1,178 @@
+//! A block device as a disk, by the kernel's native AIO: for devices that cannot say at once
+//! whether a request would have to wait.
+//!
+//! io_uring hands every transfer to a worker thread where the device has no `RWF_NOWAIT`
+//! (preadv2(2)), as on RAM disks of the kernel; the thread costs more than the transfer. AIO
+//! submits in place and completes later all the same (io_submit(2)). Direct transfers only: others
+//! would be done before `io_submit` returns. A buffer never comes back before the kernel is done
+//! with it.
+//!
+//! Unsafe: it hands addresses of buffers to the kernel.
+#![allow(unsafe_code)] // island: addresses of buffers in operations
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use iolab_async_io::native_aio::Context;
+use iolab_async_io::native_aio::abi::{IoEvent, Iocb, command};
+
+use crate::flights::{Flights, Memory, Transfer};
+use crate::target::Target;
+use crate::uring_disk::discard;
+use crate::{ActionKind, BlockDevice, Completion, Geometry, Request};
+
+/// Operations that are given to the kernel by one call.
+const AT_ONCE: usize = 64;
+const REFUSED_FOR_NOW: i32 = -libc::EAGAIN;
+const INTERRUPTED: i32 = -libc::EINTR;
+
+/// The disk.
+#[derive(Debug)]
+pub(crate) struct AioDisk {
+    // Dropped first: the kernel waits for what is under way (io_destroy(2)).
+    context: Context,
+    file: File,
+    geometry: Geometry,
+    flights: Flights,
+    /// One for each transfer that was formed last; the number of its place is its data.
+    operations: Vec<Iocb>,
+    /// Of these the kernel has been given so many.
+    given: usize,
+    events: Vec<IoEvent>,
+}
+
+impl AioDisk {
+    /// A disk on an opened block device, or the device back and why not.
+    pub(crate) fn on(target: Target, depth: u32) -> Result<AioDisk, (Target, io::Error)> {
+        let places = depth.clamp(1, 4096);
+        let context = match Context::new(places as usize) {
+            Ok(context) => context,
+            Err(errno) => return Err((target, io::Error::from_raw_os_error(errno))),
+        };
+        Ok(AioDisk {
+            context,
+            file: target.file,
+            geometry: target.geometry,
+            flights: Flights::new(places),
+            operations: Vec::with_capacity(places as usize),
+            given: 0,
+            events: vec![IoEvent::default(); places as usize],
+        })
+    }
+
+    fn operation(&self, transfer: &Transfer) -> Iocb {
+        let (buffer, bytes) = match transfer.memory {
+            Memory::Piece(address) => (address as u64, transfer.length),
+            Memory::Pieces(row, count) => (row as u64, u64::from(count)),
+        };
+        let is_in_pieces = matches!(transfer.memory, Memory::Pieces(..));
+        let opcode = match (transfer.kind, is_in_pieces) {
+            (ActionKind::Read, false) => command::PREAD,
+            (ActionKind::Read, true) => command::PREADV,
+            (ActionKind::Write, false) => command::PWRITE,
+            (ActionKind::Write, true) => command::PWRITEV,
+            _ => command::FDSYNC,
+        };
+        let (data, fd, offset) = (u64::from(transfer.place), self.file.as_raw_fd() as u32, transfer.at as i64);
+        Iocb { data, opcode, fd, buffer, bytes, offset, ..Iocb::default() }
+    }
+
+    /// Makes operations of what waits, when the kernel has been given all of the last ones.
+    fn form(&mut self) {
+        self.operations.clear();
+        self.given = 0;
+        self.flights.all_shown();
+        while let Some(transfer) = self.flights.next() {
+            let operation = self.operation(&transfer);
+            self.operations.push(operation);
+        }
+    }
+
+    fn has_to_give(&self) -> bool {
+        self.given < self.operations.len() || self.flights.is_waiting()
+    }
+
+    /// Gives the kernel what waits. What it refuses ends with its errno.
+    fn send(&mut self) {
+        while self.has_to_give() {
+            if self.given == self.operations.len() {
+                self.form();
+            }
+            let mut row = [std::ptr::null_mut(); AT_ONCE];
+            let rest = &mut self.operations[self.given..];
+            let count = rest.len().min(AT_ONCE);
+            row.iter_mut().zip(rest).for_each(|(place, operation)| *place = &raw mut *operation);
+            // SAFETY: the operations live through the call; the buffers that they name stay with
+            // their requests in their places until they complete, and the context is dropped before
+            // those are.
+            let taken = unsafe { self.context.submit(&row[..count]) };
+            match taken {
+                1.. => self.given += taken as usize,
+                // Events have to be taken first, or a signal came: the next reap goes on.
+                0 | REFUSED_FOR_NOW | INTERRUPTED => return,
+                refused => {
+                    let place = self.operations[self.given].data as u32;
+                    self.given += 1;
+                    self.flights.end(place, refused);
+                }
+            }
+        }
+    }
+
+    /// Takes what has completed, and waits for so many if there is nothing.
+    fn collect(&mut self, at_least: usize) {
+        let mut found = self.context.take_events(&mut self.events);
+        let has_to_ask = at_least > 0 || !self.context.has_known_ring();
+        if found == 0 && has_to_ask {
+            found = usize::try_from(self.context.get_events(at_least, &mut self.events, u64::MAX)).unwrap_or(0);
+        }
+        for IoEvent { data, result, .. } in &self.events[..found] {
+            self.flights.end(*data as u32, i32::try_from(*result).unwrap_or(i32::MAX));
+        }
+    }
+}
+
+impl BlockDevice for AioDisk {
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Request> {
+        let kind = request.action.kind();
+        let answer = self.geometry.answer(&request.action).or_else(|| {
+            let (at, length) = request.action.range();
+            (kind == ActionKind::Discard).then(|| discard(&self.file, at, length))
+        });
+        match answer {
+            Some(result) => {
+                self.flights.finish(request, result);
+                Ok(())
+            }
+            None => self.flights.admit(request),
+        }
+    }
+
+    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+        let before = done.len();
+        loop {
+            self.send();
+            self.flights.drain_into(done);
+            let waits = wait && done.len() == before && self.flights.under_way() > 0;
+            if self.flights.under_way() > 0 {
+                self.collect(usize::from(waits));
+            }
+            self.flights.drain_into(done);
+            if !self.has_to_give() && (!waits || done.len() > before) {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for AioDisk {
+    /// What was submitted is done, as by every disk; destroying the context then waits for it.
+    fn drop(&mut self) {
+        self.send();
+    }
+}

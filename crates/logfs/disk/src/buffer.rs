@@ -1,0 +1,224 @@
+//! Bytes aligned for direct transfers: owned, or lent by somebody who keeps them for a device to
+//! work on.
+//!
+//! A buffer that a device has is written and read by the kernel while no reference into it exists:
+//! it is therefore an address and a length, and becomes a slice only when somebody looks at it.
+//!
+//! Unsafe: it allocates with an alignment of its own, advises the kernel about that memory, and
+//! makes slices of addresses.
+#![allow(unsafe_code)] // island: memory that a device works on
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// What every buffer of our own is aligned to: a multiple of all block sizes in use.
+const ALIGNMENT: usize = 4096;
+/// The size of a transparent huge page (Documentation/admin-guide/mm/transhuge.rst). Buffers that
+/// have room for one begin where one can lie.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Bytes that belong to whoever has the buffer. The address of those made here is a multiple of
+/// 4096.
+pub struct Buffer {
+    start: NonNull<u8>,
+    length: usize,
+    memory: Memory,
+}
+
+/// Whose the bytes are.
+enum Memory {
+    /// Ours.
+    Allocated(Layout),
+    /// Somebody's who promised to keep them.
+    Lent,
+    /// A part of another buffer, which stays until all its parts are gone.
+    Part(#[expect(dead_code, reason = "kept for the sake of its bytes")] Arc<Buffer>),
+}
+
+// SAFETY: a buffer is the only way to its bytes, as a vector is to its own.
+unsafe impl Send for Buffer {}
+// SAFETY: shared references to it allow reading only.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// So many zeroes.
+    pub fn zeroed(length: usize) -> Buffer {
+        // SAFETY: all of it is written before anybody has it.
+        let buffer = unsafe { Buffer::unwritten(length) };
+        // SAFETY: so many bytes were allocated there.
+        unsafe { buffer.start.as_ptr().write_bytes(0, length) };
+        buffer
+    }
+
+    /// So many bytes that nobody has written to.
+    ///
+    /// # Safety
+    /// Nobody looks at the buffer before all of them are written.
+    unsafe fn unwritten(length: usize) -> Buffer {
+        let alignment = if length >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
+        let layout = length.max(1).checked_next_multiple_of(alignment);
+        let layout = layout.and_then(|bytes| Layout::from_size_align(bytes, alignment).ok());
+        let Some(layout) = layout else { panic!("no memory for a buffer of {length} bytes") };
+        // SAFETY: the layout's size is not zero.
+        let start = unsafe { alloc(layout) };
+        // No memory is what the global allocator aborts on everywhere else, too.
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        if alignment == HUGE_PAGE {
+            // The kernel finds, pins and lets go of the pages of each transfer: a huge one at a
+            // time is less work. Only advice.
+            // SAFETY: the range was allocated just now; advice changes no content (madvise(2)).
+            unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
+        }
+        Buffer { start, length, memory: Memory::Allocated(layout) }
+    }
+
+    /// A copy of `bytes`, filled up with zeroes to a multiple of `unit_bytes`.
+    pub fn padded(bytes: &[u8], unit_bytes: usize) -> Buffer {
+        let length = bytes.len().next_multiple_of(unit_bytes.max(1));
+        // SAFETY: all of it is written before anybody has it, the bytes and what is behind them.
+        let buffer = unsafe { Buffer::unwritten(length) };
+        let start = buffer.start.as_ptr();
+        // SAFETY: the length is at least that of the bytes, and new memory overlaps nothing.
+        unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        // SAFETY: so many bytes are left there.
+        unsafe { start.add(bytes.len()).write_bytes(0, length - bytes.len()) };
+        buffer
+    }
+
+    /// Bytes of somebody else's memory, so that a device works on them without a copy. Their
+    /// alignment is the lender's business: direct transfers want at least the device's block.
+    ///
+    /// # Safety
+    /// The bytes are initialised, may be read and written, and nobody else touches them as long as
+    /// the buffer exists, which may be until the device that it was given to has been dropped.
+    pub unsafe fn lent(start: NonNull<u8>, length: usize) -> Buffer {
+        Buffer { start, length, memory: Memory::Lent }
+    }
+
+    /// The address, for a device. Writing through it is for whoever has the buffer to allow.
+    pub fn address(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// The first `length` bytes of it, or all: the rest is not used any more.
+    pub fn shortened(mut self, length: usize) -> Buffer {
+        self.length = self.length.min(length);
+        self
+    }
+}
+
+/// A buffer whose parts are used one by one.
+#[derive(Debug)]
+pub struct Divided {
+    whole: Arc<Buffer>,
+    taken: usize,
+}
+
+impl Divided {
+    /// Nothing is taken yet.
+    pub fn new(buffer: Buffer) -> Divided {
+        Divided { whole: Arc::new(buffer), taken: 0 }
+    }
+
+    /// The next `length` bytes, or as many as there are.
+    pub fn take(&mut self, length: usize) -> Buffer {
+        let (from, length) = (self.taken, length.min(self.whole.length - self.taken));
+        self.taken += length;
+        // SAFETY: inside the whole, which starts there and is at least so long.
+        let start = unsafe { self.whole.start.add(from) };
+        // Parts never overlap, and the whole cannot be looked at before they are gone.
+        Buffer { start, length, memory: Memory::Part(Arc::clone(&self.whole)) }
+    }
+
+    /// Bytes of the whole.
+    pub fn len(&self) -> usize {
+        self.whole.length
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.whole.length == 0
+    }
+
+    /// The whole again, unless a part is still somewhere.
+    pub fn rejoin(self) -> Option<Buffer> {
+        Arc::into_inner(self.whole)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Memory::Allocated(layout) = self.memory {
+            // SAFETY: allocated with this layout when the buffer was made, and freed only here.
+            unsafe { dealloc(self.start.as_ptr(), layout) };
+        }
+    }
+}
+
+impl std::ops::Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: so many initialised bytes are there, our own or by the lender's promise, and
+        // nobody writes them while the buffer is borrowed: a device that works on a buffer owns it.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl std::ops::DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`; the exclusive borrow keeps readers away.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Buffer({} bytes)", self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_aligned_and_exactly_as_long_as_asked() {
+        for length in [0, 1, 511, 4096, 4097, 1 << 20, HUGE_PAGE + 1] {
+            let buffer = Buffer::zeroed(length);
+            assert_eq!(buffer.len(), length);
+            assert!(buffer.iter().all(|&byte| byte == 0));
+            assert_eq!(buffer.as_ptr() as usize % ALIGNMENT, 0);
+        }
+        let padded = Buffer::padded(b"abc", 8);
+        assert_eq!(&padded[..], b"abc\0\0\0\0\0");
+        assert_eq!(&padded.shortened(2)[..], b"ab");
+    }
+
+    #[test]
+    fn parts_lie_side_by_side_and_make_up_the_whole() {
+        let mut divided = Divided::new(Buffer::zeroed(100));
+        let mut parts: Vec<Buffer> = [10, 50, 90, 5].into_iter().map(|length| divided.take(length)).collect();
+        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<usize>>(), [10, 50, 40, 0]);
+        parts.iter_mut().zip(1..).for_each(|(part, mark)| part.fill(mark));
+        drop(parts);
+        let whole = divided.rejoin().unwrap();
+        assert!(whole[..10].iter().all(|&byte| byte == 1) && whole[60..].iter().all(|&byte| byte == 3));
+        let mut divided = Divided::new(whole);
+        let part = divided.take(1);
+        assert!(divided.rejoin().is_none(), "a part is somewhere");
+        assert_eq!(part[..], [1], "and is good as long as it is");
+    }
+
+    #[test]
+    fn lent_bytes_stay_the_lenders() {
+        let mut bytes = [7_u8; 100];
+        // SAFETY: the array outlives the buffer and is not touched meanwhile.
+        let mut buffer = unsafe { Buffer::lent(NonNull::from(&mut bytes[..]).cast(), 50) };
+        buffer.fill(9);
+        assert_eq!(buffer.len(), 50);
+        drop(buffer);
+        assert!(bytes[..50].iter().all(|&byte| byte == 9) && bytes[50..].iter().all(|&byte| byte == 7));
+    }
+}

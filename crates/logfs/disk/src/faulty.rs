@@ -1,0 +1,43 @@
+//! A device of whose requests some fail, as a plan says.
+
+use crate::{BlockDevice, Completion, DeviceError, Geometry, Request};
+
+/// Says whether a request fails, and how.
+type Plan = dyn FnMut(&Request) -> Option<DeviceError>;
+
+/// Asks `plan` about every request; what the plan names an error for fails with it and never
+/// reaches the device.
+pub struct Faulty<D> {
+    device: D,
+    plan: Box<Plan>,
+    failed: Vec<Completion>,
+}
+
+impl<D: BlockDevice> Faulty<D> {
+    /// A device with a plan.
+    pub fn new(device: D, plan: impl FnMut(&Request) -> Option<DeviceError> + 'static) -> Faulty<D> {
+        Faulty { device, plan: Box::new(plan), failed: Vec::new() }
+    }
+}
+
+impl<D: BlockDevice> BlockDevice for Faulty<D> {
+    fn geometry(&self) -> Geometry {
+        self.device.geometry()
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Request> {
+        match (self.plan)(&request) {
+            None => self.device.submit(request),
+            Some(error) => {
+                self.failed.push(request.complete(Err(error)));
+                Ok(())
+            }
+        }
+    }
+
+    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+        let wait = wait && self.failed.is_empty();
+        done.append(&mut self.failed);
+        self.device.reap(wait, done);
+    }
+}

@@ -1,0 +1,72 @@
+//! A file or block device as a disk, by plain system calls.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, fallocate};
+
+use crate::target::{Caching, Opening, Target};
+use crate::{Action, BlockDevice, Completion, DeviceError, Geometry, Request};
+
+/// A file of fixed size. Requests are carried out inside `submit`, so that one is in flight at a
+/// time; for speed take a [`crate::UringDisk`].
+#[derive(Debug)]
+pub struct FileDisk {
+    file: File,
+    geometry: Geometry,
+    done: Vec<Completion>,
+}
+
+impl FileDisk {
+    /// Opens a file or block device for reading and writing.
+    ///
+    /// # Errors
+    /// What opening it or asking for its size says.
+    pub fn open(path: &Path, block_bytes: u32, caching: Caching) -> io::Result<FileDisk> {
+        let opening = Opening { caching, block_bytes: Some(block_bytes), ..Opening::default() };
+        Target::open(path, &opening).map(FileDisk::on)
+    }
+
+    pub(crate) fn on(target: Target) -> FileDisk {
+        FileDisk { file: target.file, geometry: target.geometry, done: Vec::new() }
+    }
+
+    fn perform(&self, action: &mut Action) -> Result<(), DeviceError> {
+        if !self.geometry.admits(action) {
+            return Err(DeviceError::BadRange);
+        }
+        let result = match action {
+            Action::Read { at, buffer } => self.file.read_exact_at(buffer, *at),
+            Action::Write { at, buffer } => self.file.write_all_at(buffer, *at),
+            Action::Flush => self.file.sync_data(),
+            Action::Discard { at, length } => {
+                let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+                match fallocate(&self.file, flags, *at, *length) {
+                    // A discard is advice: what cannot be punched stays as it is.
+                    Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
+                    other => other.map_err(io::Error::from),
+                }
+            }
+        };
+        result
+            .map_err(|error| DeviceError::Failed(error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())))
+    }
+}
+
+impl BlockDevice for FileDisk {
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    fn submit(&mut self, mut request: Request) -> Result<(), Request> {
+        let result = self.perform(&mut request.action);
+        self.done.push(request.complete(result));
+        Ok(())
+    }
+
+    fn reap(&mut self, _wait: bool, done: &mut Vec<Completion>) {
+        done.append(&mut self.done);
+    }
+}

@@ -1,0 +1,49 @@
+//! What a file system needs of a disk: aligned reads and writes, flushes and discards that complete
+//! later.
+//!
+//! ```text
+//!  owner ─ Request { tag, action with its buffer } ─▶ submit ┐
+//!                                                            ├ device
+//!  owner ◀─ Completion { tag, buffer, result } ◀──── reap ───┘
+//! ```
+//!
+//! A request owns its buffer until its completion gives it back, so nobody can touch bytes that a
+//! device works on. A [`BlockDevice`] is owned by one thread. Disks: [`RamDisk`]; [`UringDisk`] for
+//! files and block devices, without a copy; [`FileDisk`] where io_uring is not permitted
+//! ([`open_disk`] chooses); [`LaneDisk`] over any lane of an engine, which copies between buffers
+//! and the lane's slots. Decorators: [`Counting`], [`Delayed`], [`Faulty`], [`Shuffled`], and
+//! [`Traced`], whose trace tells what a crash at any moment leaves behind.
+//!
+//! What is durable: a write, when a flush that was submitted after the write's completion has
+//! completed. Nothing here caches or retries; small requests that lie side by side and go to a
+//! kernel together go as one.
+
+#[cfg(test)]
+mod agreement;
+mod aio_disk;
+mod buffer;
+mod counting;
+mod delayed;
+mod device;
+mod faulty;
+mod file_disk;
+mod flights;
+mod lane_disk;
+mod ram_disk;
+mod shuffled;
+mod target;
+mod traced;
+mod uring_disk;
+
+pub use buffer::{Buffer, Divided};
+pub use counting::{Counting, Counts};
+pub use delayed::{Delayed, Delays};
+pub use device::{Action, ActionKind, BlockDevice, Completion, DeviceError, Geometry, Request};
+pub use faulty::Faulty;
+pub use file_disk::FileDisk;
+pub use lane_disk::LaneDisk;
+pub use ram_disk::RamDisk;
+pub use shuffled::Shuffled;
+pub use target::{Caching, Opening, open_disk};
+pub use traced::{CrashPoints, Survival, Trace, Traced};
+pub use uring_disk::UringDisk;

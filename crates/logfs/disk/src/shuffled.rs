@@ -1,0 +1,46 @@
+//! A device that completes in any order, and not at once.
+
+use crate::{BlockDevice, Completion, Geometry, Request};
+
+/// Keeps completions back and hands them out in an order that a seed decides. The same seed and
+/// requests, the same order.
+#[derive(Debug)]
+pub struct Shuffled<D> {
+    device: D,
+    kept: Vec<Completion>,
+    state: u64,
+}
+
+impl<D: BlockDevice> Shuffled<D> {
+    /// A device and the seed of its order.
+    pub fn new(device: D, seed: u64) -> Shuffled<D> {
+        Shuffled { device, kept: Vec::new(), state: seed }
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.state >> 33) % limit as u64) as usize
+    }
+}
+
+impl<D: BlockDevice> BlockDevice for Shuffled<D> {
+    fn geometry(&self) -> Geometry {
+        self.device.geometry()
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Request> {
+        self.device.submit(request)
+    }
+
+    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+        self.device.reap(wait && self.kept.is_empty(), &mut self.kept);
+        if self.kept.is_empty() {
+            return;
+        }
+        let count = if wait { 1 } else { self.below(2) };
+        for _ in 0..count {
+            let chosen = self.below(self.kept.len());
+            done.push(self.kept.swap_remove(chosen));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Requests that change attributes, ordinary and extended, and what losing privileges means.
+
+use iolab_fuse::abi::{set, u32_at, u64_at};
+use iolab_fuse::channel::Message;
+use iolab_logfs::{AttributeChange, Attributes, Error, InodeId, Kind, LocalVolume, Setting};
+
+use crate::attributes::{KnownAttributes, joined};
+use crate::names::one_name;
+use crate::world::{Answer, World, built};
+
+/// The attribute with a file's capabilities (capabilities(7)).
+const CAPABILITIES: &[u8] = b"security.capability";
+
+/// A change of attributes.
+#[derive(Debug)]
+pub(crate) struct Change {
+    inode: InodeId,
+    size: Option<u64>,
+    strip: bool,
+    /// Whether anything is asked for but the size, which changes times by itself.
+    beside_size: bool,
+    change: AttributeChange,
+}
+
+impl Change {
+    /// `struct fuse_setattr_in`.
+    pub(crate) fn parse(message: &Message, now_ns: u64) -> Result<Change, i32> {
+        let args = message.args();
+        let word = |at| u32_at(args, at).ok_or(libc::EINVAL);
+        let long = |at| u64_at(args, at).ok_or(libc::EINVAL);
+        let valid = word(0)?;
+        let wants = |bit: u32| valid & bit != 0;
+        let time = |what, now, at, fraction_at| -> Result<Option<u64>, i32> {
+            Ok(match (wants(what), wants(now)) {
+                (false, _) => None,
+                (true, true) => Some(now_ns),
+                (true, false) => Some(joined(long(at)?, word(fraction_at)?)),
+            })
+        };
+        let change = AttributeChange {
+            mode: if wants(set::MODE) { Some((word(68)? & 0o7777) as u16) } else { None },
+            uid: if wants(set::UID) { Some(word(76)?) } else { None },
+            gid: if wants(set::GID) { Some(word(80)?) } else { None },
+            accessed_ns: time(set::ATIME, set::ATIME_NOW, 32, 56)?,
+            modified_ns: time(set::MTIME, set::MTIME_NOW, 40, 60)?,
+        };
+        let size = if wants(set::SIZE) { Some(long(16)?) } else { None };
+        let beside_size = size.is_none() || change != AttributeChange::default();
+        Ok(Change { inode: InodeId(message.header.node), size, strip: wants(set::KILL_SUIDGID), beside_size, change })
+    }
+
+    pub(crate) async fn perform(self, world: World) -> Answer {
+        self.apply(&world.fs).await.map_err(|error| error.errno())?;
+        let told = KnownAttributes::of(&world.fs, self.inode).map_err(|error| error.errno())?;
+        Ok(built(|body| told.attr_out(body)))
+    }
+
+    async fn apply(&self, fs: &LocalVolume) -> Result<(), Error> {
+        if self.strip {
+            strip_privileges(fs, self.inode).await?;
+        }
+        if let Some(size) = self.size {
+            fs.truncate(self.inode, size).await?;
+        }
+        if self.beside_size {
+            fs.set_attributes(self.inode, self.change).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The mode of a file without what lets others act as its owner; `None` when there is nothing of
+/// it.
+fn stripped(attributes: &Attributes) -> Option<u16> {
+    let mode = u32::from(attributes.mode);
+    let mut less = mode & !libc::S_ISUID;
+    // Without the group's execute bit it means something else (inode(7)).
+    if mode & libc::S_IXGRP != 0 {
+        less &= !libc::S_ISGID;
+    }
+    (attributes.kind != Kind::Directory && less != mode).then_some(less as u16)
+}
+
+/// Takes set-user-id, set-group-id and capabilities from a file that is changed by who may not keep
+/// them.
+pub(crate) async fn strip_privileges(fs: &LocalVolume, inode: InodeId) -> Result<(), Error> {
+    if let Some(mode) = stripped(&fs.stat(inode)?) {
+        fs.set_attributes(inode, AttributeChange { mode: Some(mode), ..AttributeChange::default() }).await?;
+    }
+    if fs.extended(inode, CAPABILITIES).is_ok() {
+        fs.remove_extended(inode, CAPABILITIES).await?;
+    }
+    Ok(())
+}
+
+/// SETXATTR.
+#[derive(Debug)]
+pub(crate) struct SetAttribute {
+    inode: InodeId,
+    name: Vec<u8>,
+    value: Vec<u8>,
+    setting: Setting,
+}
+
+impl SetAttribute {
+    pub(crate) fn parse(message: &Message) -> Result<SetAttribute, i32> {
+        let (args, tail) = (message.args(), message.tail());
+        let (Some(size), Some(flags)) = (u32_at(args, 0), u32_at(args, 4)) else { return Err(libc::EINVAL) };
+        let name = one_name(tail)?;
+        if name.starts_with(b"system.") {
+            return Err(libc::EOPNOTSUPP);
+        }
+        let value = tail.get(name.len() + 1..).and_then(|rest| rest.get(..size as usize)).ok_or(libc::EINVAL)?;
+        let setting = match flags as i32 {
+            libc::XATTR_CREATE => Setting::Create,
+            libc::XATTR_REPLACE => Setting::Replace,
+            _ => Setting::Any,
+        };
+        let inode = InodeId(message.header.node);
+        Ok(SetAttribute { inode, name: name.to_vec(), value: value.to_vec(), setting })
+    }
+
+    pub(crate) async fn perform(self, world: World) -> Answer {
+        let SetAttribute { inode, name, value, setting } = self;
+        let set = world.fs.set_extended(inode, &name, &value, setting).await;
+        set.map(|()| Vec::new()).map_err(|error| error.errno())
+    }
+}
+
+/// REMOVEXATTR.
+pub(crate) async fn remove_attribute(world: World, inode: InodeId, name: Vec<u8>) -> Answer {
+    world.fs.remove_extended(inode, &name).await.map(|()| Vec::new()).map_err(|error| error.errno())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iolab_fuse::abi::{InHeader, opcode};
+
+    #[test]
+    fn privileges_are_stripped_as_the_kernel_does() {
+        let attributes = |kind, mode| Attributes {
+            kind,
+            mode,
+            uid: 0,
+            gid: 0,
+            links: 1,
+            size: 0,
+            accessed_ns: 0,
+            modified_ns: 0,
+            changed_ns: 0,
+            born_ns: 0,
+        };
+        let table = [
+            (Kind::File, 0o4755, Some(0o755)),
+            (Kind::File, 0o6755, Some(0o755)),
+            (Kind::File, 0o2644, None),
+            (Kind::File, 0o6644, Some(0o2644)),
+            (Kind::File, 0o1755, None),
+            (Kind::Directory, 0o2755, None),
+        ];
+        for (kind, mode, expected) in table {
+            assert_eq!(stripped(&attributes(kind, mode)), expected, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_asked_for_changes() {
+        let mut args = [0u8; 88];
+        args[16..24].copy_from_slice(&77_u64.to_ne_bytes());
+        args[40..48].copy_from_slice(&5_u64.to_ne_bytes());
+        args[60..64].copy_from_slice(&6_u32.to_ne_bytes());
+        let mut parse = |valid: u32| {
+            args[..4].copy_from_slice(&valid.to_ne_bytes());
+            let mut message = Message::EMPTY;
+            let header = InHeader { opcode: opcode::SETATTR, ..message.header };
+            message.assemble(header, &args, &[]);
+            Change::parse(&message, 99).unwrap()
+        };
+        let none = AttributeChange::default();
+        let change = parse(set::SIZE);
+        assert_eq!((change.size, change.change, change.beside_size), (Some(77), none, false));
+        let change = parse(set::ATIME | set::ATIME_NOW | set::MTIME | set::KILL_SUIDGID);
+        assert_eq!(change.change, AttributeChange { accessed_ns: Some(99), modified_ns: Some(5_000_000_006), ..none });
+        assert!(change.strip && change.beside_size && change.size.is_none());
+        assert!(parse(0).beside_size, "asking for nothing is a change of the time of status");
+    }
+}

@@ -1,0 +1,39 @@
+//! logfs as a mounted file system: requests of the kernel become operations of an open
+//! [`LocalVolume`](iolab_logfs::LocalVolume).
+//!
+//! ```text
+//!  kernel ─ iolab_fuse ─▶ Session ─┬─ quick: answered from memory, at once ─▶ reply
+//!                                  └─ slow:  a task of the executor ─ Disk ─▶ reply
+//! ```
+//!
+//! One thread does everything: it waits for requests, for the device, for the moment to make
+//! changes durable that nobody asked to, and for being asked to end. The kernel checks permissions
+//! (`default_permissions`), keeps the page cache, names and attributes, and locks of files; it may,
+//! because nobody else changes the file system meanwhile. [`serve()`] ends by closing the file
+//! system, so that everything is durable.
+//!
+//! What it deliberately does not do: POSIX ACLs, `O_TMPFILE`, exchanging renames, `ioctl`,
+//! collapsing or inserting ranges, access times of reads. The promises are in
+//! `docs/logfs/durability.md`, the ways of use in `docs/logfs/mount.md`.
+
+mod attributes;
+mod changes;
+mod directories;
+mod error;
+mod finished;
+mod names;
+mod nodes;
+mod options;
+mod quick;
+mod serve;
+mod session;
+mod slow;
+mod syncing;
+mod transfers;
+mod world;
+
+pub use error::MountError;
+pub use iolab_async_io::command_ring::Stop;
+pub use iolab_fuse::{FuseError, Moment, Observer, Transport};
+pub use options::{Options, UnknownWord};
+pub use serve::{Mountable, serve};

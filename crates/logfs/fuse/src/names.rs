@@ -1,0 +1,151 @@
+//! Requests that make, move and remove names.
+
+use iolab_fuse::abi::{self, u32_at, u64_at};
+use iolab_fuse::channel::Message;
+use iolab_logfs::{InodeId, Kind, Occupied, Owner};
+
+use crate::attributes::kind_of;
+use crate::quick::open_out;
+use crate::world::{Answer, World, built};
+
+/// `RENAME_NOREPLACE` of linux/fs.h.
+const NO_REPLACE: u32 = 1;
+
+/// The name that ends at the first zero.
+pub(crate) fn one_name(tail: &[u8]) -> Result<&[u8], i32> {
+    tail.split(|byte| *byte == 0).next().filter(|name| !name.is_empty()).ok_or(libc::EINVAL)
+}
+
+/// The two names of a request.
+fn two_names(tail: &[u8]) -> Result<(Vec<u8>, Vec<u8>), i32> {
+    let first = one_name(tail)?;
+    let second = one_name(tail.get(first.len() + 1..).unwrap_or_default())?;
+    Ok((first.to_vec(), second.to_vec()))
+}
+
+/// Something new.
+#[derive(Debug)]
+pub(crate) struct New {
+    directory: InodeId,
+    name: Vec<u8>,
+    kind: Kind,
+    device: u32,
+    owner: Owner,
+    /// Of a symbolic link.
+    target: Vec<u8>,
+    /// It is also opened (CREATE).
+    opened: bool,
+}
+
+impl New {
+    /// What MKNOD, MKDIR, SYMLINK and CREATE ask for.
+    pub(crate) fn parse(world: &World, message: &Message) -> Result<New, i32> {
+        let (header, args, tail) = (message.header, message.args(), message.tail());
+        let word = |at| u32_at(args, at).ok_or(libc::EINVAL);
+        let (mode, device, target) = match header.opcode {
+            abi::opcode::MKNOD => (word(0)?, word(4)?, Vec::new()),
+            abi::opcode::MKDIR => (libc::S_IFDIR | word(0)? & 0o7777, 0, Vec::new()),
+            abi::opcode::SYMLINK => (libc::S_IFLNK | 0o777, 0, two_names(tail)?.1),
+            _ => (libc::S_IFREG | word(4)? & 0o7777, 0, Vec::new()),
+        };
+        let kind = kind_of(mode).ok_or(libc::EINVAL)?;
+        let directory = InodeId(header.node);
+        let parent = world.fs.stat(directory).map_err(|error| error.errno())?;
+        let mut owner = Owner { mode: (mode & 0o7777) as u16, uid: header.uid, gid: header.gid };
+        // A directory with the set-group-id bit hands on its group, and to directories the bit, too
+        // (inode(7)).
+        if u32::from(parent.mode) & libc::S_ISGID != 0 {
+            owner.gid = parent.gid;
+            owner.mode |= if kind == Kind::Directory { libc::S_ISGID as u16 } else { 0 };
+        }
+        let name = one_name(tail)?.to_vec();
+        let opened = header.opcode == abi::opcode::CREATE;
+        Ok(New { directory, name, kind, device, owner, target, opened })
+    }
+
+    pub(crate) async fn make(self, world: World) -> Answer {
+        let New { directory, name, kind, device, owner, target, opened } = self;
+        let fs = &world.fs;
+        let made = match kind {
+            Kind::File => fs.create(directory, &name, owner).await,
+            Kind::Directory => fs.make_directory(directory, &name, owner).await,
+            Kind::Symlink => fs.symlink(directory, &name, &target, owner).await,
+            special => fs.make_special(directory, &name, (special, device), owner).await,
+        };
+        let mut answer = world.entry(made.map_err(|error| error.errno())?)?;
+        if opened {
+            answer.extend(built(open_out));
+        }
+        Ok(answer)
+    }
+}
+
+/// LINK.
+pub(crate) async fn link(world: World, directory: InodeId, inode: InodeId, name: Vec<u8>) -> Answer {
+    world.fs.link(inode, directory, &name).await.map_err(|error| match error {
+        // link(2): a directory cannot have a second name.
+        iolab_logfs::Error::IsDirectory => libc::EPERM,
+        error => error.errno(),
+    })?;
+    world.entry(inode)
+}
+
+/// The arguments of LINK: which inode, which name.
+pub(crate) fn parse_link(message: &Message) -> Result<(InodeId, Vec<u8>), i32> {
+    let inode = u64_at(message.args(), 0).ok_or(libc::EINVAL)?;
+    Ok((InodeId(inode), one_name(message.tail())?.to_vec()))
+}
+
+/// UNLINK and RMDIR.
+pub(crate) async fn remove(world: World, directory: InodeId, name: Vec<u8>, is_directory: bool) -> Answer {
+    let removed = match is_directory {
+        true => world.fs.remove_directory(directory, &name).await,
+        false => world.fs.unlink(directory, &name).await,
+    };
+    removed.map(|()| Vec::new()).map_err(|error| error.errno())
+}
+
+/// A move of a name.
+#[derive(Debug)]
+pub(crate) struct Move {
+    from: (InodeId, Vec<u8>),
+    to: (InodeId, Vec<u8>),
+    occupied: Occupied,
+}
+
+impl Move {
+    /// What RENAME and RENAME2 ask for.
+    pub(crate) fn parse(message: &Message) -> Result<Move, i32> {
+        let args = message.args();
+        let flags = if message.header.opcode == abi::opcode::RENAME { Some(0) } else { u32_at(args, 8) };
+        let occupied = match flags.ok_or(libc::EINVAL)? {
+            0 => Occupied::Replace,
+            NO_REPLACE => Occupied::Refuse,
+            // Exchanging, and leaving a whiteout: what rename(2) says of file systems that cannot.
+            _ => return Err(libc::EINVAL),
+        };
+        let directory = InodeId(u64_at(args, 0).ok_or(libc::EINVAL)?);
+        let (old, new) = two_names(message.tail())?;
+        Ok(Move { from: (InodeId(message.header.node), old), to: (directory, new), occupied })
+    }
+
+    pub(crate) async fn perform(self, world: World) -> Answer {
+        let Move { from, to, occupied } = self;
+        let moved = world.fs.rename((from.0, &from.1), (to.0, &to.1), occupied).await;
+        moved.map(|()| Vec::new()).map_err(|error| error.errno())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_at_zeroes() {
+        assert_eq!(one_name(b"one\0two\0"), Ok(&b"one"[..]));
+        assert_eq!(two_names(b"one\0two\0").unwrap(), (b"one".to_vec(), b"two".to_vec()));
+        for bad in [&b""[..], b"\0", b"one\0", b"one"] {
+            assert_eq!(two_names(bad), Err(libc::EINVAL), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a user chooses about a mount, and the words of `-o`.
+
+use std::path::PathBuf;
+
+use iolab_fuse::{MountFlags, Transport};
+
+/// How to mount.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder to mount on; has to exist.
+    pub mount_point: PathBuf,
+    /// What the list of mounts says is mounted.
+    pub source: String,
+    /// How requests travel.
+    pub transport: Transport,
+    /// Requests in flight: per processor with io_uring, in all with the classic transport.
+    pub depth: usize,
+    /// The largest transfer, bytes; rounded to whole pages.
+    pub transfer_bytes: usize,
+    /// Flags of mount(2).
+    pub flags: MountFlags,
+    /// Whether the kernel keeps what is written until it likes to, or a sync comes, instead of
+    /// passing it on at once. Faster for small writes; the order of changes is then only kept
+    /// between syncs.
+    pub writeback: bool,
+    /// Whether what is read is held against its checksum.
+    pub verify: bool,
+    /// Changes that nobody syncs are made durable after so many seconds; 0 leaves it to the file
+    /// system.
+    pub commit_seconds: u32,
+}
+
+/// A word of `-o` that means nothing here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the mount option {0} is not known; known are {known}", known = KNOWN)]
+pub struct UnknownWord(String);
+
+const KNOWN: &str = "ro rw suid nosuid dev nodev exec noexec noatime relatime dirsync sync async writeback nowriteback verify noverify commit=SECONDS \
+                     max_write=BYTES depth=N transport=auto|classic|io_uring";
+
+impl Options {
+    /// The usual: no set-user-id programs, no devices, every write passed on at once, durable after
+    /// 5 seconds.
+    pub fn new(mount_point: impl Into<PathBuf>, source: impl Into<String>) -> Options {
+        Options {
+            mount_point: mount_point.into(),
+            source: source.into(),
+            transport: Transport::Auto,
+            depth: 16,
+            transfer_bytes: 256 << 10,
+            flags: MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME,
+            writeback: false,
+            verify: true,
+            commit_seconds: 5,
+        }
+    }
+
+    /// Whether nothing may be changed.
+    pub fn is_read_only(&self) -> bool {
+        self.flags.contains(MountFlags::RDONLY)
+    }
+
+    /// Applies the words of one `-o`, separated by commas; a later word undoes an earlier one.
+    ///
+    /// # Errors
+    /// [`UnknownWord`], with everything before it applied.
+    pub fn apply(&mut self, words: &str) -> Result<(), UnknownWord> {
+        words.split(',').filter(|word| !word.is_empty()).try_for_each(|word| self.apply_word(word))
+    }
+
+    fn apply_word(&mut self, word: &str) -> Result<(), UnknownWord> {
+        let unknown = || UnknownWord(word.to_owned());
+        if let Some((name, value)) = word.split_once('=') {
+            let number = || value.parse::<u32>().map_err(|_| unknown());
+            match name {
+                "commit" => self.commit_seconds = number()?,
+                "max_write" => self.transfer_bytes = number()? as usize,
+                "depth" => self.depth = number()?.max(1) as usize,
+                "transport" => {
+                    let known = [Transport::Auto, Transport::Classic, Transport::Uring];
+                    self.transport = known.into_iter().find(|known| known.to_string() == value).ok_or_else(unknown)?;
+                }
+                _ => return Err(unknown()),
+            }
+            return Ok(());
+        }
+        let (flag, is_set) = match word {
+            "ro" => (MountFlags::RDONLY, true),
+            "rw" => (MountFlags::RDONLY, false),
+            "nosuid" => (MountFlags::NOSUID, true),
+            "suid" => (MountFlags::NOSUID, false),
+            "nodev" => (MountFlags::NODEV, true),
+            "dev" => (MountFlags::NODEV, false),
+            "noexec" => (MountFlags::NOEXEC, true),
+            "exec" => (MountFlags::NOEXEC, false),
+            "sync" => (MountFlags::SYNCHRONOUS, true),
+            "async" => (MountFlags::SYNCHRONOUS, false),
+            "dirsync" => (MountFlags::DIRSYNC, true),
+            // Reading sets no access time in any case.
+            "noatime" => (MountFlags::NOATIME, true),
+            "relatime" => (MountFlags::NOATIME, false),
+            "writeback" | "nowriteback" => {
+                self.writeback = word == "writeback";
+                return Ok(());
+            }
+            "verify" | "noverify" => {
+                self.verify = word == "verify";
+                return Ok(());
+            }
+            _ => return Err(unknown()),
+        };
+        self.flags.set(flag, is_set);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_applied_in_turn() {
+        let mut options = Options::new("/mnt", "image");
+        options.apply("ro,suid,,commit=30,writeback,transport=classic").unwrap();
+        options.apply("rw,max_write=65536,nowriteback").unwrap();
+        assert_eq!(options.flags, MountFlags::NODEV | MountFlags::NOATIME);
+        assert_eq!((options.commit_seconds, options.transfer_bytes, options.writeback), (30, 65536, false));
+        assert_eq!(options.transport, Transport::Classic);
+        assert!(options.verify);
+        options.apply("noverify").unwrap();
+        assert!(!options.verify);
+        options.apply("noverify,verify").unwrap();
+        assert!(options.verify);
+        for bad in ["user_xattr", "commit=soon", "transport=pigeon", "ro=1"] {
+            let refused = options.apply(bad).unwrap_err().to_string();
+            assert!(refused.contains(bad) && refused.contains("nowriteback"), "{refused}");
+        }
+    }
+}

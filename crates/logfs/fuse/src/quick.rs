@@ -1,0 +1,180 @@
+//! Requests that memory answers: nothing is waited for, and the answer is written where the
+//! transport takes it from.
+
+use iolab_fuse::abi::{Body, TransferArgs, opcode, open_flag, u32_at, u64_at};
+use iolab_fuse::channel::Message;
+use iolab_logfs::{Error, InodeId, Kind, LocalVolume};
+
+use crate::attributes::{KnownAttributes, negative_entry};
+use crate::directories::Listing;
+use crate::names::one_name;
+use crate::world::World;
+
+/// Length of the answer in the payload, or an errno.
+pub(crate) type Quick = Result<usize, i32>;
+
+/// Longest name, bytes.
+pub(crate) const NAME_BYTES: usize = 255;
+
+/// Answers a message if memory can.
+pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Option<Quick> {
+    let (inode, args) = (InodeId(message.header.node), message.args());
+    Some(match message.header.opcode {
+        opcode::LOOKUP => lookup(world, inode, message.tail(), payload),
+        opcode::GETATTR => told(&world.fs, inode).and_then(|told| fitted(told.attr_out(Body::new(payload)))),
+        opcode::STATX => told(&world.fs, inode).and_then(|told| fitted(told.statx_out(Body::new(payload)))),
+        opcode::READLINK => world.fs.read_link(inode).map_err(errno).and_then(|target| copied(&target, payload)),
+        opcode::OPEN => open(&world.fs, inode, payload),
+        opcode::OPENDIR => open_directory(world, inode, payload),
+        code @ (opcode::READDIR | opcode::READDIRPLUS) => list(world, inode, (code, args), payload),
+        opcode::RELEASEDIR => {
+            world.directories.borrow_mut().close(u64_at(args, 0).unwrap_or_default());
+            Ok(0)
+        }
+        opcode::STATFS => statistics(&world.fs, payload),
+        opcode::LSEEK => seek(&world.fs, inode, args, payload),
+        opcode::GETXATTR => attribute(&world.fs, inode, message, payload),
+        opcode::LISTXATTR => attribute_names(&world.fs, inode, args, payload),
+        // The kernel checks modes by itself (mount option default_permissions).
+        opcode::ACCESS | opcode::FLUSH | opcode::RELEASE | opcode::DESTROY => Ok(0),
+        _ => return None,
+    })
+}
+
+/// Takes note of what the kernel forgets; true for requests that have no answer.
+pub(crate) fn is_silent(world: &World, message: &Message) -> bool {
+    let args = message.args();
+    let mut nodes = world.nodes.borrow_mut();
+    match message.header.opcode {
+        opcode::FORGET => {
+            nodes.forget(&world.fs, InodeId(message.header.node), u64_at(args, 0).unwrap_or_default());
+        }
+        opcode::BATCH_FORGET => {
+            let count = u32_at(args, 0).unwrap_or_default() as usize;
+            for one in args.get(8..).unwrap_or_default().chunks_exact(16).take(count) {
+                let (Some(inode), Some(times)) = (u64_at(one, 0), u64_at(one, 8)) else { continue };
+                nodes.forget(&world.fs, InodeId(inode), times);
+            }
+        }
+        // What is under way is finished: an operation of the file system has no half.
+        opcode::INTERRUPT => {}
+        _ => return false,
+    }
+    true
+}
+
+fn errno(error: Error) -> i32 {
+    error.errno()
+}
+
+fn fitted(body: Body<'_>) -> Quick {
+    body.length().ok_or(libc::EIO)
+}
+
+fn copied(bytes: &[u8], payload: &mut [u8]) -> Quick {
+    payload.get_mut(..bytes.len()).ok_or(libc::EIO)?.copy_from_slice(bytes);
+    Ok(bytes.len())
+}
+
+fn told(fs: &LocalVolume, inode: InodeId) -> Result<KnownAttributes, i32> {
+    KnownAttributes::of(fs, inode).map_err(errno)
+}
+
+fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) -> Quick {
+    let name = one_name(tail)?;
+    if name.len() > NAME_BYTES {
+        return Err(libc::ENAMETOOLONG);
+    }
+    // A handle of a file that somebody kept (open_by_handle_at(2)) is looked up as the node itself.
+    let found = if name == b"." { Ok(directory) } else { world.fs.lookup(directory, name).map(|entry| entry.inode) };
+    match found {
+        Ok(inode) => copied(&world.entry(inode)?, payload),
+        Err(Error::NotFound) if name != b"." && world.fs.stat(directory).is_ok() => {
+            fitted(negative_entry(Body::new(payload)))
+        }
+        Err(Error::NotFound) => Err(libc::ESTALE),
+        Err(error) => Err(errno(error)),
+    }
+}
+
+/// What is cached stays true from one opening to the next, and closing has nothing to say.
+fn open(fs: &LocalVolume, inode: InodeId, payload: &mut [u8]) -> Quick {
+    match fs.stat(inode).map_err(errno)?.kind {
+        Kind::Directory => Err(libc::EISDIR),
+        _ => fitted(open_out(Body::new(payload))),
+    }
+}
+
+/// `struct fuse_open_out` of a file.
+pub(crate) fn open_out(body: Body<'_>) -> Body<'_> {
+    body.u64(0).u32(open_flag::KEEP_CACHE | open_flag::NOFLUSH).u32(0)
+}
+
+fn open_directory(world: &World, inode: InodeId, payload: &mut [u8]) -> Quick {
+    if world.fs.stat(inode).map_err(errno)?.kind != Kind::Directory {
+        return Err(libc::ENOTDIR);
+    }
+    let handle = world.directories.borrow_mut().open();
+    fitted(Body::new(payload).u64(handle).u32(0).u32(0))
+}
+
+fn list(world: &World, directory: InodeId, (code, args): (u32, &[u8]), payload: &mut [u8]) -> Quick {
+    let TransferArgs { offset, size } = TransferArgs::parse(args).ok_or(libc::EINVAL)?;
+    let handle = u64_at(args, 0).ok_or(libc::EINVAL)?;
+    let room = payload.len().min(size as usize);
+    let listing = Listing { directory, handle, offset, plus: code == opcode::READDIRPLUS };
+    let mut nodes = world.nodes.borrow_mut();
+    let mut directories = world.directories.borrow_mut();
+    directories.list((&world.fs, &mut nodes), listing, &mut payload[..room]).map_err(errno)
+}
+
+/// `struct fuse_kstatfs`.
+fn statistics(fs: &LocalVolume, payload: &mut [u8]) -> Quick {
+    /// What an inode takes of the log at least, bytes: there can be no more than fit.
+    const INODE_BYTES: u64 = 256;
+    let space = fs.space();
+    let blocks = |bytes: u64| bytes / u64::from(space.block_bytes);
+    let more = space.free_bytes / INODE_BYTES;
+    let body = Body::new(payload).u64(blocks(space.total_bytes)).u64(blocks(space.free_bytes));
+    let body = body.u64(blocks(space.free_bytes)).u64(space.inodes + more).u64(more);
+    fitted(body.u32(space.block_bytes).u32(NAME_BYTES as u32).u32(space.block_bytes).zeroes(7 * 4))
+}
+
+fn seek(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
+    let (Some(offset), Some(whence)) = (u64_at(args, 8), u32_at(args, 16)) else { return Err(libc::EINVAL) };
+    let found = match whence as i32 {
+        libc::SEEK_DATA => fs.next_data(inode, offset),
+        libc::SEEK_HOLE => fs.next_hole(inode, offset),
+        _ => return Err(libc::EINVAL),
+    };
+    let at = found.map_err(errno)?.ok_or(libc::ENXIO)?;
+    fitted(Body::new(payload).u64(at))
+}
+
+fn attribute(fs: &LocalVolume, inode: InodeId, message: &Message, payload: &mut [u8]) -> Quick {
+    let name = one_name(message.tail())?;
+    // POSIX ACLs are kept by nobody here; the kernel is told so once and asks no more.
+    if name.starts_with(b"system.") {
+        return Err(libc::EOPNOTSUPP);
+    }
+    let value = fs.extended(inode, name).map_err(errno)?;
+    sized(&value, message.args(), payload)
+}
+
+fn attribute_names(fs: &LocalVolume, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
+    let mut list = Vec::new();
+    for name in fs.extended_names(inode).map_err(errno)? {
+        list.extend_from_slice(&name);
+        list.push(0);
+    }
+    sized(&list, args, payload)
+}
+
+/// The value, or how long it is when nobody has room for it yet (`struct fuse_getxattr_out`).
+fn sized(value: &[u8], args: &[u8], payload: &mut [u8]) -> Quick {
+    match u32_at(args, 0).ok_or(libc::EINVAL)? as usize {
+        0 => fitted(Body::new(payload).u32(value.len() as u32).u32(0)),
+        room if room < value.len() => Err(libc::ERANGE),
+        _ => copied(value, payload),
+    }
+}

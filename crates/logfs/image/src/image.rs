@@ -1,0 +1,116 @@
+//! An open image: its lock, its device, and an executor to work on it.
+
+use std::path::Path;
+
+use iolab_clock::Clock;
+use iolab_disk::{Opening, open_disk};
+use iolab_executor::{Executor, Order, Spawner};
+use iolab_logfs::{Disk, OpenOptions, Placement, Policy, Recovery, Volume, open_volume};
+
+use crate::{ImageError, Lock, Overlay};
+
+/// What is going to be done with an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing that changes it: what the file system writes when it is opened stays in memory.
+    Read,
+    /// It is changed, by nobody else meanwhile.
+    Write,
+}
+
+/// A locked image.
+#[derive(Debug)]
+pub struct Image {
+    lock: Lock,
+    access: Access,
+    disk: Disk,
+    executor: Executor,
+    clock: Clock,
+    notes: Vec<String>,
+}
+
+impl Image {
+    /// Locks and opens what is at a path.
+    ///
+    /// # Errors
+    /// All of [`ImageError`] that is not about a file system.
+    pub fn open(path: &Path, access: Access) -> Result<Image, ImageError> {
+        let lock = Lock::take(path, access)?;
+        let failed = |source| ImageError::Io { path: path.to_owned(), what: "opening it", source };
+        // Not exclusive: the lock is, and is held as long as this.
+        let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
+        let (device, notes) = open_disk(path, &opening).map_err(failed)?;
+        let disk = match access {
+            Access::Read => Disk::new(Overlay::new(device)),
+            Access::Write => Disk::new(device),
+        };
+        let (clock, executor) = (Clock::monotonic(), Executor::new(Order::Fair));
+        Ok(Image { lock, access, disk, executor, clock, notes })
+    }
+
+    /// The lock that is held.
+    pub fn lock(&self) -> &Lock {
+        &self.lock
+    }
+
+    /// What the device does without, and why: sentences for the user.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The device.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// Lets something work on the device to its end.
+    ///
+    /// # Errors
+    /// [`ImageError::Stalled`].
+    pub fn run<T>(&mut self, work: impl AsyncFnOnce(Disk, (Clock, Spawner)) -> T) -> Result<T, ImageError> {
+        let context = (self.clock.clone(), self.executor.spawner());
+        let running = self.executor.run(&mut self.disk.clone(), work(self.disk.clone(), context));
+        running.map_err(|_stalled| ImageError::Stalled(self.lock.path().to_owned()))
+    }
+
+    /// Opens all domains of the file system on this thread, lets something work with it, and closes
+    /// it, whatever the work answers. An image that is only read is left as it is.
+    ///
+    /// # Errors
+    /// [`ImageError::FileSystem`] when the file system cannot be opened or closed, or the work
+    /// answers an error of it; other errors of the work.
+    pub fn with_fs<T, E: From<ImageError>>(&mut self, work: impl AsyncFnOnce(&Volume) -> Result<T, E>) -> Result<T, E> {
+        self.with_recovery(async |fs: &Volume, _| work(fs).await)
+    }
+
+    /// The same, for who wants to know what opening found.
+    ///
+    /// # Errors
+    /// As [`Image::with_fs`].
+    pub fn with_recovery<T, E: From<ImageError>>(
+        &mut self,
+        work: impl AsyncFnOnce(&Volume, Recovery) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (access, path) = (self.access, self.lock.path().to_owned());
+        let wrong = |source| ImageError::FileSystem { path: path.clone(), source };
+        let options = match access {
+            Access::Write => OpenOptions::default(),
+            // Nothing is a candidate for cleaning: it would move content into memory.
+            Access::Read => OpenOptions { policy: Policy::Greedy { k: 0.0 }, ..OpenOptions::default() },
+        };
+        let ended = self.run(async |disk, context| {
+            let opened = open_volume(&disk, options, context).await;
+            let (fs, recovery) = opened.map_err(|error| E::from(wrong(error)))?;
+            // Each command opens anew: one domain after the other would always begin with the
+            // first.
+            let fs = fs.with_placement(Placement::LeastFull);
+            let answer = work(&fs, recovery).await;
+            if access == Access::Write {
+                let closed = fs.close().await.map_err(|error| E::from(wrong(error)));
+                return answer.and_then(|answer| closed.map(|()| answer));
+            }
+            answer
+        });
+        ended.map_err(E::from)?
+    }
+}

@@ -1,0 +1,27 @@
+//! Images of logfs on this machine: a regular file or a block device, opened so that nobody else
+//! writes to it meanwhile.
+//!
+//! ```text
+//!  path ─▶ lock ─▶ block device ─(reading only: overlay)─▶ Disk ─▶ executor ─▶ Volume
+//! ```
+//!
+//! Who only reads never changes the image: opening a file system writes, and those writes stay in
+//! memory ([`Overlay`]). Who writes is alone: the file is locked (flock(2)), a block device opened
+//! exclusively (open(2), `O_EXCL`), which a mounted one refuses. What an image may be overwritten
+//! by is decided by who asks [`objections`]. Nothing here prints.
+
+mod copy;
+mod error;
+mod image;
+mod lock;
+mod overlay;
+mod target;
+mod within;
+
+pub use copy::{Copied, CopyError, Source, Target, from_host, to_host};
+pub use error::ImageError;
+pub use image::{Access, Image};
+pub use lock::Lock;
+pub use overlay::Overlay;
+pub use target::{Objection, make_file, objections, user};
+pub use within::{move_within, remove_tree};

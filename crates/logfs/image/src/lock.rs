@@ -1,0 +1,104 @@
+//! Who may have an image open at the same time: many who read, or one who writes.
+//!
+//! The lock is advisory (flock(2)) and ends with the process, however that ends. A block device is
+//! also opened exclusively by who writes: the kernel then refuses to mount it, and refuses us where
+//! it is mounted.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+
+use crate::{Access, ImageError};
+
+/// Times that a lock is tried: udev locks a device for a moment whenever somebody has closed it.
+const TRIES: u32 = 20;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(25);
+
+/// An image that is kept from others until this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the lock, or says who is in the way.
+    ///
+    /// # Errors
+    /// [`ImageError::InUse`], [`ImageError::Missing`], [`ImageError::NoImage`], and what opening
+    /// the file says.
+    pub fn take(path: &Path, access: Access) -> Result<Lock, ImageError> {
+        let failed =
+            |what: &'static str| move |source: io::Error| ImageError::Io { path: path.to_owned(), what, source };
+        let metadata = match std::fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ImageError::Missing(path.to_owned())),
+            other => other.map_err(failed("looking at it"))?,
+        };
+        let is_device = metadata.file_type().is_block_device();
+        if !is_device && !metadata.is_file() {
+            return Err(ImageError::NoImage(path.to_owned()));
+        }
+        let writes = access == Access::Write;
+        let exclusive = if writes && is_device { OFlags::EXCL } else { OFlags::empty() };
+        let mut options = OpenOptions::new();
+        options.read(true).write(writes).custom_flags(exclusive.bits() as i32);
+        let in_use = |reason| ImageError::InUse { path: path.to_owned(), reason };
+        let file = match options.open(path) {
+            Err(error) if error.raw_os_error() == Some(Errno::BUSY.raw_os_error()) => {
+                return Err(in_use("or the kernel (a mount, swap, a volume) has it for its own"));
+            }
+            other => other.map_err(failed("opening it"))?,
+        };
+        let operation =
+            if writes { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
+        for _ in 0..TRIES {
+            match flock(&file, operation) {
+                Ok(()) => return Ok(Lock { file, path: path.to_owned() }),
+                Err(Errno::WOULDBLOCK) if is_device => std::thread::sleep(PAUSE),
+                Err(Errno::WOULDBLOCK) => break,
+                Err(errno) => return Err(failed("locking it")(errno.into())),
+            }
+        }
+        Err(in_use(if writes { "reads or writes it" } else { "writes to it" }))
+    }
+
+    /// The file that is locked, open as the access said.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Where the image is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_read_or_one_writes() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let take = |access| Lock::take(file.path(), access);
+        let readers = (take(Access::Read).unwrap(), take(Access::Read).unwrap());
+        assert!(matches!(take(Access::Write), Err(ImageError::InUse { .. })));
+        drop(readers);
+        let writer = take(Access::Write).unwrap();
+        assert!(matches!(take(Access::Write), Err(ImageError::InUse { .. })));
+        assert!(matches!(take(Access::Read), Err(ImageError::InUse { .. })));
+        drop(writer);
+        assert!(take(Access::Read).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_image_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Lock::take(folder.path(), Access::Read), Err(ImageError::NoImage(_))));
+        assert!(matches!(Lock::take(&folder.path().join("none"), Access::Read), Err(ImageError::Missing(_))));
+    }
+}

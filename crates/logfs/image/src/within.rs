@@ -1,0 +1,199 @@
+//! Moving and removing within an image, by what several domains allow.
+//!
+//! A move between directories of different domains is a copy, with all attributes, holes and hard
+//! links among what is moved; the source goes when the copy is durable. Until then the copy has a
+//! name of its own: a move that fails changes nothing. After a crash the source is there, the copy,
+//! or both; a copy that was not complete has the name [`UNFINISHED`] and a number.
+
+use std::collections::HashMap;
+
+use iolab_logfs::{AttributeChange, Attributes, Entry, Error, InodeId, Kind, Occupied, Owner, Setting, Volume};
+
+use crate::copy::PIECE_BYTES;
+
+/// How names of copies begin that are not complete.
+const UNFINISHED: &str = ".iolab-moving-";
+
+/// A directory, and a name in it.
+type Spot<'a> = (InodeId, &'a [u8]);
+
+/// Removes what has a name, a directory with all that is in it.
+///
+/// # Errors
+/// The first of the file system; what was removed until then is gone.
+pub async fn remove_tree(fs: &Volume, (parent, name): Spot<'_>) -> Result<(), Error> {
+    let entry = fs.lookup(parent, name).await?;
+    if entry.kind != Kind::Directory {
+        return fs.unlink(parent, name).await;
+    }
+    // What is in a directory goes before it.
+    let mut open = vec![(parent, name.to_vec(), entry.inode)];
+    while let Some((parent, name, directory)) = open.pop() {
+        let entries = fs.read_directory(directory, b"", usize::MAX).await?;
+        let (below, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.kind == Kind::Directory);
+        for other in others {
+            fs.unlink(directory, &other.name).await?;
+        }
+        if below.is_empty() {
+            fs.remove_directory(parent, &name).await?;
+            continue;
+        }
+        open.push((parent, name, directory));
+        open.extend(below.into_iter().map(|entry| (directory, entry.name, entry.inode)));
+    }
+    Ok(())
+}
+
+/// Renames as `rename(2)` does; between directories of different domains it copies and removes, as
+/// mv(1) does between file systems.
+///
+/// # Errors
+/// As [`Volume::rename`], but for [`Error::CrossDomain`]; [`Error::NoSpace`] when the copy does not
+/// fit into the other domain.
+pub async fn move_within(fs: &Volume, from: Spot<'_>, to: Spot<'_>, occupied: Occupied) -> Result<(), Error> {
+    match fs.rename(from, to, occupied).await {
+        Err(Error::CrossDomain) => {}
+        other => return other,
+    }
+    let source = fs.lookup(from.0, from.1).await?;
+    let target = existing(fs, to).await?;
+    check_replaced(fs, &source, target.as_ref(), occupied).await?;
+    if to.0 == InodeId::ROOT && target.is_some() {
+        // A directory of another domain is in the way, and empty: without it, renaming does.
+        fs.remove_directory(to.0, to.1).await?;
+        return fs.rename(from, to, occupied).await;
+    }
+    let unfinished = free_name(fs, to.0).await?;
+    let copy = (to.0, &unfinished[..]);
+    let copied = match copy_tree(fs, source.inode, copy).await {
+        Ok(()) => fs.rename(copy, to, occupied).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = copied {
+        // The first error is the one to tell; what cannot be removed has a name that says what it
+        // is.
+        let _left_over = remove_tree(fs, copy).await;
+        return Err(error);
+    }
+    // Domains have no order between them: the source must not be gone before the copy is durable.
+    fs.sync().await?;
+    remove_tree(fs, from).await
+}
+
+async fn existing(fs: &Volume, (directory, name): Spot<'_>) -> Result<Option<Entry>, Error> {
+    match fs.lookup(directory, name).await {
+        Ok(entry) => Ok(Some(entry)),
+        Err(Error::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What `rename(2)` says of what has the new name, before anything is copied.
+async fn check_replaced(fs: &Volume, source: &Entry, target: Option<&Entry>, occupied: Occupied) -> Result<(), Error> {
+    let Some(target) = target else { return Ok(()) };
+    match (occupied, source.kind == Kind::Directory, target.kind == Kind::Directory) {
+        (Occupied::Refuse, ..) => Err(Error::Exists),
+        (_, true, false) => Err(Error::NotDirectory),
+        (_, false, true) => Err(Error::IsDirectory),
+        (_, false, false) => Ok(()),
+        (_, true, true) => {
+            let is_empty = fs.read_directory(target.inode, b"", 1).await?.is_empty();
+            if is_empty { Ok(()) } else { Err(Error::NotEmpty) }
+        }
+    }
+}
+
+async fn free_name(fs: &Volume, directory: InodeId) -> Result<Vec<u8>, Error> {
+    let mut number = 0_u64;
+    loop {
+        let name = format!("{UNFINISHED}{number}").into_bytes();
+        if existing(fs, (directory, &name)).await?.is_none() {
+            return Ok(name);
+        }
+        number += 1;
+    }
+}
+
+async fn copy_tree(fs: &Volume, source: InodeId, (directory, name): Spot<'_>) -> Result<(), Error> {
+    // What has several names: each is one inode in the copy, too.
+    let mut linked = HashMap::new();
+    // Directories whose times are set when they are full.
+    let mut filled = Vec::new();
+    let mut open = vec![(source, directory, name.to_vec())];
+    while let Some((source, directory, name)) = open.pop() {
+        if let Some(copy) = linked.get(&source) {
+            fs.link(*copy, directory, &name).await?;
+            continue;
+        }
+        let attributes = fs.stat(source).await?;
+        let copy = make_like(fs, (source, &attributes), (directory, &name)).await?;
+        for name in fs.extended_names(source).await? {
+            let value = fs.extended(source, &name).await?;
+            fs.set_extended(copy, &name, &value, Setting::Any).await?;
+        }
+        if attributes.kind == Kind::Directory {
+            let entries = fs.read_directory(source, b"", usize::MAX).await?;
+            open.extend(entries.into_iter().map(|entry| (entry.inode, copy, entry.name)));
+            filled.push((copy, attributes));
+            continue;
+        }
+        if attributes.kind == Kind::File {
+            copy_content(fs, (source, attributes.size), copy).await?;
+        }
+        set_attributes(fs, copy, &attributes).await?;
+        if attributes.links > 1 {
+            linked.insert(source, copy);
+        }
+    }
+    for (copy, attributes) in filled.iter().rev() {
+        set_attributes(fs, *copy, attributes).await?;
+    }
+    Ok(())
+}
+
+/// Makes something of the same kind, without content.
+async fn make_like(
+    fs: &Volume,
+    (source, attributes): (InodeId, &Attributes),
+    (directory, name): Spot<'_>,
+) -> Result<InodeId, Error> {
+    let Attributes { kind, mode, uid, gid, .. } = *attributes;
+    let owner = Owner { mode, uid, gid };
+    match kind {
+        Kind::File => fs.create(directory, name, owner).await,
+        Kind::Directory => fs.make_directory(directory, name, owner).await,
+        Kind::Symlink => fs.symlink(directory, name, &fs.read_link(source).await?, owner).await,
+        Kind::Fifo | Kind::Socket | Kind::CharacterDevice | Kind::BlockDevice => {
+            let number = fs.device_number(source).await?;
+            fs.make_special(directory, name, (kind, number), owner).await
+        }
+    }
+}
+
+async fn copy_content(fs: &Volume, (source, size): (InodeId, u64), copy: InodeId) -> Result<(), Error> {
+    let mut at = 0;
+    while let Some(start) = fs.next_data(source, at).await? {
+        let end = fs.next_hole(source, start).await?.unwrap_or(size);
+        at = start;
+        while at < end {
+            let piece = fs.read(source, at, PIECE_BYTES.min(end - at) as usize).await?;
+            fs.write(copy, at, &piece).await?;
+            at += piece.len() as u64;
+        }
+    }
+    fs.truncate(copy, size).await
+}
+
+async fn set_attributes(fs: &Volume, inode: InodeId, attributes: &Attributes) -> Result<(), Error> {
+    let change = AttributeChange {
+        mode: Some(attributes.mode),
+        uid: Some(attributes.uid),
+        gid: Some(attributes.gid),
+        accessed_ns: Some(attributes.accessed_ns),
+        modified_ns: Some(attributes.modified_ns),
+    };
+    fs.set_attributes(inode, change).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Moves between domains, with what the command line cannot make: extended attributes and special
+//! files.
+
+use iolab_logfs::MkfsOptions;
+use iolab_logfs::mkfs;
+
+use super::*;
+use crate::{Access, Image, ImageError, make_file};
+
+/// Any error, said.
+#[derive(Debug)]
+struct Trouble {
+    _said: String,
+}
+
+impl From<ImageError> for Trouble {
+    fn from(error: ImageError) -> Trouble {
+        Trouble { _said: error.to_string() }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble { _said: error.to_string() }
+    }
+}
+
+/// Works on an empty file system of two domains, with a directory in each.
+fn with_two<T>(work: impl AsyncFnOnce(&Volume, InodeId, InodeId) -> Result<T, Error>) -> T {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    make_file(&path, 64 << 20).unwrap();
+    let mut image = Image::open(&path, Access::Write).unwrap();
+    let options = MkfsOptions { domains: 2, ..MkfsOptions::new([1; 16], 5) };
+    image.run(async |disk, _| mkfs(&disk, &options).await).unwrap().unwrap();
+    let worked = image.with_fs(async |fs: &Volume| {
+        let owner = Owner { mode: 0o755, ..Owner::default() };
+        let one = fs.make_directory(InodeId::ROOT, b"one", owner).await?;
+        let two = fs.make_directory(InodeId::ROOT, b"two", owner).await?;
+        assert_ne!(one.domain(), two.domain());
+        Ok::<_, Trouble>(work(fs, one, two).await?)
+    });
+    worked.unwrap()
+}
+
+#[test]
+fn extended_attributes_and_special_files_are_moved_too() {
+    with_two(async |fs, one, two| {
+        let tree = fs.make_directory(one, b"tree", Owner { mode: 0o710, uid: 3, gid: 4 }).await?;
+        fs.set_extended(tree, b"user.of", b"the directory", Setting::Any).await?;
+        let device = (Kind::BlockDevice, 0x803);
+        let special = fs.make_special(tree, b"device", device, Owner { mode: 0o660, uid: 1, gid: 2 }).await?;
+        fs.set_extended(special, b"security.x", &[7; 100], Setting::Any).await?;
+        fs.make_special(tree, b"pipe", (Kind::Fifo, 0), Owner::default()).await?;
+        let (before, of_special) = (fs.stat(tree).await?, fs.stat(special).await?);
+
+        move_within(fs, (one, b"tree"), (two, b"moved"), Occupied::Refuse).await?;
+        assert_eq!(fs.lookup(one, b"tree").await, Err(Error::NotFound));
+        let moved = fs.lookup(two, b"moved").await?.inode;
+        let names: Vec<Vec<u8>> = fs.read_directory(two, b"", 9).await?.into_iter().map(|entry| entry.name).collect();
+        assert_eq!(names, [b"moved"]);
+        let after = fs.stat(moved).await?;
+        let facts = |found: &Attributes| (found.kind, found.mode, found.uid, found.gid, found.modified_ns, found.size);
+        assert_eq!(facts(&after), facts(&before));
+        assert_eq!(fs.extended(moved, b"user.of").await?, b"the directory");
+        let device = fs.lookup(moved, b"device").await?;
+        assert_eq!((device.kind, fs.device_number(device.inode).await?), (Kind::BlockDevice, 0x803));
+        assert_eq!(facts(&fs.stat(device.inode).await?), facts(&of_special));
+        assert_eq!(fs.extended(device.inode, b"security.x").await?, [7; 100]);
+        assert_eq!(fs.lookup(moved, b"pipe").await?.kind, Kind::Fifo);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_copy_is_durable_before_the_source_goes() {
+    with_two(async |fs, one, two| {
+        let file = fs.create(one, b"file", Owner::default()).await?;
+        fs.write(file, 0, &[9; 100_000]).await?;
+        move_within(fs, (one, b"file"), (two, b"file"), Occupied::Replace).await?;
+        let moved = fs.lookup(two, b"file").await?.inode;
+        let unsynced = fs.in_every_domain(async |fs| Ok(fs.has_unsynced())).await;
+        let of = |inode: InodeId| unsynced[inode.domain() as usize].clone();
+        // What took the source away came after the sync.
+        assert_eq!((of(moved), of(file)), (Ok(false), Ok(true)));
+        assert_eq!(fs.read(moved, 0, 1 << 20).await?, [9; 100_000]);
+        Ok(())
+    });
+}

@@ -1,0 +1,204 @@
+//! The task that compacts the metadata log: it writes all inodes into the log, while everything
+//! else goes on, then lets an anchor name where that began, and frees what lies before
+//! (docs/logfs/format.md, "Checkpoints").
+
+mod describing;
+pub(crate) mod fresh;
+
+use std::rc::Rc;
+
+use iolab_disk::{Buffer, DeviceError};
+
+use crate::Error;
+use crate::anchor::{Anchor, Generation};
+use crate::instance::{Instance, Phase, State, step_aside};
+use crate::log::{Log, Mark};
+use crate::record::{InodeId, Record};
+use crate::recovery::is_whole;
+use crate::sums::SumCursor;
+use describing::Cursor;
+
+/// Bytes described in one step, while everything else stands still: four such groups and their
+/// frame's head fill a frame.
+const GROUP_BYTES: usize = (32 << 10) - 64;
+/// Checkpoints up to this length are written whenever a file system is closed that was changed.
+const SMALL_BYTES: u64 = 4 << 20;
+/// How often a checkpoint is written that cannot be read back, before the device is given up.
+const TRIES: u32 = 3;
+/// Fewer bytes of changes than this are read in no time.
+const WORTH_BYTES: u64 = 256 << 10;
+
+pub(crate) async fn run(instance: Rc<Instance>) {
+    loop {
+        let wanted = |state: &mut State| std::mem::take(&mut state.checkpoint_wanted).then_some(());
+        if instance.wait_for_work(Phase::Closing, wanted).await.is_none() {
+            break;
+        }
+        if write(&instance).await.is_err() {
+            break;
+        }
+    }
+    instance.task_ended();
+}
+
+/// Writes one checkpoint, and reads it back before anything that came before is let go. Only one
+/// may be under way at a time.
+pub(crate) async fn write(instance: &Instance) -> Result<(), Error> {
+    for _ in 0..TRIES {
+        describe(instance).await?;
+        if is_there(instance).await? {
+            return anchor(instance).await;
+        }
+        // What the device holds is not what it was given: once more, elsewhere. The checkpoints
+        // before are still there.
+        instance.state.borrow_mut().activity.bad_checkpoints += 1;
+    }
+    let error = DeviceError::Failed(5);
+    instance.fail(error);
+    Err(Error::Failed(error))
+}
+
+/// Writes everything that a checkpoint consists of, durably.
+async fn describe(instance: &Instance) -> Result<(), Error> {
+    let (begin, highest) = {
+        let mut state = instance.state.borrow_mut();
+        let serial = state.tree.serial;
+        let begin = state.log.begin(serial);
+        state.checkpointing = true;
+        state.checkpoint_at_ns = instance.clock.now_ns();
+        (begin, InodeId(serial))
+    };
+    let most_bytes = (instance.layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
+    let (mut cursor, mut sums) = (Cursor::new(), SumCursor::default());
+    loop {
+        let group = {
+            let mut state = instance.state.borrow_mut();
+            let state = &mut *state;
+            let mut group = cursor.describe(&state.tree, highest, most_bytes);
+            if group.is_empty() {
+                group = state.clusters.sums.describe(&mut sums, most_bytes);
+            }
+            let is_more = !group.is_empty();
+            is_more.then(|| state.log.append_encoded(&group, Mark::Nothing))
+        };
+        if group.is_none() {
+            break;
+        }
+        drain(instance).await?;
+        // Operations go on between any two groups.
+        step_aside().await;
+    }
+    // Only then it is known in which cluster it begins.
+    instance.sync_to(begin).await?;
+    let end = {
+        let mut state = instance.state.borrow_mut();
+        append_end(&mut state.log, cursor.inodes, most_bytes)
+    };
+    instance.sync_to(end).await
+}
+
+/// Ends a checkpoint whose beginning is in a frame; answers the ticket of that.
+fn append_end(log: &mut Log, inodes: u64, most_bytes: usize) -> u64 {
+    for clusters in log.before_begun().chunks(most_bytes / 4) {
+        let mut bytes = Vec::new();
+        Record::LogBefore { clusters: clusters.to_vec() }.encode(&mut bytes);
+        log.append_encoded(&bytes, Mark::Nothing);
+    }
+    let mut bytes = Vec::new();
+    Record::CheckpointEnd { inodes }.encode(&mut bytes);
+    log.append_encoded(&bytes, Mark::End)
+}
+
+/// Whether the checkpoint that was written last can be read.
+async fn is_there(instance: &Instance) -> Result<bool, Error> {
+    let (generation, epoch) = {
+        let state = instance.state.borrow();
+        (written(&state)?, state.anchor.epoch)
+    };
+    is_whole(&instance.disk, &instance.layout, generation, epoch).await
+}
+
+/// Where the checkpoint that was written last is.
+fn written(state: &State) -> Result<Generation, Error> {
+    let (Some(start), Some(end)) = (state.log.begun, state.log.ended) else {
+        return Err(Error::Corrupt("a checkpoint that is durable and was never written".to_owned()));
+    };
+    Ok(Generation { start, end })
+}
+
+/// Whether so much has changed since the last checkpoint that reading it would take a good part of
+/// the time of opening.
+pub(crate) fn is_worth_while(state: &State) -> bool {
+    state.log.tail_bytes() > state.tree.cost_bytes() / 4 + WORTH_BYTES
+}
+
+/// Whether closing should write a checkpoint. A small one is written for every change: what is in
+/// two checkpoints, or in a checkpoint and the log before it, outlives the loss of one.
+pub(crate) fn is_wanted_at_end(state: &State) -> bool {
+    let is_small = state.tree.cost_bytes() <= SMALL_BYTES;
+    is_worth_while(state) || (is_small && state.log.tail_bytes() > 0)
+}
+
+/// Lets the log be written when much waits, so that memory stays bounded and others get their turn.
+async fn drain(instance: &Instance) -> Result<(), Error> {
+    loop {
+        let wait = {
+            let state = instance.state.borrow();
+            if let Some(error) = state.failed {
+                return Err(Error::Failed(error));
+            }
+            if state.log.queued_bytes() < instance.bulk_bytes() {
+                return Ok(());
+            }
+            instance.work.notify();
+            instance.progress.pass()
+        };
+        wait.await;
+    }
+}
+
+async fn anchor(instance: &Instance) -> Result<(), Error> {
+    let anchor = {
+        let state = instance.state.borrow();
+        let number = state.anchor.number + 1;
+        let (serial, flushed) = (state.tree.serial, state.log.flushed);
+        let (newest, before) = (written(&state)?, Some(state.anchor.newest));
+        Anchor {
+            number,
+            newest,
+            before,
+            flushed,
+            closed: false,
+            serial,
+            changes: state.log.flushed_changes,
+            ..state.anchor
+        }
+    };
+    if let Err(error) = write_anchor(instance, &anchor).await {
+        instance.fail(error);
+        return Err(Error::Failed(error));
+    }
+    let mut state = instance.state.borrow_mut();
+    let state = &mut *state;
+    state.anchor = anchor;
+    state.log.anchored();
+    state.checkpointing = false;
+    state.activity.checkpoints += 1;
+    for cluster in state.log.advance(anchor.newest.start.cluster) {
+        state.clusters.free_log(cluster);
+        state.activity.freed_clusters += 1;
+    }
+    instance.progress.notify();
+    Ok(())
+}
+
+/// Writes both copies of an anchor, one after the other, so that one of them is whole at any time.
+pub(crate) async fn write_anchor(instance: &Instance, anchor: &Anchor) -> Result<(), DeviceError> {
+    let layout = &instance.layout;
+    for place in anchor.places_in_turn(layout) {
+        let buffer = Buffer::padded(&anchor.encode(layout), layout.block_bytes as usize);
+        instance.disk.write(place, buffer).await?;
+        instance.disk.flush().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! The log of a domain that begins anew: two checkpoints that say the same, and nothing else.
+
+use iolab_disk::DeviceError;
+
+use super::GROUP_BYTES;
+use super::describing::Cursor;
+use crate::anchor::{Anchor, FramePlace, Generation};
+use crate::clusters::ClusterTable;
+use crate::log::{Log, LogEnd, Mark};
+use crate::record::InodeId;
+use crate::recovery::is_whole;
+use crate::sums::{SumCursor, Sums};
+use crate::tree::Tree;
+use crate::{Disk, Error, Layout};
+
+/// So much is encoded before it is written.
+const AT_ONCE_BYTES: usize = 1 << 20;
+
+/// Writes it to the clusters given, the first two of which are taken already, reads it back, and
+/// answers the anchor that leads to it, closed clean. What is written is durable with the next
+/// flush.
+pub(crate) async fn write(
+    disk: &Disk,
+    layout: &Layout,
+    contents: (&Tree, &Sums),
+    (clusters, [cluster, spare], epoch): (&mut ClusterTable, [u32; 2], u64),
+) -> Result<Anchor, Error> {
+    let next = FramePlace { cluster, offset: 0, sequence: 1, previous: 0 };
+    let mut log = Log::resume(
+        layout,
+        LogEnd { next, spare, chain: [cluster].into(), kept: Vec::new(), changes: 1, tail_bytes: 0 },
+        epoch,
+    );
+    let older = describe(disk, contents, (&mut log, clusters), layout).await?;
+    let newest = describe(disk, contents, (&mut log, clusters), layout).await?;
+    let both = Generation { start: older.start, end: newest.end };
+    if !is_whole(disk, layout, both, epoch).await? {
+        return Err(Error::Device(DeviceError::Failed(5)));
+    }
+    let (flushed, serial) = (log.last_sequence(), contents.0.serial);
+    Ok(Anchor { number: 1, epoch, newest, before: Some(older), flushed, closed: true, serial, changes: 1 })
+}
+
+/// Writes one checkpoint.
+async fn describe(
+    disk: &Disk,
+    (tree, sums): (&Tree, &Sums),
+    (log, clusters): (&mut Log, &mut ClusterTable),
+    layout: &Layout,
+) -> Result<Generation, Error> {
+    log.begin(tree.serial);
+    let most_bytes = (layout.cluster_bytes as usize / 8).min(GROUP_BYTES);
+    let (mut cursor, mut sum_cursor) = (Cursor::new(), SumCursor::default());
+    loop {
+        let mut group = cursor.describe(tree, InodeId(u64::MAX), most_bytes);
+        if group.is_empty() {
+            group = sums.describe(&mut sum_cursor, most_bytes);
+        }
+        if group.is_empty() {
+            break;
+        }
+        log.append_encoded(&group, Mark::Nothing);
+        if log.queued_bytes() >= AT_ONCE_BYTES {
+            send(disk, log, clusters).await?;
+        }
+    }
+    // Only then it is known in which cluster it begins.
+    send(disk, log, clusters).await?;
+    super::append_end(log, cursor.inodes, most_bytes);
+    send(disk, log, clusters).await?;
+    let (Some(start), Some(end)) = (log.begun, log.ended) else {
+        return Err(Error::Corrupt("a checkpoint that was never written".to_owned()));
+    };
+    Ok(Generation { start, end })
+}
+
+/// Writes what waits.
+async fn send(disk: &Disk, log: &mut Log, clusters: &mut ClusterTable) -> Result<(), Error> {
+    while let Some(frame) = log.compose(u64::MAX, clusters).map_err(|_| Error::NoSpace)? {
+        disk.write(frame.place, frame.buffer).await?;
+    }
+    Ok(())
+}

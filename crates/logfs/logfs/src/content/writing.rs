@@ -1,0 +1,210 @@
+//! Writing and appending: finding room, sending content there, and recording it.
+
+use iolab_disk::{Buffer, DeviceError, Divided};
+use smallvec::SmallVec;
+
+use super::MOST_BYTES;
+use crate::allocation::{Slot, Slots, Stream};
+use crate::cleaner::write_slots;
+use crate::instance::{Instance, State, step_aside};
+use crate::locks::Mode;
+use crate::record::{InodeId, Proof, Record, Stretch, SumList};
+use crate::space::Need;
+use crate::sums::sums_of;
+use crate::{Error, LogFs};
+
+/// What a call with a buffer answers, and the buffer, unless the device lost it.
+type WithBuffer<T> = (Result<T, Error>, Option<Buffer>);
+
+impl LogFs {
+    /// Writes bytes at `offset`. Up to [`crate::Layout::atomic_write_bytes`] at once are there
+    /// whole or not at all after a crash.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::IsDirectory`], [`Error::TooLarge`], [`Error::NoSpace`],
+    /// [`Error::Device`]; of a write longer than the atomic size, parts may have been written.
+    pub async fn write(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
+        let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
+        self.write_locked(inode, offset, content).await
+    }
+
+    /// Writes bytes at the end, wherever that is when its turn comes; returns where they went.
+    ///
+    /// # Errors
+    /// As [`LogFs::write`].
+    pub async fn append(&self, inode: InodeId, content: &[u8]) -> Result<u64, Error> {
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
+        let offset = self.stat(inode)?.size;
+        self.write_locked(inode, offset, content).await?;
+        Ok(offset)
+    }
+
+    /// Writes a buffer at `offset`, from its own memory where it fills whole blocks.
+    ///
+    /// # Errors
+    /// As [`LogFs::write`].
+    pub async fn write_buffer(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<()> {
+        let _held = self.0.locks.take_inode(inode, Mode::Shared).await;
+        self.write_owned(inode, offset, buffer).await
+    }
+
+    /// Writes a buffer at the end, wherever that is when its turn comes; says where that was.
+    ///
+    /// # Errors
+    /// As [`LogFs::write`].
+    pub async fn append_buffer(&self, inode: InodeId, buffer: Buffer) -> WithBuffer<u64> {
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
+        let offset = match self.stat(inode) {
+            Ok(attributes) => attributes.size,
+            Err(error) => return (Err(error), Some(buffer)),
+        };
+        let (result, buffer) = self.write_owned(inode, offset, buffer).await;
+        (result.map(|()| offset), buffer)
+    }
+
+    async fn write_owned(&self, inode: InodeId, offset: u64, buffer: Buffer) -> WithBuffer<()> {
+        let layout = &self.0.layout;
+        let length = buffer.len() as u64;
+        let goes_whole = length.is_multiple_of(u64::from(layout.block_bytes))
+            && length > u64::from(layout.small_max_bytes)
+            && length <= layout.atomic_write_bytes();
+        if !goes_whole {
+            return (self.write_locked(inode, offset, &buffer).await, Some(buffer));
+        }
+        let slots = match self.find_room(inode, offset, length).await {
+            Ok(slots) => slots,
+            Err(error) => return (Err(error), Some(buffer)),
+        };
+        let (written, proofs, buffer) = send(&self.0, &slots, buffer).await;
+        (self.record(inode, offset, (&slots, proofs), written), buffer)
+    }
+
+    /// Checks a write and finds room for it, as an extent.
+    async fn find_room(&self, inode: InodeId, offset: u64, length: u64) -> Result<Slots, Error> {
+        let instance = &self.0;
+        self.check_file(inode)?;
+        if offset.checked_add(length).is_none_or(|end| end > MOST_BYTES) {
+            return Err(Error::TooLarge);
+        }
+        let clusters = |state: &State| state.heads.clusters_for(Stream::Written, length, &instance.layout);
+        instance.admit(|state| Need::Clusters(clusters(state))).await?;
+        let mut state = instance.state.borrow_mut();
+        let state = &mut *state;
+        let context = (&instance.layout, state.log.last_ticket);
+        state.heads.take(Stream::Written, length, &mut state.clusters, context).ok_or(Error::NoSpace)
+    }
+
+    /// Makes what was written a part of the file, and lets its clusters go.
+    fn record(
+        &self,
+        inode: InodeId,
+        offset: u64,
+        (slots, proofs): (&[Slot], Proofs),
+        written: Result<(), DeviceError>,
+    ) -> Result<(), Error> {
+        let committed = match written {
+            Ok(()) => self.commit_extents(inode, offset, slots, proofs),
+            Err(error) => Err(Error::Device(error)),
+        };
+        let mut state = self.0.state.borrow_mut();
+        let ticket = state.log.last_ticket;
+        slots.iter().for_each(|(place, length)| state.clusters.unpin(*place, *length, ticket));
+        committed
+    }
+
+    async fn write_locked(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
+        self.check_file(inode)?;
+        if offset.checked_add(content.len() as u64).is_none_or(|end| end > MOST_BYTES) {
+            return Err(Error::TooLarge);
+        }
+        let mut at = offset;
+        for part in content.chunks(self.0.layout.atomic_write_bytes() as usize) {
+            self.write_part(inode, at, part).await?;
+            at += part.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// One atomic write.
+    async fn write_part(&self, inode: InodeId, offset: u64, content: &[u8]) -> Result<(), Error> {
+        let instance = &self.0;
+        let length = content.len() as u64;
+        let is_inline = |state: &State| {
+            let fits = state.tree.inline_bytes() + length <= instance.options.inline_bytes;
+            length <= u64::from(instance.layout.small_max_bytes) && fits
+        };
+        let need = |state: &State| match is_inline(state) {
+            true => Need::Clusters(0),
+            false => Need::Clusters(state.heads.clusters_for(Stream::Written, length, &instance.layout)),
+        };
+        instance.admit(need).await?;
+        let small = is_inline(&instance.state.borrow());
+        if small {
+            self.check_file(inode)?;
+            let record = Record::WriteInline { inode, offset, time: instance.now(), content: content.to_vec() };
+            return instance.commit(&[record]).map(drop);
+        }
+        let slots = self.find_room(inode, offset, length).await?;
+        let written = write_slots(instance, &slots, content).await;
+        self.record(inode, offset, (&slots, proofs(&slots, content, instance.layout.block_bytes)), written)
+    }
+
+    fn commit_extents(&self, inode: InodeId, offset: u64, slots: &[Slot], proofs: Proofs) -> Result<(), Error> {
+        // Deleted meanwhile, if nobody holds it: there is nothing to write to.
+        self.check_file(inode)?;
+        let time = self.0.now();
+        let mut done = 0;
+        let record = |((place, length), sums): (&Slot, SumList)| {
+            let stretch = Stretch { offset: offset + done, length: *length, place: *place };
+            done += length;
+            Record::WriteExtent { inode, stretch, proof: Proof::Blocks(sums), time }
+        };
+        let records: SmallVec<[Record; 1]> = slots.iter().zip(proofs).map(record).collect();
+        self.0.commit(&records).map(drop)
+    }
+}
+
+/// The checksums of the blocks of each slot.
+type Proofs = SmallVec<[SumList; 1]>;
+
+fn proofs(slots: &[Slot], content: &[u8], block_bytes: u32) -> Proofs {
+    let mut rest = content;
+    let of_slot = |(_, length): &Slot| {
+        let (part, more) = rest.split_at(*length as usize);
+        rest = more;
+        sums_of(part, block_bytes as usize)
+    };
+    slots.iter().map(of_slot).collect()
+}
+
+/// Writes a buffer to the slots, from its own memory, and says the checksums. The buffer is of
+/// whole blocks, and so are the slots' lengths. The device works on one part while the checksums of
+/// the next are made.
+async fn send(
+    instance: &Instance,
+    slots: &[Slot],
+    buffer: Buffer,
+) -> (Result<(), DeviceError>, Proofs, Option<Buffer>) {
+    let block_bytes = instance.layout.block_bytes as usize;
+    let mut proofs = Proofs::new();
+    if let [(place, _)] = slots {
+        proofs.push(sums_of(&buffer, block_bytes));
+        let (result, buffer) = instance.disk.write(*place, buffer).with_buffer().await;
+        return (result, proofs, buffer);
+    }
+    let mut divided = Divided::new(buffer);
+    let mut writes = Vec::with_capacity(slots.len());
+    for (place, length) in slots {
+        let part = divided.take(*length as usize);
+        proofs.push(sums_of(&part, block_bytes));
+        writes.push(instance.disk.write(*place, part));
+        step_aside().await;
+    }
+    // Every one is waited for, also behind one that failed: the clusters stay pinned as long as the
+    // device may write to them.
+    let mut result = Ok(());
+    for write in writes {
+        result = result.and(write.await.map(drop));
+    }
+    (result, proofs, divided.rejoin())
+}

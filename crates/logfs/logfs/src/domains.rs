@@ -1,0 +1,43 @@
+//! Several domains on one disk, each with an instance of the file system on a core of its own that
+//! shares nothing with the others.
+//!
+//! ```text
+//!  thread 0                                   thread 1
+//!  ┌─ Volume ── route by inode ─┐  letters   ┌─ Volume ── route by inode ─┐
+//!  │  Worker ◀──────────────────┼───────────▶┼─────────────────▶ Worker   │
+//!  │  LogFs of domain 0, 2 …    │  (owned    │  LogFs of domain 1, 3 …    │
+//!  │  copy of the root          │   data)    │  copy of the root          │
+//!  │  master of the root        │            │                            │
+//!  └── Disk: own queue ─────────┘            └── Disk: own queue ─────────┘
+//! ```
+//!
+//! The promises are in `docs/logfs/durability.md`, "Several domains"; what is on the disk in
+//! `docs/logfs/format.md`. All cores can as well share one thread and one executor, which then
+//! decides the order of everything: so that a simulation covers the forwarding too.
+
+mod local;
+mod mail;
+mod master;
+mod owners;
+mod part;
+mod reconcile;
+mod resize;
+mod root;
+mod seat;
+mod volume;
+mod volume_attributes;
+mod volume_content;
+mod volume_names;
+mod worker;
+
+pub use local::LocalVolume;
+pub use mail::CoreDriver;
+pub use master::Placement;
+pub(crate) use owners::{Owners, read_owners, write_owners};
+pub(crate) use part::part_of;
+pub(crate) use reconcile::{Double, unite};
+pub(crate) use resize::finish as finish_resize;
+pub use resize::{Resized, resize_cores};
+pub(crate) use root::HIDDEN;
+pub use seat::{Seat, open_volume, seats};
+pub use volume::Volume;

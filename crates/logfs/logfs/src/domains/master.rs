@@ -1,0 +1,285 @@
+//! The master of the root directory: on the first core, it grants every change of a top-level name,
+//! lets the domain that it concerns carry it out, and tells every core.
+//!
+//! Locks of top-level names are taken here, before any lock of a domain: the order of
+//! [`crate::locks`] goes on across cores.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::root::Change;
+use super::worker::Worker;
+use crate::locks::{Held, Key, Locks, Mode};
+use crate::names::{Occupied, Owner};
+use crate::record::{InodeId, Kind};
+use crate::{Error, LogFs, Space};
+
+/// So many names that were given up are remembered before all domains are synced, so that they can
+/// be forgotten.
+const MOST_DEPARTED: usize = 4096;
+
+/// Which domain something new at top level belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// A domain of the core that makes it; one after the other where it serves several or none.
+    #[default]
+    CreatingCore,
+    /// One domain after the other.
+    RoundRobin,
+    /// The domain with the most free space, by its size; of those that are about equally free, the
+    /// one with the fewest inodes.
+    LeastFull,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Master {
+    locks: Locks,
+    /// Names that a domain has given up, perhaps not durably yet.
+    departed: RefCell<BTreeMap<Vec<u8>, u32>>,
+    turn: Cell<u32>,
+}
+
+/// What stands first is emptier. Directories that are still empty must not all go to the domain
+/// that has one cluster more than the others.
+fn emptiness(space: Space) -> (std::cmp::Reverse<u64>, u64) {
+    const STEPS: u64 = 16;
+    let free = space.free_bytes.saturating_mul(STEPS) / space.total_bytes.max(1);
+    (std::cmp::Reverse(free), space.inodes)
+}
+
+/// Something new at top level.
+#[derive(Debug, Clone)]
+pub(super) struct Fresh {
+    pub(super) name: Vec<u8>,
+    pub(super) kind: Kind,
+    pub(super) owner: Owner,
+    /// Of a symbolic link.
+    pub(super) target: Vec<u8>,
+}
+
+/// A rename with an end at top level.
+#[derive(Debug, Clone)]
+pub(super) struct Move {
+    pub(super) from: (InodeId, Vec<u8>),
+    pub(super) to: (InodeId, Vec<u8>),
+    pub(super) occupied: Occupied,
+}
+
+impl Move {
+    fn spots(&self) -> [(InodeId, &[u8]); 2] {
+        [(self.from.0, &self.from.1), (self.to.0, &self.to.1)]
+    }
+}
+
+/// What a core tells the master of itself when it asks for something new.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asker {
+    pub(super) core: usize,
+    pub(super) placement: Placement,
+}
+
+impl Worker {
+    async fn lock_top<'a>(&self, names: impl IntoIterator<Item = &'a [u8]>) -> Held {
+        let keys = names.into_iter().map(|name| (Key::Name(InodeId::ROOT, name.to_vec()), Mode::Exclusive));
+        self.master.locks.take(keys).await
+    }
+
+    async fn tell_all(self: &Rc<Self>, changes: Vec<Change>) -> Result<(), Error> {
+        self.on_every_core(async move |worker: Rc<Worker>| {
+            worker.root.borrow_mut().apply(changes);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Waits until no other domain can come back with a name after a crash.
+    async fn await_departure(self: &Rc<Self>, name: &[u8], domain: u32) -> Result<(), Error> {
+        let other = self.master.departed.borrow().get(name).copied();
+        if let Some(other) = other.filter(|other| *other != domain) {
+            self.in_domain(other, async |fs: LogFs| fs.sync().await).await?;
+        }
+        self.master.departed.borrow_mut().remove(name);
+        Ok(())
+    }
+
+    async fn departs(self: &Rc<Self>, name: &[u8], domain: u32) {
+        let is_full = self.master.departed.borrow().len() >= MOST_DEPARTED;
+        if is_full {
+            let before: Vec<Vec<u8>> = self.master.departed.borrow().keys().cloned().collect();
+            let synced = self.in_every_domain(async |fs: LogFs| fs.sync().await).await;
+            // A domain that cannot be synced changes nothing any more, but what it gave up must not
+            // be forgotten.
+            if synced.iter().all(Result::is_ok) {
+                let mut departed = self.master.departed.borrow_mut();
+                departed.retain(|name, _| before.binary_search(name).is_err());
+            }
+        }
+        self.master.departed.borrow_mut().insert(name.to_vec(), domain);
+    }
+
+    /// Domains to try, the chosen one first: where one is full, another may not be.
+    async fn choose(self: &Rc<Self>, asker: Asker) -> Vec<u32> {
+        let domains = self.layout.domains;
+        let turn = self.master.turn.replace(self.master.turn.get().wrapping_add(1));
+        let own: Vec<u32> = (0..domains).filter(|domain| *domain as usize % self.cores() == asker.core).collect();
+        let mut order: Vec<u32> = (0..domains).map(|step| (turn % domains + step) % domains).collect();
+        match asker.placement {
+            Placement::RoundRobin => {}
+            Placement::CreatingCore => order.sort_by_key(|domain| !own.contains(domain)),
+            Placement::LeastFull => {
+                let spaces = self.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
+                let space = |domain: u32| spaces.get(domain as usize).and_then(|space| space.clone().ok());
+                // One that does not answer comes last.
+                order
+                    .sort_by_key(|domain| space(*domain).map_or((true, None), |space| (false, Some(emptiness(space)))));
+            }
+        }
+        order
+    }
+
+    /// Makes something at top level.
+    pub(super) async fn make_top(self: Rc<Self>, fresh: Fresh, asker: Asker) -> Result<InodeId, Error> {
+        let _held = self.lock_top([&fresh.name[..]]).await;
+        if self.root.borrow().get(&fresh.name).is_some() {
+            return Err(Error::Exists);
+        }
+        let mut answer = Err(Error::NoSpace);
+        for domain in self.choose(asker).await {
+            self.await_departure(&fresh.name, domain).await?;
+            let wanted = fresh.clone();
+            let make = async move |fs: LogFs| {
+                let Fresh { name, kind, owner, target } = wanted;
+                fs.make(InodeId::ROOT, &name, (kind, owner), &target).await
+            };
+            answer = self.in_domain(domain, make).await;
+            if answer != Err(Error::NoSpace) {
+                break;
+            }
+        }
+        let inode = answer?;
+        self.tell_all(vec![Change::Leads(fresh.name, inode, fresh.kind)]).await?;
+        Ok(inode)
+    }
+
+    /// Gives an inode a name at top level.
+    pub(super) async fn link_top(self: Rc<Self>, inode: InodeId, name: Vec<u8>) -> Result<(), Error> {
+        let _held = self.lock_top([&name[..]]).await;
+        if self.root.borrow().get(&name).is_some_and(|(other, _)| other.domain() != inode.domain()) {
+            let found = self.in_domain(inode.domain(), async move |fs: LogFs| fs.stat(inode)).await?;
+            return match (found.kind, found.links) {
+                (Kind::Directory, _) => Err(Error::IsDirectory),
+                (_, 0) => Err(Error::NotFound),
+                _ => Err(Error::Exists),
+            };
+        }
+        self.await_departure(&name, inode.domain()).await?;
+        let wanted = name.clone();
+        let link = async move |fs: LogFs| {
+            fs.link(inode, InodeId::ROOT, &wanted).await?;
+            Ok(fs.lookup(InodeId::ROOT, &wanted)?.kind)
+        };
+        let kind = self.in_domain(inode.domain(), link).await?;
+        self.tell_all(vec![Change::Leads(name, inode, kind)]).await
+    }
+
+    /// Takes a name at top level from a file, or removes an empty directory.
+    pub(super) async fn remove_top(self: Rc<Self>, name: Vec<u8>, removed: Kind) -> Result<(), Error> {
+        let _held = self.lock_top([&name[..]]).await;
+        let (inode, _) = self.root.borrow().get(&name).ok_or(Error::NotFound)?;
+        let wanted = name.clone();
+        let remove = async move |fs: LogFs| match removed {
+            Kind::Directory => fs.remove_directory(InodeId::ROOT, &wanted).await,
+            _ => fs.unlink(InodeId::ROOT, &wanted).await,
+        };
+        self.in_domain(inode.domain(), remove).await?;
+        self.departs(&name, inode.domain()).await;
+        self.tell_all(vec![Change::Gone(name)]).await
+    }
+
+    /// Renames to, from or at top level.
+    pub(super) async fn rename_top(self: Rc<Self>, wanted: Move) -> Result<(), Error> {
+        let top = |spot: &(InodeId, Vec<u8>)| (spot.0 == InodeId::ROOT).then(|| spot.1.clone());
+        let (old_name, new_name) = (top(&wanted.from), top(&wanted.to));
+        let _held = self.lock_top([&old_name, &new_name].into_iter().flatten().map(|name| &name[..])).await;
+        let look = |name: &Option<Vec<u8>>| name.as_ref().and_then(|name| self.root.borrow().get(name));
+        let domain = match (look(&old_name), &old_name) {
+            (Some((inode, _)), _) => inode.domain(),
+            (None, Some(_)) => return Err(Error::NotFound),
+            (None, None) => wanted.from.0.domain(),
+        };
+        let target = look(&new_name);
+        match (target, &new_name) {
+            (None, None) if wanted.to.0.domain() != domain => return Err(Error::CrossDomain),
+            (Some((replaced, kind)), Some(name)) if replaced.domain() != domain => {
+                return self.rename_top_over(wanted.clone(), domain, (name.clone(), replaced, kind)).await;
+            }
+            _ => {}
+        }
+        if let Some(name) = &new_name {
+            self.await_departure(name, domain).await?;
+        }
+        let (moved, spot) = (wanted.clone(), new_name.clone());
+        let rename = async move |fs: LogFs| {
+            let [from, to] = moved.spots();
+            let before = fs.lookup(from.0, from.1)?;
+            fs.rename(from, to, moved.occupied).await?;
+            // What is there now, and whether the old name is left: renaming one name of a file to
+            // another does nothing.
+            let new = spot.map(|name| fs.lookup(InodeId::ROOT, &name)).transpose()?;
+            Ok((new, fs.lookup(from.0, from.1).is_ok_and(|entry| entry.inode == before.inode)))
+        };
+        let (new, is_left) = self.in_domain(domain, rename).await?;
+        let mut changes = Vec::new();
+        if let Some(name) = old_name.filter(|_| !is_left) {
+            self.departs(&name, domain).await;
+            changes.push(Change::Gone(name));
+        }
+        changes.extend(new.map(|entry| Change::Leads(entry.name, entry.inode, entry.kind)));
+        self.tell_all(changes).await
+    }
+
+    /// Renames over a top-level name of another domain: see `docs/logfs/durability.md`, "Several
+    /// domains".
+    async fn rename_top_over(
+        self: &Rc<Self>,
+        wanted: Move,
+        domain: u32,
+        (name, replaced, kind): (Vec<u8>, InodeId, Kind),
+    ) -> Result<(), Error> {
+        let from = wanted.from.clone();
+        let source = self.in_domain(domain, async move |fs: LogFs| fs.lookup(from.0, &from.1)).await?;
+        match (wanted.occupied, source.kind == Kind::Directory, kind == Kind::Directory) {
+            (Occupied::Refuse, ..) => return Err(Error::Exists),
+            (_, true, false) => return Err(Error::NotDirectory),
+            (_, false, true) => return Err(Error::IsDirectory),
+            (_, true, true) => return Err(Error::CrossDomain),
+            (_, false, false) => {}
+        }
+        // What the other domain did before stays before; and the number that the intent names is
+        // never given to something else.
+        self.in_domain(replaced.domain(), async |fs: LogFs| fs.sync().await).await?;
+        let (from, over) = (wanted.from.clone(), name.clone());
+        let renamed = self
+            .in_domain(domain, async move |fs: LogFs| fs.rename_over((from.0, &from.1), (&over, replaced)).await)
+            .await;
+        let (intent, inode, kind) = renamed?;
+        let lost = name.clone();
+        let dropped = self
+            .in_domain(replaced.domain(), async move |fs: LogFs| {
+                fs.lose_name(&lost, replaced).await?;
+                fs.sync().await
+            })
+            .await;
+        let mut changes = vec![Change::Leads(name, inode, kind)];
+        if wanted.from.0 == InodeId::ROOT {
+            self.departs(&wanted.from.1, domain).await;
+            changes.push(Change::Gone(wanted.from.1));
+        }
+        self.tell_all(changes).await?;
+        // The intent stays until the other log says the same durably; after a failure the next
+        // opening carries it out.
+        dropped?;
+        self.in_domain(domain, async move |fs: LogFs| fs.unlink(InodeId::ROOT, &intent.link).await).await
+    }
+}

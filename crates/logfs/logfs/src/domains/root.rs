@@ -1,0 +1,93 @@
+//! The root directory of several domains: a core's copy of it, and the parts that it is made of.
+
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
+
+use crate::names::Entry;
+use crate::record::{InodeId, Kind};
+
+/// First byte of names in a part that are not for users: no name of theirs has it.
+pub(crate) const HIDDEN: u8 = b'/';
+
+/// All top-level names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RootCopy(BTreeMap<Vec<u8>, (InodeId, Kind)>);
+
+/// A change of a top-level name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It is there, whatever was there before.
+    Leads(Vec<u8>, InodeId, Kind),
+    Gone(Vec<u8>),
+}
+
+impl RootCopy {
+    pub(super) fn apply(&mut self, changes: Vec<Change>) {
+        for change in changes {
+            match change {
+                Change::Leads(name, inode, kind) => drop(self.0.insert(name, (inode, kind))),
+                Change::Gone(name) => drop(self.0.remove(&name)),
+            }
+        }
+    }
+
+    pub(super) fn get(&self, name: &[u8]) -> Option<(InodeId, Kind)> {
+        self.0.get(name).copied()
+    }
+
+    /// Up to `most` behind a name.
+    pub(super) fn after(&self, name: &[u8], most: usize) -> Vec<Entry> {
+        let behind = self.0.range::<[u8], _>((Excluded(name), Unbounded)).take(most);
+        behind.map(|(name, (inode, kind))| Entry { name: name.clone(), inode: *inode, kind: *kind }).collect()
+    }
+
+    /// Adds a name of a part; false when another part has it.
+    pub(super) fn claim(&mut self, name: &[u8], inode: InodeId, kind: Kind) -> bool {
+        let is_free = !self.0.contains_key(name);
+        if is_free {
+            self.0.insert(name.to_vec(), (inode, kind));
+        }
+        is_free
+    }
+
+    /// A name that nobody has, made of one that is taken: with an ending, and cut where it would be
+    /// too long.
+    pub(super) fn another(&self, name: &[u8], is_free: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+        let endings = (1_u64..).map(|number| format!(".~{number}"));
+        let mut names = endings.map(|ending| {
+            let kept = name.len().min(crate::names::NAME_BYTES - ending.len());
+            [&name[..kept], ending.as_bytes()].concat()
+        });
+        names.find(|name| !self.0.contains_key(name) && is_free(name)).unwrap_or_default()
+    }
+}
+
+/// A promise of a domain that a name of another one is gone (docs/logfs/format.md, "The root
+/// directory of several domains").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Intent {
+    /// The symbolic link that it is written in.
+    pub(crate) link: Vec<u8>,
+    /// What loses its name.
+    pub(crate) inode: InodeId,
+    pub(crate) name: Vec<u8>,
+}
+
+impl Intent {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        [&self.inode.0.to_le_bytes()[..], &self.name].concat()
+    }
+
+    pub(crate) fn decode(link: &[u8], target: &[u8]) -> Option<Intent> {
+        let (inode, name) = target.split_at_checked(8)?;
+        let inode = InodeId(u64::from_le_bytes(inode.try_into().ok()?));
+        Some(Intent { link: link.to_vec(), inode, name: name.to_vec() })
+    }
+}
+
+/// What one domain has of the root directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) names: Vec<Entry>,
+    pub(crate) intents: Vec<Intent>,
+}

@@ -1,0 +1,234 @@
+//! All domains of a file system as one: the operations of [`LogFs`], each sent to the domain that
+//! its inode belongs to.
+//!
+//! What concerns the root directory goes to its master ([`super::master`]); lookups and lists of it
+//! are answered from this core's copy.
+
+use std::rc::Rc;
+
+use super::master::{Asker, Placement};
+use super::worker::Worker;
+use crate::activity::Activity;
+use crate::file_system::AttributeChange;
+use crate::record::{Attributes, InodeId};
+use crate::{Error, Layout, LogFs, Space};
+
+/// An open file system of one or more domains, as one core sees it. Clones are handles of the same
+/// core; every core has its own.
+#[derive(Debug, Clone)]
+pub struct Volume {
+    pub(super) worker: Rc<Worker>,
+    pub(super) placement: Placement,
+}
+
+/// The root directory's attributes, of those of its parts, the first domain's first.
+pub(super) fn root_of(parts: impl IntoIterator<Item = Result<Attributes, Error>>) -> Result<Attributes, Error> {
+    let mut parts = parts.into_iter();
+    let mut root = parts.next().unwrap_or(Err(Error::NotFound))?;
+    for part in parts {
+        let part = part?;
+        root.links += part.links.saturating_sub(2);
+        root.size += part.size;
+        root.accessed_ns = root.accessed_ns.max(part.accessed_ns);
+        root.modified_ns = root.modified_ns.max(part.modified_ns);
+        root.changed_ns = root.changed_ns.max(part.changed_ns);
+    }
+    Ok(root)
+}
+
+/// The space of all domains.
+pub(super) fn sum_of(block_bytes: u32, spaces: &[Space]) -> Space {
+    let sum = |field: fn(&Space) -> u64| spaces.iter().map(field).sum::<u64>();
+    Space {
+        block_bytes,
+        total_bytes: sum(|space| space.total_bytes),
+        free_bytes: sum(|space| space.free_bytes),
+        live_bytes: sum(|space| space.live_bytes),
+        inline_bytes: sum(|space| space.inline_bytes),
+        // The root directory is in every domain.
+        inodes: sum(|space| space.inodes) - (spaces.len() as u64).saturating_sub(1),
+    }
+}
+
+impl Volume {
+    pub(super) fn new(worker: Rc<Worker>) -> Volume {
+        Volume { worker, placement: Placement::default() }
+    }
+
+    /// The same, with another way to choose domains for what is made at top level through this
+    /// handle.
+    #[must_use]
+    pub fn with_placement(self, placement: Placement) -> Volume {
+        Volume { placement, ..self }
+    }
+
+    pub(super) fn asker(&self) -> Asker {
+        Asker { core: self.worker.number, placement: self.placement }
+    }
+
+    /// Does something with the domain that an inode belongs to, on the core that serves it. For the
+    /// root directory that is the first domain.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when there is no such domain, [`Error::Closed`], and those of `work`.
+    pub async fn with_owner<T: Send + 'static>(
+        &self,
+        inode: InodeId,
+        work: impl AsyncFnOnce(LogFs) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.worker.in_domain(inode.domain(), work).await
+    }
+
+    /// Does the same in every domain at once, on the cores that serve them; the answers in the
+    /// order of the domains.
+    pub async fn in_every_domain<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(LogFs) -> Result<T, Error> + Clone + Send + 'static,
+    ) -> Vec<Result<T, Error>> {
+        self.worker.in_every_domain(work).await
+    }
+
+    /// The domain that an inode belongs to, if this core serves it.
+    pub(super) fn here(&self, inode: InodeId) -> Option<&LogFs> {
+        self.worker.domains.get(&inode.domain())
+    }
+
+    /// What `stat(2)` tells of an inode. Times of the root directory are the latest of all domains,
+    /// its links are counted over all.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn stat(&self, inode: InodeId) -> Result<Attributes, Error> {
+        if inode != InodeId::ROOT {
+            return self.with_owner(inode, async move |fs: LogFs| fs.stat(inode)).await;
+        }
+        let parts = self.worker.in_every_domain(async |fs: LogFs| fs.stat(InodeId::ROOT)).await;
+        root_of(parts)
+    }
+
+    /// As [`LogFs::stored_bytes`].
+    ///
+    /// # Errors
+    /// As [`LogFs::stored_bytes`].
+    pub async fn stored_bytes(&self, inode: InodeId) -> Result<u64, Error> {
+        self.with_owner(inode, async move |fs: LogFs| fs.stored_bytes(inode)).await
+    }
+
+    /// As [`LogFs::set_attributes`]. Those of the root directory are set in every domain, one after
+    /// the other.
+    ///
+    /// # Errors
+    /// As [`LogFs::set_attributes`].
+    pub async fn set_attributes(&self, inode: InodeId, change: AttributeChange) -> Result<Attributes, Error> {
+        let set = async move |fs: LogFs| fs.set_attributes(inode, change).await;
+        if inode != InodeId::ROOT {
+            return self.with_owner(inode, set).await;
+        }
+        self.worker.in_every_domain(set).await.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        self.stat(inode).await
+    }
+
+    /// As [`LogFs::hold`].
+    ///
+    /// # Errors
+    /// As [`LogFs::hold`].
+    pub async fn hold(&self, inode: InodeId) -> Result<(), Error> {
+        self.with_owner(inode, async move |fs: LogFs| fs.hold(inode)).await
+    }
+
+    /// As [`LogFs::release`].
+    pub async fn release(&self, inode: InodeId) {
+        let release = async move |fs: LogFs| {
+            fs.release(inode);
+            Ok(())
+        };
+        // A domain that is closed or gone holds nothing.
+        let _gone = self.with_owner(inode, release).await;
+    }
+
+    /// Makes everything durable that was acknowledged before the call, in every domain.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when the device does not let it; other domains may be durable.
+    pub async fn sync(&self) -> Result<(), Error> {
+        self.worker.in_every_domain(async |fs: LogFs| fs.sync().await).await.into_iter().collect()
+    }
+
+    /// As [`LogFs::fsync`]; of the root directory, in every domain.
+    ///
+    /// # Errors
+    /// As [`LogFs::fsync`].
+    pub async fn fsync(&self, inode: InodeId) -> Result<(), Error> {
+        let sync = async move |fs: LogFs| fs.fsync(inode).await;
+        if inode != InodeId::ROOT {
+            return self.with_owner(inode, sync).await;
+        }
+        self.worker.in_every_domain(sync).await.into_iter().collect()
+    }
+
+    /// As [`LogFs::fdatasync`]; of the root directory, in every domain.
+    ///
+    /// # Errors
+    /// As [`LogFs::fdatasync`].
+    pub async fn fdatasync(&self, inode: InodeId) -> Result<(), Error> {
+        let sync = async move |fs: LogFs| fs.fdatasync(inode).await;
+        if inode != InodeId::ROOT {
+            return self.with_owner(inode, sync).await;
+        }
+        self.worker.in_every_domain(sync).await.into_iter().collect()
+    }
+
+    /// How much there is, and how much is left, in all domains. A file can only grow into what its
+    /// own domain has left.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub async fn space(&self) -> Result<Space, Error> {
+        let spaces = self.worker.in_every_domain(async |fs: LogFs| Ok(fs.space())).await;
+        let spaces: Vec<Space> = spaces.into_iter().collect::<Result<_, Error>>()?;
+        Ok(sum_of(self.worker.layout.block_bytes, &spaces))
+    }
+
+    /// What went on in the background in all domains since opening.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub async fn activity(&self) -> Result<Activity, Error> {
+        let parts = self.worker.in_every_domain(async |fs: LogFs| Ok(fs.activity())).await;
+        parts.into_iter().try_fold(Activity::default(), |sum, part| Ok(sum.and(&part?)))
+    }
+
+    /// Sizes and numbers of the file system.
+    pub fn layout(&self) -> Layout {
+        self.worker.layout
+    }
+
+    /// As [`LogFs::want_checkpoint`], in every domain.
+    pub fn want_checkpoint(&self) {
+        let worker = Rc::clone(&self.worker);
+        let want = async |fs: LogFs| {
+            fs.want_checkpoint();
+            Ok(())
+        };
+        // One that is closed has no need.
+        self.worker.spawner.spawn(async move { drop(worker.in_every_domain(want).await) });
+    }
+
+    /// Closes all domains, on all cores: see [`LogFs::close`].
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when the device does not let it; the other domains are closed all the
+    /// same.
+    pub async fn close(self) -> Result<(), Error> {
+        let answers = self.worker.in_every_domain(async |fs: LogFs| fs.close().await).await;
+        self.worker.stop_all();
+        self.closed().await;
+        answers.into_iter().collect()
+    }
+
+    /// Waits until somebody has closed the file system: what a core does that only serves others.
+    pub async fn closed(&self) {
+        let worker = &self.worker;
+        worker.stopped.until(|_| worker.is_stopped.get().then_some(())).await;
+    }
+}

@@ -1,0 +1,98 @@
+//! What can go wrong, as the caller has to tell it apart.
+
+use iolab_disk::DeviceError;
+
+/// An answer that is not the one wished for. Unless it says otherwise, nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// No such name or inode.
+    #[error("no such file or directory")]
+    NotFound,
+    /// The name is taken.
+    #[error("the name exists already")]
+    Exists,
+    /// A directory is needed, and this is none.
+    #[error("not a directory")]
+    NotDirectory,
+    /// A directory, where none may be.
+    #[error("is a directory")]
+    IsDirectory,
+    /// The directory has entries.
+    #[error("the directory is not empty")]
+    NotEmpty,
+    /// A name or link target that is too long.
+    #[error("the name is too long: {0} bytes at most")]
+    NameTooLong(usize),
+    /// Something in the call that makes no sense.
+    #[error("invalid: {0}")]
+    Invalid(&'static str),
+    /// Beyond the largest size of a file.
+    #[error("beyond the largest size of a file")]
+    TooLarge,
+    /// No space, even after cleaning.
+    #[error("no space left on the device")]
+    NoSpace,
+    /// No extended attribute of this name.
+    #[error("no such attribute")]
+    NoAttribute,
+    /// Names and inodes of different domains cannot meet.
+    #[error("the two belong to different domains: copy instead")]
+    CrossDomain,
+    /// More hard links than can be counted.
+    #[error("too many links to the file")]
+    TooManyLinks,
+    /// The device refused a request of this call.
+    #[error("the device failed: {0}")]
+    Device(DeviceError),
+    /// Content on the disk is not what was written there.
+    #[error(
+        "the content at byte {place} of the device does not match its checksum; `iolab fs fsck --content` says what else"
+    )]
+    Content {
+        /// The block.
+        place: u64,
+    },
+    /// The log could not be written at some time, so that nothing can be changed any more.
+    #[error("the file system has failed ({0}) and only reads since: open it again")]
+    Failed(DeviceError),
+    /// The file system is closed or about to be.
+    #[error("the file system is closed")]
+    Closed,
+    /// There is no file system, or none that this version can use.
+    #[error("not usable: {0}")]
+    Unusable(String),
+    /// The disk contradicts itself or lacks something that was durable.
+    #[error("corrupt: {0}; fsck says what is left")]
+    Corrupt(String),
+}
+
+impl Error {
+    /// The errno(3) that says the same to programs.
+    pub fn errno(&self) -> i32 {
+        match self {
+            Error::NotFound => 2,
+            Error::Exists => 17,
+            Error::CrossDomain => 18,
+            Error::NotDirectory => 20,
+            Error::IsDirectory => 21,
+            Error::Invalid(_) | Error::Unusable(_) => 22,
+            Error::TooLarge => 27,
+            Error::NoSpace => 28,
+            Error::Failed(_) => 30,
+            Error::TooManyLinks => 31,
+            Error::NameTooLong(_) => 36,
+            Error::NotEmpty => 39,
+            Error::NoAttribute => 61,
+            Error::Device(DeviceError::Failed(errno)) => *errno,
+            Error::Device(_) | Error::Content { .. } => 5,
+            Error::Closed => 108,
+            Error::Corrupt(_) => 117,
+        }
+    }
+}
+
+impl From<DeviceError> for Error {
+    fn from(error: DeviceError) -> Error {
+        Error::Device(error)
+    }
+}

@@ -1,0 +1,93 @@
+//! Extended attributes (xattr(7)): small values under names, in the log with everything else. What
+//! the names mean, and who may set which, is for those who show the file system.
+
+use crate::locks::Mode;
+use crate::record::{InodeId, Record};
+use crate::space::Need;
+use crate::tree::cost_bytes;
+use crate::{Error, LogFs};
+
+/// Longest name, bytes (`XATTR_NAME_MAX`).
+const NAME_BYTES: usize = 255;
+/// Most bytes that all attributes of an inode take (`XATTR_SIZE_MAX`), where clusters are large
+/// enough: they go into one group of records.
+const MOST_BYTES: u64 = 65_536;
+
+/// Whether there has to be, or must not be, an attribute of the name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// Either way.
+    Any,
+    /// [`Error::Exists`] when there is one (`XATTR_CREATE`).
+    Create,
+    /// [`Error::NoAttribute`] when there is none (`XATTR_REPLACE`).
+    Replace,
+}
+
+impl LogFs {
+    /// The value of an attribute.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NoAttribute`].
+    pub fn extended(&self, inode: InodeId, name: &[u8]) -> Result<Vec<u8>, Error> {
+        let state = self.0.state.borrow();
+        let node = state.tree.get(inode).ok_or(Error::NotFound)?;
+        node.extended.get(name).map(<[u8]>::to_vec).ok_or(Error::NoAttribute)
+    }
+
+    /// The names of all attributes, in the order of their bytes.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn extended_names(&self, inode: InodeId) -> Result<Vec<Vec<u8>>, Error> {
+        let state = self.0.state.borrow();
+        let node = state.tree.get(inode).ok_or(Error::NotFound)?;
+        Ok(node.extended.iter().map(|(name, _)| name.to_vec()).collect())
+    }
+
+    /// Sets an attribute, in one step.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Exists`], [`Error::NoAttribute`], [`Error::NameTooLong`],
+    /// [`Error::NoSpace`] also when the inode's attributes would take more than they may together.
+    pub async fn set_extended(&self, inode: InodeId, name: &[u8], value: &[u8], setting: Setting) -> Result<(), Error> {
+        if name.len() > NAME_BYTES {
+            return Err(Error::NameTooLong(NAME_BYTES));
+        }
+        if name.is_empty() || name.contains(&0) {
+            return Err(Error::Invalid("a name that is empty or has a zero in it"));
+        }
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
+        self.0.admit(|_| Need::Clusters(0)).await?;
+        match (self.extended(inode, name), setting) {
+            (Ok(_), Setting::Create) => return Err(Error::Exists),
+            (Err(error), Setting::Replace) => return Err(error),
+            (Err(Error::NotFound), _) => return Err(Error::NotFound),
+            _ => {}
+        }
+        if self.extended_bytes_with(inode, name, value) > MOST_BYTES.min(u64::from(self.0.layout.cluster_bytes) / 8) {
+            return Err(Error::NoSpace);
+        }
+        let (name, value, time) = (name.to_vec(), value.to_vec(), self.0.now());
+        self.0.commit(&[Record::SetExtended { inode, name, time, value }]).map(drop)
+    }
+
+    /// What all attributes would take if this one were set.
+    fn extended_bytes_with(&self, inode: InodeId, name: &[u8], value: &[u8]) -> u64 {
+        let state = self.0.state.borrow();
+        let Some(node) = state.tree.get(inode) else { return 0 };
+        let old = node.extended.get(name).map_or(0, |old| cost_bytes(name, old));
+        node.extended.cost_bytes() + cost_bytes(name, value) - old
+    }
+
+    /// Removes an attribute.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NoAttribute`].
+    pub async fn remove_extended(&self, inode: InodeId, name: &[u8]) -> Result<(), Error> {
+        let _held = self.0.locks.take_inode(inode, Mode::Exclusive).await;
+        self.0.admit(|_| Need::Nothing).await?;
+        self.extended(inode, name)?;
+        self.0.commit(&[Record::RemoveExtended { inode, name: name.to_vec(), time: self.0.now() }]).map(drop)
+    }
+}

@@ -1,0 +1,84 @@
+//! logfs: an asynchronous log-structured file system in user space, one instance for each core.
+//!
+//! ```text
+//!  LogFs ── operations: locks, space, content to the device ── commit ─▶ Tree (all metadata, in memory)
+//!                                                                 └──▶ Log ─ flusher ─▶ frames on the device
+//!  background: flusher · checkpoint (compacts the log) · cleaner (wins clusters back) · graveyard (frees what was deleted)
+//!              · demoter (moves small content out of memory) · discarder (tells the device what is free)
+//! ```
+//!
+//! Every change is a group of records that is applied to memory and appended to the log in one
+//! step; what a crash leaves is a prefix of those groups. The promises are in
+//! `docs/logfs/durability.md`, the disk is in `docs/logfs/format.md`. [`mkfs()`] makes a file
+//! system, [`open()`] opens it over any [`iolab_disk::BlockDevice`], [`fsck()`] checks and repairs
+//! one. Everything runs on an [`iolab_executor::Executor`] with [`Disk`] as its driver; time comes
+//! from the clock given to `open`, and nothing else is random: the same load on a simulated device
+//! is the same to the byte.
+//!
+//! Several domains share a disk, each with an instance on a core of its own: [`seats`] opens them
+//! all, as many cores as there are, and answers a [`Volume`] for each core; [`open_volume`] opens
+//! them on one core, where a [`LocalVolume`] answers from memory without waiting; [`open_domain`]
+//! opens one alone, [`resize_cores`] changes their number.
+//!
+//! What does not exist yet: exchanging renames, space set aside by `allocate`. Cutting off very
+//! many extents at once, by one `truncate`, is one step and makes others wait.
+
+mod activity;
+mod allocation;
+mod anchor;
+mod attributes;
+mod bytes;
+mod census;
+mod checkpoint;
+mod checksum;
+mod cleaner;
+mod cleaning;
+mod clusters;
+mod content;
+mod defragment;
+mod demoter;
+mod discarder;
+mod disk;
+mod domains;
+mod dump;
+mod error;
+mod extended;
+mod extents;
+mod file_system;
+mod flusher;
+mod frame;
+mod fsck;
+mod holes;
+pub mod hostile;
+mod instance;
+mod layout;
+mod locks;
+mod log;
+mod mkfs;
+mod names;
+mod open;
+mod paths;
+mod record;
+mod recovery;
+mod space;
+mod sums;
+mod tree;
+
+pub use activity::Activity;
+pub use attributes::{Attributes, InodeId, Kind};
+pub use census::Census;
+pub use cleaning::{Budget, Policy, ReadingCost, reading_plan};
+pub use clusters::ClusterUse;
+pub use defragment::{Defragmentation, Progress};
+pub use disk::Disk;
+pub use domains::{CoreDriver, LocalVolume, Placement, Resized, Seat, Volume, open_volume, resize_cores, seats};
+pub use dump::{DumpLine, DumpValue, dump_log};
+pub use error::Error;
+pub use extended::Setting;
+pub use file_system::{AttributeChange, LogFs, Space};
+pub use fsck::{BadContent, ContentReport, Fault, FaultKind, FsckReport, Repair, check_content, fsck};
+pub use layout::Layout;
+pub use mkfs::{MkfsOptions, mkfs};
+pub use names::{Entry, Occupied, Owner};
+pub use open::{OpenOptions, VerifyReads, count_domains, open, open_domain};
+pub use recovery::Recovery;

@@ -1,0 +1,321 @@
+//! The end of the metadata log: groups of records that wait to be written, and the frames they
+//! become.
+//!
+//! Every group has a ticket, counted up from 1 for as long as the file system is open. Tickets say
+//! what is written and what is durable; the device is somebody else's business
+//! ([`crate::flusher`]).
+
+use std::collections::VecDeque;
+
+use iolab_disk::Buffer;
+
+use crate::Layout;
+use crate::anchor::FramePlace;
+use crate::clusters::{ClusterTable, Role};
+use crate::frame::{HEADER_BYTES, Header, seal};
+use crate::record::Record;
+
+/// Frames are cut at this length, so that the first ones are on their way while others are made,
+/// and so that a device that does a transfer while it is given it does not keep operations waiting
+/// for long.
+const FRAME_BYTES: usize = 32 << 10;
+
+/// Groups that matter to the checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Nothing,
+    /// Begins a frame of its own, whose place is noted.
+    Begin,
+    /// The sequence of its frame is noted.
+    End,
+}
+
+#[derive(Debug)]
+struct Group {
+    ticket: u64,
+    length: usize,
+    /// Records of changes in it.
+    changes: u32,
+    mark: Mark,
+}
+
+#[derive(Debug)]
+pub(crate) struct Log {
+    layout: Layout,
+    queue: VecDeque<Group>,
+    /// What the groups hold, one after the other, from `framed` on.
+    bytes: Vec<u8>,
+    framed: usize,
+    /// Of the last group appended.
+    pub(crate) last_ticket: u64,
+    /// Everything up to here is durable.
+    pub(crate) durable_ticket: u64,
+    /// Everything up to here shall be made durable.
+    pub(crate) wanted_ticket: u64,
+    /// Where the next frame goes.
+    next: FramePlace,
+    /// Where the log goes on when its cluster is full.
+    spare: u32,
+    epoch: u64,
+    /// Last frame known to be durable.
+    pub(crate) flushed: u64,
+    /// Changes up to there.
+    pub(crate) flushed_changes: u32,
+    /// The clusters of the log, from the newest checkpoint's on.
+    chain: VecDeque<u32>,
+    /// Those before, from the checkpoint before on.
+    kept: Vec<u32>,
+    /// Changes in all frames so far.
+    changes: u32,
+    /// Bytes of all changes appended, and of those before the last checkpoint began, and before the
+    /// one that the anchor names.
+    changed_bytes: u64,
+    begun_at: u64,
+    anchored_at: u64,
+    kept_change_bytes: u64,
+    /// Where the frame of the last [`Mark::Begin`] is.
+    pub(crate) begun: Option<FramePlace>,
+    /// Which frame holds the last [`Mark::End`].
+    pub(crate) ended: Option<u64>,
+}
+
+/// Where a log that was read goes on.
+#[derive(Debug)]
+pub(crate) struct LogEnd {
+    pub(crate) next: FramePlace,
+    pub(crate) spare: u32,
+    pub(crate) chain: VecDeque<u32>,
+    /// Clusters of the log before, which an older checkpoint needs.
+    pub(crate) kept: Vec<u32>,
+    /// Changes in all frames.
+    pub(crate) changes: u32,
+    /// Bytes of changes behind the checkpoint.
+    pub(crate) tail_bytes: u64,
+}
+
+impl LogEnd {
+    /// The clusters of the log, the one included that it goes on in.
+    pub(crate) fn clusters(&self) -> impl Iterator<Item = u32> {
+        self.chain.iter().copied().chain([self.spare])
+    }
+}
+
+/// A frame to be written.
+#[derive(Debug)]
+pub(crate) struct Composed {
+    pub(crate) place: u64,
+    pub(crate) buffer: Buffer,
+}
+
+/// There was no cluster for the log to go on in, though some are set aside for it.
+#[derive(Debug)]
+pub(crate) struct NoCluster;
+
+impl Log {
+    /// A log that goes on at `next`, all of whose frames are durable.
+    pub(crate) fn resume(layout: &Layout, end: LogEnd, epoch: u64) -> Log {
+        let LogEnd { next, spare, chain, kept, changes, tail_bytes } = end;
+        Log {
+            layout: *layout,
+            queue: VecDeque::new(),
+            bytes: Vec::new(),
+            framed: 0,
+            last_ticket: 0,
+            durable_ticket: 0,
+            wanted_ticket: 0,
+            next,
+            spare,
+            epoch,
+            flushed: next.sequence - 1,
+            flushed_changes: changes.max(1),
+            chain,
+            kept,
+            changes: changes.max(1),
+            changed_bytes: tail_bytes,
+            begun_at: 0,
+            anchored_at: 0,
+            // Whatever is kept was worth while.
+            kept_change_bytes: u64::MAX / 2,
+            begun: None,
+            ended: None,
+        }
+    }
+
+    /// Appends a group; returns its ticket.
+    pub(crate) fn append(&mut self, records: &[Record], mark: Mark) -> u64 {
+        let before = self.bytes.len();
+        records.iter().for_each(|record| record.encode(&mut self.bytes));
+        let length = self.bytes.len() - before;
+        self.changed_bytes += length as u64;
+        self.close_group((length, records.len() as u32), mark)
+    }
+
+    /// Appends a group that is encoded already, of the checkpoint.
+    pub(crate) fn append_encoded(&mut self, bytes: &[u8], mark: Mark) -> u64 {
+        self.bytes.extend_from_slice(bytes);
+        self.close_group((bytes.len(), 0), mark)
+    }
+
+    /// The last so many bytes are a group.
+    fn close_group(&mut self, (length, changes): (usize, u32), mark: Mark) -> u64 {
+        let most = self.layout.cluster_bytes as usize / 2;
+        assert!(length <= most, "a group of {length} bytes, {most} are promised");
+        self.last_ticket += 1;
+        self.queue.push_back(Group { ticket: self.last_ticket, length, changes, mark });
+        self.last_ticket
+    }
+
+    /// A checkpoint begins here; returns the ticket of that.
+    pub(crate) fn begin(&mut self, serial: u64) -> u64 {
+        self.begun_at = self.changed_bytes;
+        let mut bytes = Vec::new();
+        Record::CheckpointBegin { serial }.encode(&mut bytes);
+        self.append_encoded(&bytes, Mark::Begin)
+    }
+
+    /// The clusters between the checkpoint that the anchor names and the one that began last, when
+    /// that is in a frame.
+    pub(crate) fn before_begun(&self) -> Vec<u32> {
+        let begun = self.begun.map_or(0, |begun| begun.cluster);
+        self.chain.iter().copied().take_while(|cluster| *cluster != begun).collect()
+    }
+
+    /// An anchor names what began last.
+    pub(crate) fn anchored(&mut self) {
+        self.kept_change_bytes = self.begun_at - self.anchored_at;
+        self.anchored_at = self.begun_at;
+    }
+
+    /// Bytes of changes since the checkpoint that the anchor names: what opening has to apply one
+    /// by one.
+    pub(crate) fn tail_bytes(&self) -> u64 {
+        self.changed_bytes - self.anchored_at
+    }
+
+    /// Bytes that wait to be written.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.bytes.len() - self.framed
+    }
+
+    /// Clusters of the log, with the one that it goes on in.
+    pub(crate) fn clusters(&self) -> u32 {
+        self.chain.len() as u32 + 1
+    }
+
+    /// Bytes of changes between the checkpoint before and the newest; at least so many.
+    pub(crate) fn kept_change_bytes(&self) -> u64 {
+        self.kept_change_bytes
+    }
+
+    /// Clusters that are kept for the checkpoint before.
+    pub(crate) fn kept_clusters(&self) -> u32 {
+        self.kept.len() as u32
+    }
+
+    /// Whether a sync waits for what is not durable yet.
+    pub(crate) fn wants_sync(&self) -> bool {
+        self.wanted_ticket > self.durable_ticket
+    }
+
+    /// Where the next frame will go, and the last one's sequence.
+    pub(crate) fn last_sequence(&self) -> u64 {
+        self.next.sequence - 1
+    }
+
+    /// Every frame that was made is durable.
+    pub(crate) fn now_flushed(&mut self) {
+        (self.flushed, self.flushed_changes) = (self.last_sequence(), self.changes);
+    }
+
+    /// Makes the next frame of groups up to ticket `until`.
+    pub(crate) fn compose(&mut self, until: u64, clusters: &mut ClusterTable) -> Result<Option<Composed>, NoCluster> {
+        let Some(first) = self.queue.front().filter(|group| group.ticket <= until) else { return Ok(None) };
+        let (first_bytes, begins) = (first.length, first.mark == Mark::Begin);
+        if self.layout.blocks((HEADER_BYTES + first_bytes) as u64) > self.room() {
+            let spare = clusters.allocate(Role::Log).ok_or(NoCluster)?;
+            self.next.cluster = std::mem::replace(&mut self.spare, spare);
+            self.next.offset = 0;
+            self.chain.push_back(self.next.cluster);
+        }
+        if begins {
+            self.begun = Some(self.next);
+        }
+        let (payload_bytes, changes) = self.fitting(until);
+        let mut buffer = Buffer::zeroed(self.layout.blocks((HEADER_BYTES + payload_bytes) as u64) as usize);
+        let payload = &self.bytes[self.framed..self.framed + payload_bytes];
+        buffer[HEADER_BYTES..HEADER_BYTES + payload_bytes].copy_from_slice(payload);
+        self.forget(payload_bytes);
+        Ok(Some(self.close_frame(buffer, payload_bytes, changes)))
+    }
+
+    /// So many bytes are in a frame. What is left moves to the front when it is less than what is
+    /// gone.
+    fn forget(&mut self, bytes: usize) {
+        self.framed += bytes;
+        if self.framed >= self.bytes.len() - self.framed {
+            self.bytes.drain(..self.framed);
+            self.framed = 0;
+        }
+    }
+
+    fn room(&self) -> u64 {
+        u64::from(self.layout.cluster_bytes - self.next.offset)
+    }
+
+    /// Takes the groups of one frame off the queue, the first in any case, others as they fit; how
+    /// many bytes and changes they are.
+    fn fitting(&mut self, until: u64) -> (usize, u32) {
+        let most = (self.room() as usize).min(FRAME_BYTES);
+        let (mut count, mut bytes) = (0, 0);
+        for group in self.queue.iter().take_while(|group| group.ticket <= until) {
+            let fits = HEADER_BYTES + bytes + group.length <= most && group.mark != Mark::Begin;
+            if count > 0 && !fits {
+                break;
+            }
+            (count, bytes) = (count + 1, bytes + group.length);
+        }
+        let mut changes = 0_u32;
+        for group in self.queue.drain(..count) {
+            changes = changes.wrapping_add(group.changes);
+            if group.mark == Mark::End {
+                self.ended = Some(self.next.sequence);
+            }
+        }
+        (bytes, changes)
+    }
+
+    fn close_frame(&mut self, mut buffer: Buffer, payload_bytes: usize, changes: u32) -> Composed {
+        let header = Header {
+            sequence: self.next.sequence,
+            epoch: self.epoch,
+            flushed: self.flushed,
+            previous: self.next.previous,
+            next_cluster: self.spare,
+            changes: self.changes,
+        };
+        self.changes = count_on(self.changes, changes);
+        let checksum = seal(&mut buffer, payload_bytes, &header, &self.layout);
+        let place = self.layout.start_of(self.next.cluster) + u64::from(self.next.offset);
+        self.next = FramePlace {
+            cluster: self.next.cluster,
+            offset: self.next.offset + buffer.len() as u32,
+            sequence: self.next.sequence + 1,
+            previous: checksum,
+        };
+        Composed { place, buffer }
+    }
+
+    /// An anchor names the checkpoint that begins in `cluster`: what is between the one before and
+    /// it is kept, and what was kept until now is answered.
+    pub(crate) fn advance(&mut self, cluster: u32) -> Vec<u32> {
+        let older = self.chain.iter().position(|number| *number == cluster).unwrap_or(0);
+        let kept = self.chain.drain(..older).collect();
+        std::mem::replace(&mut self.kept, kept)
+    }
+}
+
+/// How many changes there are, so many more than before: never 0, which stands for a number that is
+/// not known.
+pub(crate) fn count_on(changes: u32, more: u32) -> u32 {
+    changes.wrapping_add(more).max(1)
+}

@@ -1,0 +1,359 @@
+//! Operations on names. They lock the directories shared and the names exclusively, wait for space,
+//! check, and commit: checks and commit have no await between them.
+
+use crate::locks::{Held, Key, Mode};
+use crate::record::{Attributes, InodeId, Kind, Node, Record, Rename, Spot};
+use crate::space::Need;
+use crate::tree::{Inode, Names, Tree};
+use crate::{Error, LogFs};
+
+/// Longest name, bytes.
+pub(crate) const NAME_BYTES: usize = 255;
+/// Longest target of a symbolic link, bytes.
+const TARGET_BYTES: usize = 4095;
+/// Last serial of an inode number: the bits above it are the domain's.
+const LAST_SERIAL: u64 = (1 << 48) - 1;
+/// Most hard links to a file.
+const MOST_LINKS: u32 = 65_000;
+
+/// An entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// What it names.
+    pub inode: InodeId,
+    /// Of which kind that is.
+    pub kind: Kind,
+}
+
+/// Whom something new belongs to, and who may do what with it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// Permission bits.
+    pub mode: u16,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+}
+
+/// What a rename does with a name that is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occupied {
+    /// Replaces it, as `rename(2)` does.
+    Replace,
+    /// Answers [`Error::Exists`] (`RENAME_NOREPLACE`).
+    Refuse,
+}
+
+pub(crate) fn check_name(name: &[u8]) -> Result<(), Error> {
+    match name {
+        b"" | b"." | b".." => Err(Error::Invalid("a name that is empty, . or ..")),
+        _ if name.len() > NAME_BYTES => Err(Error::NameTooLong(NAME_BYTES)),
+        _ if name.iter().any(|byte| matches!(byte, 0 | b'/')) => Err(Error::Invalid("a slash or zero in a name")),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn check_target(target: &[u8]) -> Result<(), Error> {
+    match target.len() {
+        0 => Err(Error::Invalid("a link target that is empty or has a zero in it")),
+        _ if target.contains(&0) => Err(Error::Invalid("a link target that is empty or has a zero in it")),
+        _ if target.len() > TARGET_BYTES => Err(Error::NameTooLong(TARGET_BYTES)),
+        _ => Ok(()),
+    }
+}
+
+fn names(tree: &Tree, directory: InodeId) -> Result<&Names, Error> {
+    let node = tree.get(directory).ok_or(Error::NotFound)?;
+    // A directory that was removed while somebody holds it takes no new names.
+    node.names().ok_or(Error::NotDirectory)
+}
+
+fn names_for_new(tree: &Tree, directory: InodeId) -> Result<&Names, Error> {
+    let names = names(tree, directory)?;
+    let is_removed = tree.get(directory).is_some_and(|node| node.attributes.links == 0);
+    if is_removed { Err(Error::NotFound) } else { Ok(names) }
+}
+
+impl LogFs {
+    /// Looks a name up.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotDirectory`].
+    pub fn lookup(&self, directory: InodeId, name: &[u8]) -> Result<Entry, Error> {
+        let state = self.0.state.borrow();
+        if name == b".." {
+            let node = state.tree.get(directory).ok_or(Error::NotFound)?;
+            return Ok(Entry { name: name.to_vec(), inode: node.parent, kind: Kind::Directory });
+        }
+        let (inode, kind) = names(&state.tree, directory)?.get(name).ok_or(Error::NotFound)?;
+        Ok(Entry { name: name.to_vec(), inode, kind })
+    }
+
+    /// Up to `most` entries behind the name `after` (from the first for the empty name), in the
+    /// order of their bytes; `.` and `..` are left out.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotDirectory`].
+    pub fn read_directory(&self, directory: InodeId, after: &[u8], most: usize) -> Result<Vec<Entry>, Error> {
+        let state = self.0.state.borrow();
+        let is_shown = |(name, ..): &(&[u8], InodeId, Kind)| name.first() != Some(&crate::domains::HIDDEN);
+        let entries = names(&state.tree, directory)?.after(after).filter(is_shown).take(most);
+        Ok(entries.map(|(name, inode, kind)| Entry { name: name.to_vec(), inode, kind }).collect())
+    }
+
+    /// Makes an empty file.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::NotFound`], [`Error::NotDirectory`], [`Error::NameTooLong`],
+    /// [`Error::NoSpace`].
+    pub async fn create(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
+        self.make(directory, name, (Kind::File, owner), b"").await
+    }
+
+    /// Makes an empty directory.
+    ///
+    /// # Errors
+    /// As [`LogFs::create`].
+    pub async fn make_directory(&self, directory: InodeId, name: &[u8], owner: Owner) -> Result<InodeId, Error> {
+        self.make(directory, name, (Kind::Directory, owner), b"").await
+    }
+
+    /// Makes a symbolic link.
+    ///
+    /// # Errors
+    /// As [`LogFs::create`].
+    pub async fn symlink(
+        &self,
+        directory: InodeId,
+        name: &[u8],
+        target: &[u8],
+        owner: Owner,
+    ) -> Result<InodeId, Error> {
+        check_target(target)?;
+        self.make(directory, name, (Kind::Symlink, owner), target).await
+    }
+
+    /// Makes a pipe, a socket or a device with this number (`mknod(2)`).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another kind, and as [`LogFs::create`].
+    pub async fn make_special(
+        &self,
+        directory: InodeId,
+        name: &[u8],
+        (kind, number): (Kind, u32),
+        owner: Owner,
+    ) -> Result<InodeId, Error> {
+        if !kind.is_special() {
+            return Err(Error::Invalid("not a kind of special file"));
+        }
+        self.make(directory, name, (kind, owner), &number.to_le_bytes()).await
+    }
+
+    /// The number of a device; 0 for what is none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn device_number(&self, inode: InodeId) -> Result<u32, Error> {
+        let state = self.0.state.borrow();
+        match state.tree.get(inode).ok_or(Error::NotFound)?.content {
+            crate::tree::Content::Special(number) => Ok(number),
+            _ => Ok(0),
+        }
+    }
+
+    /// Where a symbolic link leads.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Invalid`] for something else.
+    pub fn read_link(&self, inode: InodeId) -> Result<Vec<u8>, Error> {
+        let state = self.0.state.borrow();
+        match &state.tree.get(inode).ok_or(Error::NotFound)?.content {
+            crate::tree::Content::Symlink(target) => Ok(target.clone()),
+            _ => Err(Error::Invalid("not a symbolic link")),
+        }
+    }
+
+    /// Makes something of a kind; `target` is that of a symbolic link.
+    pub(crate) async fn make(
+        &self,
+        directory: InodeId,
+        name: &[u8],
+        (kind, owner): (Kind, Owner),
+        target: &[u8],
+    ) -> Result<InodeId, Error> {
+        check_name(name)?;
+        let _held = self.lock_names(&[(directory, name)]).await;
+        self.0.admit(|_| Need::Clusters(0)).await?;
+        let (spot, node) = {
+            let mut state = self.0.state.borrow_mut();
+            if names_for_new(&state.tree, directory)?.get(name).is_some() {
+                return Err(Error::Exists);
+            }
+            if state.tree.serial & LAST_SERIAL == LAST_SERIAL {
+                return Err(Error::NoSpace);
+            }
+            // Taken at once, so that no other creation gets the same; one that fails leaves a gap.
+            state.tree.serial += 1;
+            let inode = InodeId(state.tree.serial);
+            let time = self.0.now();
+            let fresh = Tree::root(owner.mode & 0o7777, time).attributes;
+            let links = if kind == Kind::Directory { 2 } else { 1 };
+            let attributes = Attributes { kind, links, uid: owner.uid, gid: owner.gid, ..fresh };
+            let parent = if kind == Kind::Directory { directory } else { InodeId(0) };
+            let node = Node { inode, attributes, parent, target: target.to_vec() };
+            (Spot { directory, name: name.to_vec() }, node)
+        };
+        let inode = node.inode;
+        self.0.commit(&[Record::Create { spot, node }])?;
+        Ok(inode)
+    }
+
+    /// Gives a file one more name.
+    ///
+    /// # Errors
+    /// [`Error::IsDirectory`], [`Error::TooManyLinks`], and as [`LogFs::create`].
+    pub async fn link(&self, inode: InodeId, directory: InodeId, name: &[u8]) -> Result<(), Error> {
+        check_name(name)?;
+        let _held = self.lock_names(&[(directory, name)]).await;
+        self.0.admit(|_| Need::Clusters(0)).await?;
+        let kind = {
+            let state = self.0.state.borrow();
+            let node = state.tree.get(inode).ok_or(Error::NotFound)?;
+            if node.names().is_some() {
+                return Err(Error::IsDirectory);
+            }
+            match node.attributes.links {
+                0 => return Err(Error::NotFound),
+                MOST_LINKS.. => return Err(Error::TooManyLinks),
+                _ => {}
+            }
+            if names_for_new(&state.tree, directory)?.get(name).is_some() {
+                return Err(Error::Exists);
+            }
+            node.attributes.kind
+        };
+        let spot = Spot { directory, name: name.to_vec() };
+        self.0.commit(&[Record::Link { spot, inode, kind, time: self.0.now() }]).map(drop)
+    }
+
+    /// Takes a name from a file. The file goes with its last name, or when nobody holds it any
+    /// more.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::IsDirectory`].
+    pub async fn unlink(&self, directory: InodeId, name: &[u8]) -> Result<(), Error> {
+        self.remove(directory, name, |node| if node.names().is_some() { Err(Error::IsDirectory) } else { Ok(()) }).await
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotDirectory`], [`Error::NotEmpty`].
+    pub async fn remove_directory(&self, directory: InodeId, name: &[u8]) -> Result<(), Error> {
+        let check = |node: &Inode| match node.names() {
+            None => Err(Error::NotDirectory),
+            Some(names) if !names.is_empty() => Err(Error::NotEmpty),
+            Some(_) => Ok(()),
+        };
+        self.remove(directory, name, check).await
+    }
+
+    async fn remove(
+        &self,
+        directory: InodeId,
+        name: &[u8],
+        check: impl Fn(&Inode) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let _held = self.lock_names(&[(directory, name)]).await;
+        self.0.admit(|_| Need::Nothing).await?;
+        let records = {
+            let state = self.0.state.borrow();
+            let (inode, kind) = names(&state.tree, directory)?.get(name).ok_or(Error::NotFound)?;
+            let node = state.tree.get(inode).ok_or_else(|| dangling(inode))?;
+            check(node)?;
+            let spot = Spot { directory, name: name.to_vec() };
+            let mut records = vec![Record::Unlink { spot, inode, kind, time: self.0.now() }];
+            records.extend(deletion(inode, node));
+            records
+        };
+        self.0.commit(&records).map(drop)
+    }
+
+    /// Moves a name, in one step. Renaming a name to another one of the same file does nothing.
+    ///
+    /// # Errors
+    /// Those of `rename(2)`: [`Error::NotFound`], [`Error::Exists`], [`Error::IsDirectory`],
+    /// [`Error::NotDirectory`], [`Error::NotEmpty`], [`Error::Invalid`] for a directory into
+    /// itself; [`Error::NoSpace`].
+    pub async fn rename(&self, from: (InodeId, &[u8]), to: (InodeId, &[u8]), occupied: Occupied) -> Result<(), Error> {
+        check_name(from.1)?;
+        check_name(to.1)?;
+        let _held = self.lock_names(&[from, to]).await;
+        self.0.admit(|_| Need::Clusters(0)).await?;
+        let Some(records) = self.plan_rename(from, to, occupied)? else { return Ok(()) };
+        self.0.commit(&records).map(drop)
+    }
+
+    /// The records of a rename; `None` when there is nothing to do.
+    pub(crate) fn plan_rename(
+        &self,
+        from: (InodeId, &[u8]),
+        to: (InodeId, &[u8]),
+        occupied: Occupied,
+    ) -> Result<Option<Vec<Record>>, Error> {
+        let state = self.0.state.borrow();
+        let tree = &state.tree;
+        let (inode, kind) = names(tree, from.0)?.get(from.1).ok_or(Error::NotFound)?;
+        let old = names_for_new(tree, to.0)?.get(to.1);
+        if kind == Kind::Directory && tree.is_above(inode, to.0) {
+            return Err(Error::Invalid("a directory would be moved into itself"));
+        }
+        let mut deleted = None;
+        if let Some((replaced, replaced_kind)) = old {
+            if occupied == Occupied::Refuse {
+                return Err(Error::Exists);
+            }
+            if replaced == inode {
+                return Ok(None);
+            }
+            let node = tree.get(replaced).ok_or_else(|| dangling(replaced))?;
+            match (kind == Kind::Directory, replaced_kind == Kind::Directory) {
+                (true, false) => return Err(Error::NotDirectory),
+                (false, true) => return Err(Error::IsDirectory),
+                _ if node.names().is_some_and(|names| !names.is_empty()) => return Err(Error::NotEmpty),
+                _ => deleted = deletion(replaced, node),
+            }
+        }
+        let spot = |(directory, name): (InodeId, &[u8])| Spot { directory, name: name.to_vec() };
+        let rename = Rename {
+            from: spot(from),
+            to: spot(to),
+            inode,
+            kind,
+            replaced: old.map_or(InodeId(0), |(replaced, _)| replaced),
+            time: self.0.now(),
+        };
+        Ok(Some([Some(Record::Rename(Box::new(rename))), deleted].into_iter().flatten().collect()))
+    }
+
+    pub(crate) async fn lock_names(&self, spots: &[(InodeId, &[u8])]) -> Held {
+        let directories = spots.iter().map(|(directory, _)| (Key::Inode(*directory), Mode::Shared));
+        let names = spots.iter().map(|(directory, name)| (Key::Name(*directory, name.to_vec()), Mode::Exclusive));
+        self.0.locks.take(directories.chain(names)).await
+    }
+}
+
+/// The record that deletes an inode which is about to lose a name, if that is its last and nobody
+/// holds it.
+fn deletion(inode: InodeId, node: &Inode) -> Option<Record> {
+    let loses_all = node.names().is_some() || node.attributes.links <= 1;
+    (loses_all && node.holders == 0).then_some(Record::Delete { inode })
+}
+
+fn dangling(inode: InodeId) -> Error {
+    Error::Corrupt(format!("a name leads to inode {}, which does not exist", inode.0))
+}

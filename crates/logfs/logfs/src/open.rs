@@ -1,0 +1,306 @@
+//! Opening and closing.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use iolab_clock::Clock;
+use iolab_disk::Buffer;
+use iolab_executor::{Event, Spawner};
+
+use crate::activity::Activity;
+use crate::allocation::Heads;
+use crate::anchor::Anchor;
+use crate::cleaning::{Policy, ReadingCost};
+use crate::clusters::ClusterTable;
+use crate::extents::Place;
+use crate::instance::{Instance, Phase, State};
+use crate::locks::Locks;
+use crate::log::Log;
+use crate::record::Stretch;
+use crate::recovery::{Loaded, OnLoss, Recovery, load, read_map};
+use crate::{Disk, Error, Layout, LogFs, checkpoint, cleaner, demoter, discarder, domains, flusher};
+
+/// When content that is read is held against its checksum
+/// (docs/decisions/0012-reads-are-verified-where-content-outlives-the-process.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VerifyReads {
+    /// On every device but memory of this process: nobody else writes that, and nothing in it is
+    /// older than the process.
+    #[default]
+    ByDevice,
+    /// On every device.
+    Always,
+    /// On none.
+    Never,
+}
+
+impl VerifyReads {
+    /// Whether reads from this disk are verified.
+    pub fn covers(self, disk: &Disk) -> bool {
+        match self {
+            VerifyReads::ByDevice => !disk.is_memory(),
+            VerifyReads::Always => true,
+            VerifyReads::Never => false,
+        }
+    }
+}
+
+/// How to use a file system while it is open.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenOptions {
+    /// Most bytes of small writes that are kept in memory. Before it is reached, what was written
+    /// longest ago is moved to the data log; small writes that would exceed it all the same go
+    /// there at once.
+    pub inline_bytes: u64,
+    /// How clusters are chosen for cleaning.
+    pub policy: Policy,
+    /// Most bytes that one pass of cleaning holds in memory (the thesis's M, in bytes).
+    pub cleaning_bytes: u64,
+    /// What reading takes on the device, for choosing what to read of a cluster that is cleaned.
+    pub reading: ReadingCost,
+    /// Whether everything that is read of files is held against its checksum. Cleaning and
+    /// defragmentation do so in any case.
+    pub verify_reads: VerifyReads,
+    /// Whether the device is told which clusters are free, before they are used again.
+    pub discard: bool,
+    /// Whether closing writes a checkpoint when much has changed since the last one, so that the
+    /// next opening is quick, or when there is little to write in it, so that everything stands on
+    /// the disk twice.
+    pub closing_checkpoint: bool,
+    /// A checkpoint is written when this has passed since the last one and much has changed, ns;
+    /// also, in any case, when the log has grown to some times the length of a checkpoint.
+    pub checkpoint_interval_ns: u64,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions {
+            inline_bytes: 64 << 20,
+            policy: Policy::CostBenefit,
+            cleaning_bytes: 8 << 20,
+            reading: ReadingCost::default(),
+            verify_reads: VerifyReads::default(),
+            discard: false,
+            closing_checkpoint: true,
+            checkpoint_interval_ns: 300_000_000_000,
+        }
+    }
+}
+
+/// Opens a file system; its background tasks live on the spawner's executor until [`LogFs::close`].
+///
+/// # Errors
+/// [`Error::Unusable`] when there is none, [`Error::Corrupt`] when something that had been durable
+/// is missing or contradicts itself: the disk is then as it was.
+pub async fn open(
+    disk: &Disk,
+    options: OpenOptions,
+    (clock, spawner): (Clock, Spawner),
+) -> Result<(LogFs, Recovery), Error> {
+    let (layout, owners) = read_map(disk).await?;
+    if layout.domains != 1 {
+        let why = format!("{} domains: open all of them together as a volume, or one alone", layout.domains);
+        return Err(Error::Unusable(why));
+    }
+    let loaded = load(disk, (layout, owners), 0, OnLoss::Refuse).await?;
+    domains::finish_resize(disk, &layout).await?;
+    start(disk, options, (clock, spawner), loaded).await
+}
+
+/// Opens one domain alone, as a file system of its own: its root directory holds what the domain
+/// has of the common one. Several may be open at once, each by its own program or thread, but each
+/// only once.
+///
+/// Nobody keeps names apart meanwhile: a name that two domains then have is given another ending in
+/// one of them when all are opened together.
+///
+/// # Errors
+/// [`Error::Invalid`] when there is no such domain, and as [`open()`].
+pub async fn open_domain(
+    disk: &Disk,
+    domain: u32,
+    options: OpenOptions,
+    (clock, spawner): (Clock, Spawner),
+) -> Result<(LogFs, Recovery), Error> {
+    let (layout, owners) = read_map(disk).await?;
+    if domain >= layout.domains {
+        return Err(Error::Invalid("a domain that the file system does not have"));
+    }
+    let loaded = load(disk, (layout, owners), domain, OnLoss::Refuse).await?;
+    domains::finish_resize(disk, &layout).await?;
+    start(disk, options, (clock, spawner), loaded).await
+}
+
+/// How many domains the file system has.
+///
+/// # Errors
+/// As [`open()`].
+pub async fn count_domains(disk: &Disk) -> Result<u32, Error> {
+    Ok(read_map(disk).await?.0.domains)
+}
+
+/// Puts a loaded file system to work.
+pub(crate) async fn start(
+    disk: &Disk,
+    options: OpenOptions,
+    (clock, spawner): (Clock, Spawner),
+    loaded: Loaded,
+) -> Result<(LogFs, Recovery), Error> {
+    let (mut clusters, kept_is_there) = claim(&loaded)?;
+    upgrade(disk, &loaded.layout).await?;
+    clusters.discards = options.discard;
+    let Loaded { layout, anchor, mut tree, mut end, recovery, sums, .. } = loaded;
+    let layout = layout.current();
+    if !kept_is_there {
+        end.kept.clear();
+    }
+    clusters.adopt(sums);
+    let anchor = Anchor {
+        number: anchor.number + 1,
+        epoch: anchor.epoch + 1,
+        flushed: end.next.sequence - 1,
+        changes: end.changes,
+        closed: false,
+        before: anchor.before.filter(|_| kept_is_there),
+        ..anchor
+    };
+    let inline_queue = tree.queue_inline();
+    let state = State {
+        tree,
+        clusters,
+        log: Log::resume(&layout, end, anchor.epoch),
+        heads: Heads::default(),
+        anchor,
+        deltas: Vec::new(),
+        failed: None,
+        phase: Phase::Running,
+        tasks: 6,
+        // Until then there is one checkpoint that can be read.
+        checkpoint_wanted: recovery.by_older_checkpoint,
+        checkpointing: false,
+        checkpoint_at_ns: clock.now_ns(),
+        cleaning_wanted: false,
+        discards_wanted: false,
+        inline_queue,
+        no_room_at: None,
+        fruitless_at: None,
+        activity: Activity::default(),
+    };
+    let instance = Rc::new(Instance {
+        disk: disk.clone(),
+        clock,
+        layout,
+        options,
+        verifies_reads: options.verify_reads.covers(disk),
+        locks: Locks::default(),
+        state: RefCell::new(state),
+        work: Event::default(),
+        progress: Event::default(),
+    });
+    // Before any frame of this epoch: what a crash left behind out of order must stay recognisable.
+    checkpoint::write_anchor(&instance, &anchor).await?;
+    spawner.spawn(flusher::run(Rc::clone(&instance)));
+    spawner.spawn(checkpoint::run(Rc::clone(&instance)));
+    spawner.spawn(cleaner::run(Rc::clone(&instance)));
+    spawner.spawn(demoter::run(Rc::clone(&instance)));
+    spawner.spawn(discarder::run(Rc::clone(&instance)));
+    spawner.spawn(cleaner::run_graveyard(Rc::clone(&instance)));
+    instance.consider(&mut instance.state.borrow_mut());
+    Ok((LogFs(instance), recovery))
+}
+
+/// Brings both bootstrap records up to the version that is written, also the one that a crash kept
+/// from it. Everything of version 1 is a part of it.
+async fn upgrade(disk: &Disk, layout: &Layout) -> Result<(), Error> {
+    let (new, block) = (layout.current(), layout.block_bytes as usize);
+    for place in new.bootstrap_places() {
+        let found = disk.read(place, block).await.map_err(Error::from).and_then(|bytes| Layout::decode(&bytes));
+        let is_old =
+            |found: Layout| (found.id, found.generation) == (new.id, new.generation) && found.version < new.version;
+        if layout.version < new.version || found.is_ok_and(is_old) {
+            disk.write(place, Buffer::padded(&new.encode(), block)).await?;
+            disk.flush().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Which clusters are in use: the log's, and those with content; and whether those are there that
+/// the checkpoint before needs.
+pub(crate) fn claim(loaded: &Loaded) -> Result<(ClusterTable, bool), Error> {
+    let mut clusters = ClusterTable::new(&loaded.layout, &loaded.owners);
+    for cluster in loaded.end.clusters() {
+        if !clusters.claim_for_log(cluster) {
+            return Err(Error::Corrupt(format!("the log uses cluster {cluster} twice, or must not use it")));
+        }
+    }
+    for (inode, node) in loaded.tree.iter() {
+        for (offset, extent) in node.file().into_iter().flat_map(|file| file.iter()) {
+            let Place::Disk(place) = extent.place else { continue };
+            let stretch = Stretch { offset, length: extent.length, place };
+            if !clusters.claim_for_content(inode, stretch) {
+                let what = format!("inode {} has content at byte {place}, which belongs to something else", inode.0);
+                return Err(Error::Corrupt(what));
+            }
+        }
+    }
+    let kept_is_there = clusters.claim_all_for_log(&loaded.end.kept);
+    clusters.settle();
+    Ok((clusters, kept_is_there))
+}
+
+impl LogFs {
+    /// Ends the background tasks, makes everything durable and marks the file system as closed.
+    /// Files that have no name any more are gone, held open or not. Other handles answer
+    /// [`Error::Closed`] from now on.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when the device does not let it.
+    pub async fn close(self) -> Result<(), Error> {
+        let instance = &self.0;
+        {
+            let mut state = instance.state.borrow_mut();
+            state.usable()?;
+            state.phase = Phase::Closing;
+        }
+        self.tasks_but(1).await;
+        let is_wanted = checkpoint::is_wanted_at_end(&instance.state.borrow());
+        if instance.options.closing_checkpoint && is_wanted {
+            checkpoint::write(instance).await?;
+        }
+        // Operations that were under way may still have changed something.
+        loop {
+            let last = instance.state.borrow().log.last_ticket;
+            instance.sync_to(last).await?;
+            let mut state = instance.state.borrow_mut();
+            if state.log.last_ticket == state.log.durable_ticket {
+                state.phase = Phase::Closed;
+                break;
+            }
+        }
+        self.tasks_but(0).await;
+        let anchor = {
+            let state = instance.state.borrow();
+            let (number, serial) = (state.anchor.number + 1, state.tree.serial);
+            let (flushed, changes) = (state.log.last_sequence(), state.log.flushed_changes);
+            Anchor { number, flushed, changes, closed: true, serial, ..state.anchor }
+        };
+        checkpoint::write_anchor(instance, &anchor).await.map_err(Error::Failed)
+    }
+
+    /// Waits until no more than so many background tasks are left.
+    async fn tasks_but(&self, left: u32) {
+        let instance = &self.0;
+        loop {
+            let wait = {
+                let state = instance.state.borrow();
+                if state.tasks <= left {
+                    return;
+                }
+                instance.work.notify();
+                instance.progress.pass()
+            };
+            wait.await;
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Operations by path, for programs that think in paths. Paths are bytes, start at the root with or
+//! without a slash, and do not follow symbolic links: who mounts a file system does that.
+
+use crate::names::Entry;
+use crate::record::{InodeId, Kind};
+use crate::{Error, LogFs};
+
+/// A path without its last name, and that name.
+pub(crate) fn split_last(path: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    let trimmed = path.iter().rposition(|byte| *byte != b'/').map_or(&path[..0], |last| &path[..=last]);
+    let cut = trimmed.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let (parent, name) = trimmed.split_at(cut);
+    if name.is_empty() { Err(Error::Invalid("the root has no name")) } else { Ok((parent, name)) }
+}
+
+impl LogFs {
+    /// The inode at a path; `""` and `/` are the root.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NotDirectory`].
+    pub fn resolve(&self, path: &[u8]) -> Result<InodeId, Error> {
+        let mut inode = InodeId::ROOT;
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
+            inode = self.lookup(inode, name)?.inode;
+        }
+        Ok(inode)
+    }
+
+    /// The directory that a path is in, and its last name.
+    ///
+    /// # Errors
+    /// As [`LogFs::resolve`]; [`Error::Invalid`] for the root, which is in no directory.
+    pub fn resolve_parent<'a>(&self, path: &'a [u8]) -> Result<(InodeId, &'a [u8]), Error> {
+        let (parent, name) = split_last(path)?;
+        Ok((self.resolve(parent)?, name))
+    }
+
+    /// Everything below the root, parents before children, with its path.
+    pub fn tree(&self) -> Vec<(Vec<u8>, Entry)> {
+        let mut found = Vec::new();
+        let mut open = vec![(Vec::new(), InodeId::ROOT)];
+        while let Some((path, directory)) = open.pop() {
+            for entry in self.read_directory(directory, b"", usize::MAX).unwrap_or_default() {
+                let path = [&path[..], b"/", &entry.name].concat();
+                if entry.kind == Kind::Directory {
+                    open.push((path.clone(), entry.inode));
+                }
+                found.push((path, entry));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,174 @@
+//! Reading a file system from its disk: bootstrap record, anchor, log. Nothing is written.
+
+mod bootstrap;
+mod gaps;
+mod reader;
+mod search;
+mod tail;
+mod walk;
+mod whole;
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use crate::anchor::{Anchor, Generation};
+use crate::domains::Owners;
+use crate::log::LogEnd;
+use crate::record::InodeId;
+use crate::sums::Sums;
+use crate::tree::Tree;
+use crate::{Disk, Error, Layout};
+pub(crate) use bootstrap::{read_anchor, read_layout, read_map};
+use walk::{Doubtful, Found, Walk};
+pub(crate) use whole::is_whole;
+
+/// What opening found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Frames whose changes are in effect.
+    pub frames: u64,
+    /// Their records.
+    pub records: u64,
+    /// Whether it had been closed.
+    pub closed: bool,
+    /// Frames at the end that were not durable before a crash, and whose content was not there
+    /// either.
+    pub dropped_frames: u64,
+    /// Whether the newest checkpoint, or a part of the log, could not be read, and nothing was lost
+    /// by that: an older checkpoint and the log since said the same.
+    pub by_older_checkpoint: bool,
+}
+
+impl Recovery {
+    /// Adds what opening another domain found.
+    pub(crate) fn add(&mut self, other: &Recovery) {
+        self.frames += other.frames;
+        self.records += other.records;
+        self.closed = other.closed && self.closed;
+        self.dropped_frames += other.dropped_frames;
+        self.by_older_checkpoint |= other.by_older_checkpoint;
+    }
+}
+
+/// A file system in memory, and where its log goes on.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) layout: Layout,
+    pub(crate) owners: Rc<Owners>,
+    pub(crate) anchor: Anchor,
+    pub(crate) tree: Tree,
+    pub(crate) sums: Sums,
+    pub(crate) end: LogEnd,
+    pub(crate) recovery: Recovery,
+    /// Evidence that something durable is missing, when the caller asked to go on all the same.
+    pub(crate) loss: Vec<String>,
+    /// What was placed where after something was lost: where it lies over other content, it is the
+    /// younger.
+    pub(crate) young: HashSet<(InodeId, u32)>,
+    /// Why the checkpoint before the newest cannot be read, if it was looked for.
+    pub(crate) older_is_bad: Option<String>,
+}
+
+/// What to do about a log that has lost something durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnLoss {
+    Refuse,
+    /// Take what is there.
+    Accept,
+}
+
+/// What to do about frames that should be there and are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// The log ends there.
+    Strictly,
+    /// It goes on behind them, and nothing is read that cannot be read.
+    AcrossGaps,
+    /// The same, and what contradicts the rest is passed over.
+    Regardless,
+}
+
+/// Reads everything of one domain: from the newest checkpoint; where that or the log behind it is
+/// damaged, from the one before too.
+pub(crate) async fn load(
+    disk: &Disk,
+    (layout, owners): (Layout, Rc<Owners>),
+    domain: u32,
+    on_loss: OnLoss,
+) -> Result<Loaded, Error> {
+    let layout = layout.of_domain(domain, owners.of(domain).count() as u32);
+    let anchor = match (read_anchor(disk, &layout).await, on_loss) {
+        (Ok((anchor, _)), _) => anchor,
+        (Err(refused), OnLoss::Refuse) => return Err(refused),
+        (Err(refused), OnLoss::Accept) => search::anchor(disk, &layout, &owners).await?.ok_or(refused)?,
+    };
+    let attempt = async |generation, how| {
+        let anchor = Anchor { newest: generation, ..anchor };
+        let walk = walk(disk, (layout, anchor), how).await?;
+        walk.finish(Rc::clone(&owners), on_loss)
+    };
+    let refused = match attempt(anchor.newest, How::Strictly).await {
+        Ok(loaded) if loaded.loss.is_empty() => return Ok(loaded),
+        Ok(loaded) => Error::Corrupt(loaded.loss.join("; ")),
+        Err(error @ Error::Unusable(_)) => return Err(error),
+        Err(error) => error,
+    };
+    let mut best: Option<Loaded> = None;
+    for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
+        let Ok(mut found) = attempt(generation, How::AcrossGaps).await else { continue };
+        if generation != anchor.newest || found.anchor.before.is_none() {
+            // What is kept is known from the newest checkpoint alone.
+            (found.anchor.before, found.end.kept) = (None, Vec::new());
+        }
+        if found.loss.is_empty() {
+            found.recovery.by_older_checkpoint = true;
+            return Ok(found);
+        }
+        if best.as_ref().is_none_or(|best| best.tree.len() < found.tree.len()) {
+            best = Some(found);
+        }
+    }
+    if on_loss == OnLoss::Refuse {
+        return Err(refused);
+    }
+    for generation in [Some(anchor.newest), anchor.before].into_iter().flatten() {
+        if best.is_some() {
+            break;
+        }
+        best = attempt(generation, How::Regardless).await.ok();
+        if let Some(found) = &mut best {
+            (found.anchor.before, found.end.kept) = (None, Vec::new());
+            found.loss.push(refused.to_string());
+        }
+    }
+    best.ok_or(refused)
+}
+
+async fn walk(disk: &Disk, (layout, anchor): (Layout, Anchor), how: How) -> Result<Walk<'_>, Error> {
+    let mut walk = Walk::new(disk, layout, (anchor, u64::MAX), how);
+    walk.frames().await?;
+    let frames = walk.doubtful.len();
+    if let Some(last) = walk.settle_doubtful().await? {
+        // Frames took effect that must not: everything again, up to the last one that may.
+        let first = walk.next.sequence - frames as u64;
+        walk = Walk::new(disk, layout, (anchor, last), how);
+        walk.frames().await?;
+        while let Some(frame) = walk.doubtful.pop_front() {
+            walk.take_effect(frame)?;
+        }
+        walk.recovery.dropped_frames = (first + frames as u64 - 1).saturating_sub(last);
+    }
+    let loss = walk.look_for_loss().await?;
+    walk.gaps.loss.extend(loss);
+    Ok(walk)
+}
+
+/// Whether the checkpoint before the newest can be read, with the log up to that.
+pub(crate) async fn look_at_older(disk: &Disk, layout: &Layout, anchor: &Anchor) -> Option<String> {
+    let generation = Generation { end: anchor.newest.end, ..anchor.before? };
+    match is_whole(disk, layout, generation, anchor.epoch).await {
+        Ok(true) => None,
+        Ok(false) => Some(format!("the log from frame {} to frame {}", generation.start.sequence, generation.end)),
+        Err(error) => Some(error.to_string()),
+    }
+}

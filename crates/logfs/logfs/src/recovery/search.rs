@@ -1,0 +1,93 @@
+//! Where the log of a domain begins that no anchor leads to any more: every cluster that the domain
+//! owns is looked through for the frames of its log, and the newest checkpoint that is whole is
+//! where reading begins.
+//!
+//! For repairs alone. Whoever can write files and knows the file system's id can make blocks that
+//! look like frames; an anchor is what tells the log from them.
+
+use super::How;
+use super::reader::Reader;
+use super::whole::is_whole;
+use crate::anchor::{Anchor, FramePlace, Generation};
+use crate::bytes::Take;
+use crate::domains::Owners;
+use crate::frame::{Frame, Header, Search};
+use crate::record::{Record, split_head};
+use crate::{Disk, Error, Layout};
+
+/// Most checkpoints that are tried, the newest first.
+const MOST_TRIES: usize = 16;
+/// The code of the record that begins a checkpoint, which is the first of its frame.
+const CHECKPOINT_BEGIN: u8 = 0x01;
+
+/// Where a frame stands in the order of all: an epoch above all others begins a log anew, with
+/// sequences from 1 on.
+type Order = (u64, u64);
+
+/// What was found of a log.
+#[derive(Debug, Default)]
+struct Frames {
+    begins: Vec<(Order, FramePlace)>,
+    ends: Vec<Order>,
+    /// Of every frame, and what it saw flushed.
+    flushed: Vec<(Order, u64)>,
+}
+
+impl Frames {
+    fn add(&mut self, (cluster, offset): (u32, u32), frame: &Frame<'_>) {
+        let Header { sequence, epoch, flushed, previous, .. } = frame.header;
+        let order = (epoch, sequence);
+        self.flushed.push((order, flushed));
+        let mut take = Take(frame.payload);
+        let codes: Vec<u8> = std::iter::from_fn(|| split_head(&mut take).map(|(code, _)| code)).collect();
+        if codes.first() == Some(&CHECKPOINT_BEGIN) {
+            self.begins.push((order, FramePlace { cluster, offset, sequence, previous }));
+        }
+        if codes.contains(&Record::CHECKPOINT_END) {
+            self.ends.push(order);
+        }
+    }
+
+    /// The checkpoints whose beginnings and ends are there, the newest first. What began and was
+    /// not ended has another beginning behind it.
+    fn checkpoints(&self) -> impl Iterator<Item = (Order, Generation)> {
+        let mut ends = self.ends.clone();
+        ends.sort_unstable_by(|one, other| other.cmp(one));
+        ends.dedup();
+        ends.into_iter().filter_map(|end| {
+            let before = self.begins.iter().filter(|((epoch, sequence), _)| *epoch <= end.0 && *sequence <= end.1);
+            let (order, start) = before.max_by_key(|(order, _)| *order)?;
+            Some((*order, Generation { start: *start, end: end.1 }))
+        })
+    }
+}
+
+/// An anchor that leads to the newest checkpoint which is whole; `None` when there is none.
+pub(super) async fn anchor(disk: &Disk, layout: &Layout, owners: &Owners) -> Result<Option<Anchor>, Error> {
+    let mut reader = Reader::new(disk, layout, How::AcrossGaps);
+    let mut frames = Frames::default();
+    for cluster in owners.of(layout.domain) {
+        let bytes = reader.read(cluster).await?;
+        Search::new(&bytes, 0, layout).for_each(|(offset, frame)| frames.add((cluster, offset), &frame));
+    }
+    let epoch = frames.flushed.iter().map(|((epoch, _), _)| *epoch).max().unwrap_or(0);
+    for (begin, newest) in frames.checkpoints().take(MOST_TRIES) {
+        if !is_whole(disk, layout, newest, epoch).await? {
+            continue;
+        }
+        let since = frames.flushed.iter().filter(|((epoch, sequence), _)| *epoch >= begin.0 && *sequence >= begin.1);
+        let flushed = since.map(|(_, flushed)| *flushed).max().unwrap_or(0).max(newest.end);
+        // The log itself says the rest: which numbers were given, and how many changes there are.
+        return Ok(Some(Anchor {
+            number: 1,
+            epoch,
+            newest,
+            before: None,
+            flushed,
+            closed: false,
+            serial: 0,
+            changes: 0,
+        }));
+    }
+    Ok(None)
+}

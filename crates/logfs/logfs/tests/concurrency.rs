@@ -1,0 +1,111 @@
+//! Many tasks at once, each in a directory of its own, on devices that complete in any order; then
+//! a crash in the middle of it.
+
+mod rig;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Trace, Traced};
+use iolab_executor::Order;
+use iolab_logfs::{InodeId, Owner, Repair};
+
+use rig::load::{Step, perform, step};
+use rig::model::{Model, Snapshot, below, difference, digest, snapshot};
+use rig::{BLOCK, Bench, CLUSTER, Random, empty_image, scale};
+
+const CLUSTERS: u64 = 100;
+const TASKS: u64 = 6;
+
+/// What one task did: its states, when each step began, and after how many events how many steps
+/// were promised.
+#[derive(Default)]
+struct Diary {
+    /// Digests.
+    states: Vec<u64>,
+    last: Snapshot,
+    begun: Vec<usize>,
+    promises: Vec<(usize, usize)>,
+}
+
+fn path(task: u64) -> Vec<u8> {
+    format!("/t{task}").into_bytes()
+}
+
+/// Runs all tasks to their end and returns what they did, where they began, and what the device was
+/// told.
+fn run(seed: u64, steps: usize) -> (Vec<Diary>, Vec<u8>, Trace) {
+    let image = empty_image(CLUSTERS);
+    let disk = RamDisk::with_contents(image.clone(), BLOCK);
+    let (device, trace) = Traced::new(Shuffled::new(disk.clone(), seed));
+    let mut bench = Bench::new(device, Order::Shuffled(seed));
+    let fs = bench.open();
+    let diaries: Vec<Rc<RefCell<Diary>>> = (0..TASKS).map(|_| Rc::default()).collect();
+    let mut tasks = Vec::new();
+    for (task, diary) in (0..TASKS).zip(&diaries) {
+        let directory = bench.run(fs.make_directory(InodeId::ROOT, &path(task)[1..], Owner::default())).unwrap();
+        let (fs, diary, trace) = (fs.clone(), Rc::clone(diary), Rc::clone(&trace));
+        tasks.push(bench.executor.spawner().spawn(async move {
+            let mut random = Random(seed * TASKS + task);
+            let mut model = Model::below(directory);
+            diary.borrow_mut().states.push(digest(&model.snapshot()));
+            for number in 1..=steps {
+                let step = step(&mut random, &model, 2 * u64::from(CLUSTER));
+                diary.borrow_mut().begun.push(trace.borrow().events());
+                let answer = perform(&fs, &mut model, &step).await;
+                let mut diary = diary.borrow_mut();
+                if matches!(step, Step::Sync) && answer.is_ok() {
+                    diary.promises.push((trace.borrow().events(), number));
+                }
+                diary.states.push(digest(&model.snapshot()));
+            }
+            diary.borrow_mut().last = model.snapshot();
+        }));
+    }
+    bench.run(async {
+        for task in tasks {
+            task.await;
+        }
+    });
+    let found = bench.run(snapshot(&fs));
+    for (task, diary) in (0..TASKS).zip(&diaries) {
+        let diary = diary.borrow();
+        assert_eq!(difference(&below(&found, &path(task)), &diary.last), None, "seed {seed}, task {task}");
+    }
+    bench.run(fs.close()).unwrap();
+    let report = bench.fsck(Repair::No).unwrap();
+    assert!(report.is_sound(), "seed {seed}: {:?}", report.faults);
+    drop(bench);
+    let trace = std::mem::take(&mut *trace.borrow_mut());
+    (diaries.iter().map(|diary| diary.take()).collect(), image, trace)
+}
+
+#[test]
+fn tasks_do_not_disturb_each_other_and_a_crash_finds_each_at_a_promised_step() {
+    for seed in 0..12 * scale() {
+        let (diaries, image, trace) = run(seed, 120);
+        let mut points = CrashPoints::new(&trace, image, BLOCK);
+        let mut random = Random(seed);
+        let mut places: Vec<usize> = (0..12).map(|_| random.below(trace.events() as u64 + 1) as usize).collect();
+        places.sort_unstable();
+        for events in places {
+            points.advance(events);
+            let disk = RamDisk::with_contents(points.image(Survival::Some(random.next())), BLOCK);
+            let mut bench = Bench::new(disk, Order::Fair);
+            let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("seed {seed}, {events}: {error}"));
+            assert!(report.is_sound(), "seed {seed}, {events}: {:?}", report.faults);
+            let fs = bench.open();
+            let found = bench.run(snapshot(&fs));
+            for (task, diary) in (0..TASKS).zip(&diaries) {
+                let found = below(&found, &path(task));
+                let promised = diary.promises.iter().filter(|(at, _)| *at <= events).map(|(_, step)| *step).max();
+                let begun = diary.begun.iter().filter(|at| **at <= events).count();
+                let range = promised.unwrap_or(0)..=begun;
+                // Before its directory was durable, a task is not there at all.
+                let is_there =
+                    diary.states[range.clone()].contains(&digest(&found)) || (promised.is_none() && found.is_empty());
+                assert!(is_there, "seed {seed}, after event {events}, task {task}: in none of the states {range:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Scripts that are crashed at every event of their device, and what the contract says about what
+//! is found afterwards.
+
+use std::collections::BTreeMap;
+
+use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Trace, Traced};
+use iolab_executor::Order;
+use iolab_logfs::{Error, InodeId, Repair};
+
+use super::load::{Step, perform};
+use super::model::{Model, difference, snapshot};
+use super::{BLOCK, Bench, small_memory};
+
+/// What a script did, in terms of the device's events.
+pub(crate) struct Story {
+    pub(crate) trace: Trace,
+    pub(crate) image: Vec<u8>,
+    /// The model before each step, and after the last.
+    pub(crate) states: Vec<Model>,
+    /// Events before each step began.
+    begun: Vec<usize>,
+    /// (events, states): after so many events, this many steps are promised.
+    promises: Vec<(usize, usize)>,
+}
+
+/// Runs a script on an image, whose content `model` says.
+pub(crate) fn tell(
+    image: Vec<u8>,
+    model: Model,
+    seed: u64,
+    script: &mut dyn FnMut(usize, &Model) -> Option<Step>,
+) -> Story {
+    let disk = RamDisk::with_contents(image.clone(), BLOCK);
+    let (device, trace) = Traced::new(Shuffled::new(disk, seed));
+    let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(seed) };
+    let mut bench = Bench::new(device, order);
+    let mut states = vec![model.clone()];
+    let (mut begun, mut promises) = (vec![0], Vec::new());
+    let mut model = model;
+    let fs = bench.open();
+    let mut touched: BTreeMap<InodeId, usize> = BTreeMap::new();
+    let mut next = 0;
+    while let Some(step) = script(next, &model) {
+        begun.push(trace.borrow().events());
+        let before = touches(&step, &model);
+        let answer = bench.run(perform(&fs, &mut model, &step));
+        let events = trace.borrow().events();
+        match (&step, answer) {
+            (Step::Fsync(inode), Ok(())) => promises.push((events, touched.get(inode).copied().unwrap_or(0))),
+            (Step::Sync, Ok(())) => promises.push((events, next)),
+            // A step that changes nothing, as a rename to the same name, leaves nothing to sync.
+            (_, Ok(())) if model.snapshot() != states[next].snapshot() => {
+                for inode in before.into_iter().chain(touches(&step, &model)) {
+                    touched.insert(inode, next + 1);
+                }
+            }
+            _ => {}
+        }
+        states.push(model.clone());
+        next += 1;
+    }
+    drop(fs);
+    drop(bench);
+    let trace = std::mem::take(&mut *trace.borrow_mut());
+    Story { trace, image, states, begun, promises }
+}
+
+/// The inodes that a step changes, as far as the model knows them now.
+pub(crate) fn touches(step: &Step, model: &Model) -> Vec<InodeId> {
+    let named = |directory: &InodeId, name: &Vec<u8>| model.lookup(*directory, name).into_iter().chain([*directory]);
+    match step {
+        Step::Create(directory, name)
+        | Step::MakeDirectory(directory, name)
+        | Step::Symlink(directory, name, _)
+        | Step::Unlink(directory, name)
+        | Step::RemoveDirectory(directory, name) => named(directory, name).collect(),
+        Step::Link(inode, directory, _) => vec![*inode, *directory],
+        Step::Rename(from, to) => named(&from.0, &from.1).chain(named(&to.0, &to.1)).collect(),
+        Step::Write(inode, ..)
+        | Step::Append(inode, ..)
+        | Step::Truncate(inode, _)
+        | Step::Punch(inode, ..)
+        | Step::Allocate(inode, _) => vec![*inode],
+        Step::Read(..) | Step::Fsync(_) | Step::Sync | Step::Checkpoint => Vec::new(),
+    }
+}
+
+impl Story {
+    /// Checks what is found after a crash at `events`; returns the disk and which state it is in.
+    pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) -> (RamDisk, usize) {
+        let disk = RamDisk::with_contents(points.image(survival), BLOCK);
+        let mut context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
+        let mut bench = Bench::new(disk.clone(), Order::Fair);
+        let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
+        assert!(report.is_sound(), "{context}: {:?}", report.faults);
+        let opened: Result<_, Error> = bench.try_open(small_memory());
+        let (fs, recovery) = opened.unwrap_or_else(|error| panic!("{context}: {error}"));
+        context += &format!(", {recovery:?}");
+        let found = bench.run(snapshot(&fs));
+        let promised = self.promises.iter().filter(|(at, _)| *at <= events).map(|(_, state)| *state).max().unwrap_or(0);
+        let begun = self.begun.iter().rposition(|at| *at <= events).unwrap_or(0);
+        let mut best = None;
+        for state in (promised..=begun).rev() {
+            match difference(&found, &self.states[state].snapshot()) {
+                None => return (disk, state),
+                Some(difference) => best = best.or(Some(difference)),
+            }
+        }
+        let elsewhere =
+            (0..self.states.len()).find(|state| difference(&found, &self.states[*state].snapshot()).is_none());
+        panic!("{context}: found state {elsewhere:?}, no state from {promised} to {begun}; in the last: {best:?}");
+    }
+
+    /// Crashes at every event, with nothing, everything, and `seeds` random parts of what was not
+    /// safe. Returns how many crashes that were.
+    pub(crate) fn crash_everywhere(&self, seeds: u64) -> u64 {
+        let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
+        let mut crashes = 0;
+        for events in 0..=self.trace.events() {
+            points.advance(events);
+            self.check(&points, events, Survival::Nothing);
+            crashes += 1;
+            if points.doubtful() == 0 {
+                continue;
+            }
+            self.check(&points, events, Survival::Everything);
+            for seed in 0..seeds {
+                self.check(&points, events, Survival::Some(seed));
+            }
+            crashes += 1 + seeds;
+        }
+        crashes
+    }
+}

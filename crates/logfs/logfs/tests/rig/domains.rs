@@ -1,0 +1,181 @@
+//! Scripts on several domains that are crashed at every event of their device. Each domain has its
+//! own order; what spans two is all or nothing.
+
+use std::collections::BTreeMap;
+
+use iolab_disk::{CrashPoints, RamDisk, Shuffled, Survival, Trace, Traced};
+use iolab_executor::Order;
+use iolab_logfs::{InodeId, Placement, Repair};
+
+use super::crash::touches;
+use super::load::{Step, perform_on_all};
+use super::model::{Model, Snapshot, What, difference, snapshot_all};
+use super::{BLOCK, Bench, Random, small_memory};
+
+/// What a script did, in terms of the device's events.
+pub(crate) struct Story {
+    pub(crate) trace: Trace,
+    pub(crate) image: Vec<u8>,
+    domains: u32,
+    /// The model before each step, and after the last.
+    pub(crate) states: Vec<Model>,
+    /// What each domain has of these states.
+    parts: Vec<Vec<Snapshot>>,
+    /// Events before each step began.
+    begun: Vec<usize>,
+    /// (domain, events, states): after so many events, this many steps are promised to be in the
+    /// domain.
+    promises: Vec<(u32, usize, usize)>,
+    /// (state, two domains): this step concerns both, and is there in both or in none.
+    pub(crate) joint: Vec<(usize, [u32; 2])>,
+}
+
+/// The part of a snapshot that belongs to a domain.
+fn part(seen: &Snapshot, domain: u32) -> Snapshot {
+    let own = |(path, seen): &(&Vec<u8>, &super::model::Seen)| !path.is_empty() && seen.inode.domain() == domain;
+    seen.iter().filter(own).map(|(path, seen)| (path.clone(), seen.clone())).collect()
+}
+
+/// Top-level names.
+fn top(part: &Snapshot) -> BTreeMap<&Vec<u8>, InodeId> {
+    let is_top = |(path, _): &(&Vec<u8>, &super::model::Seen)| !path[1..].contains(&b'/');
+    part.iter().filter(is_top).map(|(path, seen)| (path, seen.inode)).collect()
+}
+
+/// Runs a script on an image of so many domains, whose content `model` says, from cores that take
+/// turns at random.
+pub(crate) fn tell(
+    (image, domains): (Vec<u8>, u32),
+    model: Model,
+    seed: u64,
+    script: &mut dyn FnMut(usize, &Model) -> Option<Step>,
+) -> Story {
+    let disk = RamDisk::with_contents(image.clone(), BLOCK);
+    let (device, trace) = Traced::new(Shuffled::new(disk, seed));
+    let order = if seed.is_multiple_of(2) { Order::Fair } else { Order::Shuffled(seed) };
+    let mut random = Random(seed);
+    let mut bench = Bench::new(device, order);
+    let cores = random.below(u64::from(domains) + 1) + 1;
+    let handles = bench.open_all(cores as usize);
+    let split = |model: &Model| {
+        let seen = model.snapshot();
+        (0..domains).map(|domain| part(&seen, domain)).collect::<Vec<Snapshot>>()
+    };
+    let mut story = Story {
+        trace: Trace::default(),
+        image,
+        domains,
+        states: vec![model.clone()],
+        parts: vec![split(&model)],
+        begun: vec![0],
+        promises: Vec::new(),
+        joint: Vec::new(),
+    };
+    let mut model = model;
+    let mut touched: BTreeMap<(InodeId, u32), usize> = BTreeMap::new();
+    let mut next = 0;
+    while let Some(step) = script(next, &model) {
+        story.begun.push(trace.borrow().events());
+        let before = touches(&step, &model);
+        let handle = handles[random.below(cores) as usize].clone().with_placement(Placement::RoundRobin);
+        let answer = bench.run(perform_on_all(&handle, &mut model, &step));
+        let events = trace.borrow().events();
+        let (old, new) = (&story.parts[next], split(&model));
+        let changed: Vec<u32> = (0..domains).filter(|domain| old[*domain as usize] != new[*domain as usize]).collect();
+        if let (Step::Rename(..), [one, other], Ok(())) = (&step, &changed[..], &answer) {
+            story.joint.push((next, [*one, *other]));
+            // Durable on return, where the name that it has now is.
+            story.promises.extend([(*one, events, next + 1), (*other, events, next + 1)]);
+        }
+        for (domain, old) in (0..domains).zip(old) {
+            if top(old) != top(&new[domain as usize]) {
+                touched.insert((InodeId::ROOT, domain), next + 1);
+            }
+        }
+        match (&step, answer) {
+            (Step::Fsync(inode), Ok(())) => {
+                let reached = touched.iter().filter(|((touched, _), _)| touched == inode);
+                story.promises.extend(reached.map(|((_, domain), state)| (*domain, events, *state)));
+            }
+            (Step::Sync, Ok(())) => story.promises.extend((0..domains).map(|domain| (domain, events, next))),
+            (_, Ok(())) if !changed.is_empty() => {
+                for inode in before.into_iter().chain(touches(&step, &model)).filter(|inode| *inode != InodeId::ROOT) {
+                    touched.insert((inode, inode.domain()), next + 1);
+                }
+            }
+            _ => {}
+        }
+        story.parts.push(new);
+        story.states.push(model.clone());
+        next += 1;
+    }
+    drop(handles);
+    drop(bench);
+    story.trace = std::mem::take(&mut *trace.borrow_mut());
+    story
+}
+
+impl Story {
+    /// Checks what is found after a crash at `events`.
+    pub(crate) fn check(&self, points: &CrashPoints<'_>, events: usize, survival: Survival) {
+        let disk = RamDisk::with_contents(points.image(survival), BLOCK);
+        let context = format!("crash after event {events} of {}, {survival:?}", self.trace.events());
+        let mut bench = Bench::new(disk, Order::Fair);
+        let report = bench.fsck(Repair::No).unwrap_or_else(|error| panic!("{context}: fsck: {error}"));
+        assert!(report.is_sound(), "{context}: {:?}", report.faults);
+        let handles = bench.try_open_all(1 + events % 2, small_memory());
+        let handles = handles.unwrap_or_else(|error| panic!("{context}: {error}"));
+        let found = bench.run(snapshot_all(&handles[0]));
+        let directories =
+            top(&found.iter().filter(|(path, _)| !path.is_empty()).map(|(a, b)| (a.clone(), b.clone())).collect())
+                .keys()
+                .filter(|path| found[**path].content == What::Directory)
+                .count();
+        assert_eq!(found[&Vec::new()].links as usize, 2 + directories, "{context}: links of the root");
+        let begun = self.begun.iter().rposition(|at| *at <= events).unwrap_or(0);
+        let matching: Vec<Vec<usize>> =
+            (0..self.domains).map(|domain| self.matching(&found, domain, (events, begun), &context)).collect();
+        for (step, pair) in &self.joint {
+            let sides = pair.map(|domain| {
+                let states = &matching[domain as usize];
+                [states.iter().any(|state| state <= step), states.iter().any(|state| state > step)]
+            });
+            let agrees = (0..2).any(|side| sides[0][side] && sides[1][side]);
+            assert!(agrees, "{context}: step {step} is in one of the domains {pair:?} only: {matching:?}");
+        }
+    }
+
+    /// The states that a domain may be in, of those that it was promised to be in.
+    fn matching(&self, found: &Snapshot, domain: u32, (events, begun): (usize, usize), context: &str) -> Vec<usize> {
+        let own = self.promises.iter().filter(|(promised, at, _)| *promised == domain && *at <= events);
+        let promised = own.map(|(_, _, state)| *state).max().unwrap_or(0);
+        let found = part(found, domain);
+        let differs = |state: &usize| difference(&found, &self.parts[*state][domain as usize]);
+        let states: Vec<usize> = (promised..=begun).filter(|state| differs(state).is_none()).collect();
+        assert!(
+            !states.is_empty(),
+            "{context}, domain {domain}: in no state from {promised} to {begun}; the last: {:?}, any: {:?}",
+            differs(&begun),
+            (0..self.parts.len()).find(|state| differs(state).is_none())
+        );
+        states
+    }
+
+    /// Crashes at every event, in turn with nothing and with a random part of what was not safe,
+    /// and with `more` further parts. Returns how many crashes that were.
+    pub(crate) fn crash_everywhere(&self, more: u64) -> u64 {
+        let mut points = CrashPoints::new(&self.trace, self.image.clone(), BLOCK);
+        let mut crashes = 0;
+        for events in 0..=self.trace.events() {
+            points.advance(events);
+            let is_nothing = points.doubtful() == 0 || events.is_multiple_of(2);
+            self.check(&points, events, if is_nothing { Survival::Nothing } else { Survival::Some(0) });
+            let more = if points.doubtful() == 0 { 0 } else { more };
+            for seed in 1..=more {
+                self.check(&points, events, Survival::Some(seed));
+            }
+            crashes += 1 + more;
+        }
+        crashes
+    }
+}

@@ -1,0 +1,222 @@
+//! Applying requested: locks, journal, writes, reading back.
+
+use std::fs::File;
+use std::time::Duration;
+
+use iolab_recording::DeviceSetting;
+
+use crate::attributes::{find, in_force, is_as_asked, offers, rank};
+use crate::machine::{Notes, Queues};
+use crate::restore::{Restored, restore, restore_device};
+use crate::{Change, Journal, SettingsError, Wish};
+
+/// How often a lock that is taken is tried again, and after how long.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Devices with changed settings. They are put back by [`Applied::restore`], and at the latest when
+/// this is dropped.
+pub struct Applied<'a> {
+    queues: &'a dyn Queues,
+    notes: &'a dyn Notes,
+    journals: Vec<Journal>,
+    /// Forked workers have these, too: a device is free when the last of them has ended.
+    locks: Vec<File>,
+    /// What earlier runs had left on these devices, restored first.
+    pub earlier: Vec<Restored>,
+    /// Children that unwind must not restore what their parent still uses.
+    pid: u32,
+}
+
+impl std::fmt::Debug for Applied<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Applied").field("journals", &self.journals).finish_non_exhaustive()
+    }
+}
+
+/// Whether the settings may be written at all; changes nothing.
+///
+/// # Errors
+/// The first that may not.
+pub fn may_apply(queues: &dyn Queues, requested: &[Wish]) -> Result<(), SettingsError> {
+    requested.iter().try_for_each(|wish| {
+        queues.may_write(&wish.device, &wish.name).map_err(|error| {
+            let (device, name) = (wish.device.clone(), wish.name.clone());
+            SettingsError::Forbidden { device, name, error }
+        })
+    })
+}
+
+/// Gives devices the settings that are wished for. When anything fails, everything is as it was.
+///
+/// # Errors
+/// A device that another run has, one that may not be set, or a value that the kernel does not
+/// take.
+pub fn apply<'a>(
+    queues: &'a dyn Queues,
+    notes: &'a dyn Notes,
+    requested: &[Wish],
+) -> Result<Applied<'a>, SettingsError> {
+    let (journals, locks, earlier) = (Vec::new(), Vec::new(), Vec::new());
+    let mut applied = Applied { queues, notes, journals, locks, earlier, pid: std::process::id() };
+    may_apply(queues, requested)?;
+    for of_device in requested.chunk_by(|one, next| one.device == next.device) {
+        applied.take(&of_device[0].device)?;
+    }
+    for of_device in requested.chunk_by(|one, next| one.device == next.device) {
+        applied.change(of_device)?;
+    }
+    Ok(applied)
+}
+
+impl Applied<'_> {
+    /// What was changed, for the recording.
+    pub fn changes(&self) -> Vec<DeviceSetting> {
+        let of = |journal: &Journal| {
+            let device = journal.device.clone();
+            let asked = journal.changes.iter().filter_map(move |change| {
+                Some(DeviceSetting {
+                    device: device.clone(),
+                    name: change.name.clone(),
+                    asked: change.asked.clone()?,
+                    before: change.before.clone(),
+                    during: change.became.clone()?,
+                })
+            });
+            asked.collect::<Vec<_>>()
+        };
+        self.journals.iter().flat_map(of).collect()
+    }
+
+    /// Puts everything back.
+    ///
+    /// # Errors
+    /// The first value that could not be put back; all are tried, and the journals of those that
+    /// failed stay.
+    pub fn restore(mut self) -> Result<Vec<Restored>, SettingsError> {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> Result<Vec<Restored>, SettingsError> {
+        let mut restored = Vec::new();
+        let mut failed = None;
+        for journal in std::mem::take(&mut self.journals) {
+            match restore(self.queues, self.notes, &journal) {
+                Ok(more) => restored.extend(more),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        self.locks.clear();
+        failed.map_or(Ok(restored), Err)
+    }
+
+    /// Locks a device and restores what a killed run has left on it.
+    fn take(&mut self, device: &str) -> Result<(), SettingsError> {
+        let trouble = |error| trouble(device, "its lock in the state folder", error);
+        let mut lock = self.notes.lock(device).map_err(trouble)?;
+        // Whoever only looks holds it for a moment.
+        for _ in 0..LOOKS {
+            if lock.is_none() {
+                std::thread::sleep(LOOK);
+                lock = self.notes.lock(device).map_err(trouble)?;
+            }
+        }
+        self.locks.push(lock.ok_or_else(|| SettingsError::Busy { device: device.to_owned() })?);
+        let restored = restore_device(self.queues, self.notes, device)?;
+        self.earlier.extend(restored);
+        Ok(())
+    }
+
+    /// Changes one device.
+    fn change(&mut self, requested: &[Wish]) -> Result<(), SettingsError> {
+        let device = requested[0].device.as_str();
+        let journal = Journal {
+            device: device.to_owned(),
+            boot: self.notes.boot(),
+            identity: self.queues.identity(device),
+            pid: self.pid,
+            changes: self.planned(requested)?,
+        };
+        keep(self.notes, &journal)?;
+        self.journals.push(journal);
+        let at = self.journals.len() - 1;
+        for place in 0..self.journals[at].changes.len() {
+            let change = self.journals[at].changes[place].clone();
+            let became = self.set(device, &change)?;
+            self.journals[at].changes[place].became = became;
+            keep(self.notes, &self.journals[at])?;
+        }
+        // What only moved along is known now, too.
+        for change in self.journals[at].changes.iter_mut().filter(|change| change.asked.is_none()) {
+            let text = self.queues.read(device, &change.name).map_err(|error| trouble(device, &change.name, error))?;
+            change.became = Some(in_force(&text).to_owned());
+        }
+        keep(self.notes, &self.journals[at])
+    }
+
+    /// What is to be changed and what may move along, with the values of now.
+    fn planned(&self, requested: &[Wish]) -> Result<Vec<Change>, SettingsError> {
+        let device = requested[0].device.as_str();
+        let mut names: Vec<&str> = requested.iter().map(|wish| wish.name.as_str()).collect();
+        for wish in requested {
+            let along = find(&wish.name).moves.iter().filter(|name| self.queues.read(device, name).is_ok());
+            names.extend(along);
+        }
+        names.sort_by_key(|name| rank(name));
+        names.dedup();
+        let plan = |name: &&str| {
+            let text = self.queues.read(device, name).map_err(|error| trouble(device, name, error))?;
+            let asked = requested.iter().find(|wish| wish.name == *name).map(|wish| wish.value.clone());
+            Ok(Change { name: (*name).to_owned(), before: in_force(&text).to_owned(), asked, became: None })
+        };
+        names.iter().map(plan).collect()
+    }
+
+    /// Sets one value and reads it back. Where it is already as asked, nothing is written.
+    fn set(&self, device: &str, change: &Change) -> Result<Option<String>, SettingsError> {
+        let Some(asked) = &change.asked else { return Ok(None) };
+        let read = || self.queues.read(device, &change.name).map_err(|error| trouble(device, &change.name, error));
+        let text = read()?;
+        if in_force(&text) == asked {
+            return Ok(Some(asked.clone()));
+        }
+        let refused = |found: String| {
+            let attribute = find(&change.name);
+            let limit = attribute.limit.and_then(|limit| self.queues.read(device, limit).ok());
+            SettingsError::Refused {
+                device: device.to_owned(),
+                name: change.name.clone(),
+                asked: asked.clone(),
+                found,
+                offers: offers(attribute, &text, limit.as_deref()),
+            }
+        };
+        self.queues.write(device, &change.name, asked).map_err(|error| refused(error.to_string()))?;
+        let became = in_force(&read()?).to_owned();
+        if !is_as_asked(&change.name, asked, &became) {
+            return Err(refused(format!("it became {became}")));
+        }
+        Ok(Some(became))
+    }
+}
+
+impl Drop for Applied<'_> {
+    fn drop(&mut self) {
+        if std::process::id() == self.pid {
+            // What cannot be put back here stays in the journal, which the next run speaks of.
+            let _ = self.put_back();
+        }
+    }
+}
+
+/// Writes a journal down, durably.
+pub(crate) fn keep(notes: &dyn Notes, journal: &Journal) -> Result<(), SettingsError> {
+    // Plain data with string keys: serialisation has no way to fail.
+    let text = serde_json::to_string_pretty(journal).unwrap_or_default();
+    let device = journal.device.as_str();
+    notes.keep(device, &text).map_err(|error| trouble(device, "its journal in the state folder", error))
+}
+
+pub(crate) fn trouble(device: &str, what: &str, error: std::io::Error) -> SettingsError {
+    SettingsError::Trouble { device: device.to_owned(), what: what.to_owned(), error }
+}

@@ -1,0 +1,119 @@
+//! The settings that can be changed, how they read, what they offer, and which of them move when
+//! another is set.
+
+/// One file of `/sys/block/DEVICE/queue` (Documentation/ABI/stable/sysfs-block).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name.
+    pub name: &'static str,
+    /// Others that the kernel sets anew along with it.
+    pub moves: &'static [&'static str],
+    /// The file beside it that says the largest value.
+    pub limit: Option<&'static str>,
+    /// What is known of its values, for messages.
+    pub offers: &'static str,
+}
+
+const PLAIN: Attribute = Attribute { name: "", moves: &[], limit: None, offers: "" };
+
+/// All of them, in the order in which they are applied and restored: what moves others before
+/// those.
+pub const ATTRIBUTES: &[Attribute] = &[
+    Attribute { name: "scheduler", moves: &["nr_requests", "wbt_lat_usec"], ..PLAIN },
+    Attribute { name: "nr_requests", offers: "what the driver's queues hold, at least 4 with a scheduler", ..PLAIN },
+    Attribute { name: "wbt_lat_usec", ..PLAIN },
+    Attribute { name: "nomerges", offers: "0, 1, 2", ..PLAIN },
+    Attribute { name: "rq_affinity", offers: "0, 1, 2", ..PLAIN },
+    Attribute { name: "io_timeout", offers: "milliseconds, in the timer's steps", ..PLAIN },
+    Attribute { name: "max_sectors_kb", limit: Some("max_hw_sectors_kb"), ..LIMIT },
+    Attribute { name: "io_poll", offers: "what the driver was loaded with", ..LIMIT },
+    Attribute { name: "rotational", offers: "0, 1", ..LIMIT },
+    Attribute { name: "add_random", offers: "0, 1", ..LIMIT },
+    Attribute { name: "iostats", offers: "0, 1", ..LIMIT },
+    Attribute { name: "write_cache", offers: "write back, write through", ..LIMIT },
+    Attribute { name: "read_ahead_kb", offers: "multiples of the page size", ..PLAIN },
+];
+
+/// Limits and features are committed together since Linux 6.11, which sets read-ahead to its
+/// default.
+const LIMIT: Attribute = Attribute { moves: &["read_ahead_kb"], ..PLAIN };
+
+/// The place of an attribute in the order of application.
+pub(crate) fn rank(name: &str) -> usize {
+    ATTRIBUTES.iter().position(|attribute| attribute.name == name).unwrap_or(ATTRIBUTES.len())
+}
+
+/// Whether there is an attribute of this name, or it says the limit of one.
+pub(crate) fn is_attribute(name: &str) -> bool {
+    ATTRIBUTES.iter().any(|attribute| attribute.name == name || attribute.limit == Some(name))
+}
+
+pub(crate) fn find(name: &str) -> Attribute {
+    ATTRIBUTES.get(rank(name)).copied().unwrap_or(PLAIN)
+}
+
+/// The value in force in the text of a file: of `[none] mq-deadline`, what stands in brackets.
+pub(crate) fn in_force(text: &str) -> &str {
+    let text = text.trim();
+    match text.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
+        Some((chosen, _)) => chosen,
+        None => text,
+    }
+}
+
+/// Whether a value that was read back is the one that was asked for. For wbt_lat_usec, -1 asks for
+/// whatever the kernel takes.
+pub(crate) fn is_as_asked(name: &str, asked: &str, read: &str) -> bool {
+    asked == read || (name == "wbt_lat_usec" && asked == "-1")
+}
+
+/// What a device offers, for messages: the words of the file, the limit beside it, or what is
+/// known.
+pub(crate) fn offers(attribute: Attribute, text: &str, limit: Option<&str>) -> String {
+    if text.contains('[') {
+        return format!(
+            "; it offers {}",
+            text.trim().replace(['[', ']'], "").split_whitespace().collect::<Vec<_>>().join(", ")
+        );
+    }
+    match limit {
+        Some(limit) => format!("; it offers up to {}", limit.trim()),
+        None if attribute.offers.is_empty() => String::new(),
+        None => format!("; it offers {}", attribute.offers),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_in_force() {
+        for (text, expected) in [
+            ("[none] mq-deadline\n", "none"),
+            ("none [kyber]\n", "kyber"),
+            ("128\n", "128"),
+            ("write back\n", "write back"),
+        ] {
+            assert_eq!(in_force(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn offers_are_said() {
+        assert_eq!(offers(find("scheduler"), "[none] kyber\n", None), "; it offers none, kyber");
+        assert_eq!(offers(find("max_sectors_kb"), "128\n", Some("256\n")), "; it offers up to 256");
+        assert_eq!(offers(find("wbt_lat_usec"), "2000\n", None), "");
+    }
+
+    #[test]
+    fn what_moves_comes_after_what_moves_it() {
+        for (at, attribute) in ATTRIBUTES.iter().enumerate() {
+            assert!(
+                attribute.moves.iter().all(|name| rank(name) > at && rank(name) < ATTRIBUTES.len()),
+                "{}",
+                attribute.name
+            );
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What can be wrong with settings of devices.
+
+use std::path::Path;
+
+use crate::Wish;
+
+/// Why settings were not applied, or not restored.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// No device at all.
+    #[error("job {job}: device.{name}={value}: no block device lies under {}; use a file on a disk, or the disk itself", path.display())]
+    NoDevice {
+        /// The job.
+        job: String,
+        /// The setting.
+        name: String,
+        /// The value asked for.
+        value: String,
+        /// The file.
+        path: Box<Path>,
+    },
+    /// Devices, but none with this setting.
+    #[error("job {job}: device.{name}={value}: none of the devices under {} ({}) has this setting", path.display(), devices)]
+    NoSuchSetting {
+        /// The job.
+        job: String,
+        /// The setting.
+        name: String,
+        /// The value asked for.
+        value: String,
+        /// The file.
+        path: Box<Path>,
+        /// The devices.
+        devices: String,
+    },
+    /// Two requested for one device.
+    #[error(
+        "jobs {} and {} ask for different values of device.{} for the same device {}: {} and {}; \
+         one run has one value: run them apart, or as configurations of a study",
+        one.job, other.job, one.name, one.device, one.value, other.value
+    )]
+    Conflict {
+        /// A wish.
+        one: Box<Wish>,
+        /// One that contradicts it.
+        other: Box<Wish>,
+    },
+    /// Another run has changed settings of the device and has not ended.
+    #[error("device {device}: another run has changed its settings and is still going on; wait for its end")]
+    Busy {
+        /// The device.
+        device: String,
+    },
+    /// Not allowed.
+    #[error("device {device}: {name} cannot be set: {error}; run as root, or leave device.{name} away")]
+    Forbidden {
+        /// The device.
+        device: String,
+        /// The setting.
+        name: String,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// The kernel did not take it.
+    #[error("device {device}: the kernel does not take {name}={asked}: {found}{offers}; everything is as it was")]
+    Refused {
+        /// The device.
+        device: String,
+        /// The setting.
+        name: String,
+        /// The value asked for.
+        asked: String,
+        /// What it said or did instead.
+        found: String,
+        /// What would be possible, as `; it offers …`; empty when that is not known.
+        offers: String,
+    },
+    /// Reading or writing failed.
+    #[error("device {device}: {what}: {error}")]
+    Trouble {
+        /// The device.
+        device: String,
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// A value could not be put back.
+    #[error(
+        "device {device}: {name} could not be put back to {before} ({why}); `iolab device restore` tries again, or: \
+         echo '{before}' > /sys/block/{device}/queue/{name}"
+    )]
+    NotRestored {
+        /// The device.
+        device: String,
+        /// The setting.
+        name: String,
+        /// What it was before.
+        before: String,
+        /// What went wrong.
+        why: String,
+    },
+}

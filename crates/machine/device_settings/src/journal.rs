@@ -1,0 +1,63 @@
+//! What was written down of one device before it was changed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::attributes::is_attribute;
+
+/// Values are words or numbers.
+const MOST_VALUE_BYTES: usize = 64;
+
+/// The journal of one device, as JSON in the state folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    /// Kernel name of the device.
+    pub device: String,
+    /// Which boot of the machine (`/proc/sys/kernel/random/boot_id`); after another one there is
+    /// nothing to restore.
+    pub boot: String,
+    /// Which device of this name (`diskseq`); a loop device that was set up anew is another.
+    pub identity: String,
+    /// Process that changed it.
+    pub pid: u32,
+    /// What was changed, in the order of application and of restoring.
+    pub changes: Vec<Change>,
+}
+
+impl Journal {
+    /// The journal of a device from its text, or what is wrong with it: it speaks of this device,
+    /// and of settings that are known, with values that a setting can have.
+    pub(crate) fn parse(device: &str, text: &str) -> Result<Journal, String> {
+        let journal: Journal = serde_json::from_str(text).map_err(|error| match text.strip_prefix("unreadable: ") {
+            Some(why) => why.to_owned(),
+            None => error.to_string(),
+        })?;
+        if journal.device != device {
+            return Err(format!("it speaks of another device, {:?}", journal.device));
+        }
+        if let Some(odd) = journal.changes.iter().find(|change| !is_attribute(&change.name)) {
+            return Err(format!("{:?} is no setting that iolab changes", odd.name));
+        }
+        let values = journal.changes.iter().flat_map(|change| {
+            [Some(&change.before), change.asked.as_ref(), change.became.as_ref()].into_iter().flatten()
+        });
+        let is_odd = |value: &&String| value.len() > MOST_VALUE_BYTES || value.contains(char::is_control);
+        if let Some(odd) = values.into_iter().find(is_odd) {
+            return Err(format!("{odd:?} is no value of a setting"));
+        }
+        Ok(journal)
+    }
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its name.
+    pub name: String,
+    /// What it was.
+    pub before: String,
+    /// What was asked for; `None` for one that only moves along with another.
+    pub asked: Option<String>,
+    /// What it became. `None` while it is not known whether it has been written: then any other
+    /// value than `before` is ours.
+    pub became: Option<String>,
+}

@@ -1,0 +1,28 @@
+//! Settings of block devices: applied, read back, restored whatever happens.
+//!
+//! ```text
+//! requested ─▶ lock devices ─▶ may they be written? ─▶ read all ─▶ JOURNAL ─▶ write, read back, journal … ─▶ run
+//!                                                                  │
+//!           restore: journal ─▶ write back, read back ─▶ journal gone ◀── end, error, or the next call after a crash
+//! ```
+//! What was is written down, durably, before anything is changed, so that a process killed at any
+//! moment leaves enough for [`restore_left()`]. A value that somebody else has set meanwhile is
+//! left alone. After a restart of the machine nothing is restored, because the kernel has begun
+//! anew. Nothing here prints, and nothing is changed that no wish names, except what the kernel
+//! changes along with the scheduler.
+
+mod apply;
+mod attributes;
+mod error;
+mod journal;
+mod machine;
+mod requested;
+mod restore;
+
+pub use apply::{Applied, apply, may_apply};
+pub use attributes::{ATTRIBUTES, Attribute};
+pub use error::SettingsError;
+pub use journal::{Change, Journal};
+pub use machine::{Machine, Notes, Queues};
+pub use requested::{Wish, requested};
+pub use restore::{Left, Restored, left_over, restore_left};

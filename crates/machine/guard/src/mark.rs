@@ -1,0 +1,113 @@
+//! The mark by which a later run knows a file that iolab made itself and may therefore overwrite or
+//! remove.
+//!
+//! It is the extended attribute [`MARK_NAME`] (xattr(7)), set when a file or folder is made. It
+//! stays with the file when its content is replaced in place, so it proves who made the file, not
+//! what is in it now. It belongs to the inode: a link to a user's file does not carry it, whatever
+//! the link is called. Where user attributes do not exist (some network and older memory file
+//! systems), root's attribute `trusted.iolab.layout` stands for it; others' files stay without.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::fs::XattrFlags;
+use rustix::io::Errno;
+
+/// Name of the extended attribute.
+pub const MARK_NAME: &str = "user.iolab.layout";
+
+/// The same for root, on file systems that know no user attributes.
+const TRUSTED_NAME: &str = "trusted.iolab.layout";
+
+/// What a file says of its origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutMark {
+    /// iolab made it.
+    Present,
+    /// It carries no mark.
+    Absent,
+    /// Its file system cannot carry marks.
+    Unsupported,
+}
+
+/// Marks an open file or folder as made by iolab, however it was opened (`O_PATH` too). Returns
+/// whether its file system can carry the mark.
+///
+/// # Errors
+/// Whatever setxattr(2) says except that attributes are not supported or not permitted here.
+pub fn mark_layout(file: impl AsFd) -> io::Result<bool> {
+    for name in [MARK_NAME, TRUSTED_NAME] {
+        let set = match rustix::fs::fsetxattr(&file, name, b"1", XattrFlags::empty()) {
+            Err(Errno::BADF) => rustix::fs::setxattr(by_number(&file), name, b"1", XattrFlags::empty()),
+            other => other,
+        };
+        match set {
+            Ok(()) => return Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::PERM | Errno::NOSPC) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(false)
+}
+
+/// Looks for the mark of an open file or folder, however it was opened (`O_PATH` too).
+///
+/// # Errors
+/// Whatever getxattr(2) says except that there is no such attribute.
+pub fn layout_mark(file: &File) -> io::Result<LayoutMark> {
+    match attribute(file, MARK_NAME) {
+        Ok(()) => return Ok(LayoutMark::Present),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    match attribute(file, TRUSTED_NAME) {
+        Ok(()) => Ok(LayoutMark::Present),
+        // Whether user attributes work is what decides if somebody without root's rights could have
+        // marked it.
+        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::PERM) => Ok(supported(file)),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn attribute(file: &File, name: &str) -> Result<(), Errno> {
+    let mut value = [0_u8; 16];
+    let found = match rustix::fs::fgetxattr(file, name, &mut value) {
+        Err(Errno::BADF) => rustix::fs::getxattr(by_number(file), name, &mut value),
+        other => other,
+    };
+    match found {
+        Ok(_) | Err(Errno::RANGE) => Ok(()),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// An `O_PATH` descriptor takes no attribute calls of its own; its entry in /proc leads to the same
+/// inode.
+fn by_number(file: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
+}
+
+fn supported(file: &File) -> LayoutMark {
+    match attribute(file, MARK_NAME) {
+        Err(Errno::OPNOTSUPP) => LayoutMark::Unsupported,
+        _ => LayoutMark::Absent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_again_wherever_marks_work() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_ne!(layout_mark(file.as_file()).unwrap(), LayoutMark::Present);
+        let works = mark_layout(file.as_file()).unwrap();
+        let by_path = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+        let path_only = File::from(rustix::fs::open(file.path(), by_path, rustix::fs::Mode::empty()).unwrap());
+        for opened in [file.as_file(), &path_only] {
+            assert_eq!(layout_mark(opened).unwrap() == LayoutMark::Present, works);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What the guard is asked and what it answers.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::Hazard;
+
+/// What the user allows.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// `--allow-destroy`: these may be changed whatever they are.
+    pub allowed: Vec<PathBuf>,
+    /// fio's manners: a job that writes overwrites a file that it names exactly, marked or not.
+    pub as_fio: bool,
+}
+
+/// A path to touch, and how it came about.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// File, folder or device.
+    pub path: &'a Path,
+    /// Of a generated name, the folder that it must stay below; empty is the current folder.
+    pub beneath: Option<&'a Path>,
+    /// Whether the user named the very path as what to work on.
+    pub exact: bool,
+}
+
+impl<'a> Target<'a> {
+    /// A path that the user named.
+    pub fn named(path: &'a Path) -> Target<'a> {
+        Target { path, beneath: None, exact: true }
+    }
+}
+
+/// How a target is removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Removal {
+    /// It stays.
+    #[default]
+    None,
+    /// A regular file is removed; a link to one stays ([`crate::Guard::remove`]).
+    File,
+    /// Whatever has the name is removed, a symbolic link itself, too (unlink(2), rmdir(2)).
+    Name,
+}
+
+/// What is going to be done to a target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// Its content is replaced, trimmed or cut off.
+    pub overwrites: bool,
+    /// It is filled up to so many bytes if it is shorter.
+    pub extends_to: u64,
+    /// Whether and how it is removed.
+    pub removal: Removal,
+    /// The job accepts that the target is in use (`allow_mounted_write=1`).
+    pub in_use_is_accepted: bool,
+}
+
+impl Change {
+    /// Everything that can be done to a file, except removal.
+    pub const OVERWRITES: Change =
+        Change { overwrites: true, extends_to: 0, removal: Removal::None, in_use_is_accepted: false };
+
+    /// Whether a file of so many bytes would be changed at all.
+    pub fn touches(&self, size_bytes: u64) -> bool {
+        self.overwrites || self.removal != Removal::None || size_bytes < self.extends_to
+    }
+}
+
+/// A hazard, and whether it may be passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What speaks against it.
+    pub hazard: Hazard,
+    /// Whether the user's rules accept it all the same: worth a word.
+    pub accepted: bool,
+}
+
+/// Why the guard did not do what it was asked for.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It would have destroyed something.
+    Hazards(Vec<Hazard>),
+    /// The kernel's answer.
+    Io(io::Error),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Hazards(hazards) => {
+                let sentences: Vec<String> = hazards.iter().map(Hazard::to_string).collect();
+                f.write_str(&sentences.join("; "))
+            }
+            Refusal::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Refusal {
+        Refusal::Io(errno.into())
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
+        Refusal::Io(error)
+    }
+}
+
+/// Whether anything stands at a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// Nothing.
+    Missing,
+    /// Something.
+    There,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening {
+    /// Access mode and the flags of open(2) that the caller wants; never `O_TRUNC`.
+    pub flags: OFlags,
+    /// Whether a missing file is made.
+    pub create: bool,
+    /// Whether missing folders are made, too.
+    pub make_folders: bool,
+}

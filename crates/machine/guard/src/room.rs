@@ -1,0 +1,120 @@
+//! Whether there is room for what a run will write, asked before it writes.
+//!
+//! A file system that is filled to the last byte harms everybody who shares it, so some of it is
+//! left free. Quotas and file systems that compress are not foreseen.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::statvfs;
+
+/// Left free of a file system: a hundredth of it, at least [`LEAST_LEFT_BYTES`], at most
+/// [`MOST_LEFT_BYTES`].
+const LEFT_SHARE: u64 = 100;
+const LEAST_LEFT_BYTES: u64 = 1 << 20;
+const MOST_LEFT_BYTES: u64 = 256 << 20;
+
+/// Bytes that a file will have at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// The file, existing or not.
+    pub path: PathBuf,
+    /// Bytes of storage that it will take, those that it takes already included.
+    pub bytes: u64,
+}
+
+/// A file system without room for its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortage {
+    /// A file that is to be on it.
+    pub path: PathBuf,
+    /// Bytes that all files on it still need.
+    pub needed_bytes: u64,
+    /// Bytes that may be used: what an ordinary user may write, less what is left free.
+    pub usable_bytes: u64,
+}
+
+impl std::fmt::Display for Shortage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}: its file system has {} bytes to give, and the files need {} more",
+            self.path.display(),
+            self.usable_bytes,
+            self.needed_bytes
+        )
+    }
+}
+
+/// The file systems that lack room for `needs`. What cannot be looked at is not judged.
+pub fn shortages(needs: &[Need]) -> Vec<Shortage> {
+    let mut whole: BTreeMap<&Path, u64> = BTreeMap::new();
+    for need in needs {
+        let most = whole.entry(&need.path).or_default();
+        *most = need.bytes.max(*most);
+    }
+    let mut by_device: BTreeMap<u64, (&Path, u64)> = BTreeMap::new();
+    for (path, bytes) in whole {
+        let Some((device, allocated)) = place_of(path) else { continue };
+        let missing = bytes.saturating_sub(allocated);
+        let sum = by_device.entry(device).or_insert((path, 0));
+        sum.1 = sum.1.saturating_add(missing);
+    }
+    by_device.into_values().filter_map(|(path, needed_bytes)| shortage(path, needed_bytes)).collect()
+}
+
+/// The file system a file is on or will be on, and how many bytes of it the file takes.
+fn place_of(path: &Path) -> Option<(u64, u64)> {
+    if let Ok(metadata) = fs::metadata(path) {
+        // st_blocks counts 512-byte units whatever the block size (stat(3type)).
+        return metadata.is_file().then(|| (metadata.dev(), metadata.blocks().saturating_mul(512)));
+    }
+    Some((fs::metadata(nearest_folder(path)).ok()?.dev(), 0))
+}
+
+fn nearest_folder(path: &Path) -> PathBuf {
+    let folders = path.ancestors().skip(1).filter(|ancestor| !ancestor.as_os_str().is_empty());
+    folders.filter(|folder| folder.is_dir()).map(Path::to_owned).next().unwrap_or_else(|| PathBuf::from("."))
+}
+
+fn shortage(path: &Path, needed_bytes: u64) -> Option<Shortage> {
+    let there = if path.exists() { path.to_owned() } else { nearest_folder(path) };
+    let facts = statvfs(&there).ok()?;
+    let whole = facts.f_blocks.saturating_mul(facts.f_frsize);
+    // A file system that names no size has none to run out of (ramfs).
+    if needed_bytes == 0 || whole == 0 {
+        return None;
+    }
+    let left = (whole / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
+    let usable_bytes = facts.f_bavail.saturating_mul(facts.f_frsize).saturating_sub(left);
+    let short = needed_bytes > usable_bytes;
+    short.then(|| Shortage { path: path.to_owned(), needed_bytes, usable_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_file_system_holds_is_short() {
+        let folder = tempfile::tempdir().unwrap();
+        let need = |name: &str, bytes| Need { path: folder.path().join(name), bytes };
+        assert_eq!(shortages(&[need("small", 1 << 16)]), []);
+        let found = shortages(&[need("a", 1 << 60), need("b", 1 << 60), need("a", 1 << 59)]);
+        assert_eq!(found.len(), 1, "one file system: {found:?}");
+        assert_eq!(found[0].needed_bytes, 2 << 60);
+        assert_eq!(shortages(&[need("no/such/folder/f", 1 << 60)]).len(), 1);
+    }
+
+    #[test]
+    fn sums_do_not_overflow_and_what_is_there_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let need = |name: &str, bytes| Need { path: folder.path().join(name), bytes };
+        assert_eq!(shortages(&[need("a", u64::MAX), need("b", u64::MAX)])[0].needed_bytes, u64::MAX);
+        std::fs::write(folder.path().join("full"), vec![1; 1 << 20]).unwrap();
+        assert_eq!(shortages(&[need("full", 1 << 20)]), []);
+        assert_eq!(shortages(&[need("/dev/null", 1 << 60)]), [], "a device has no blocks to allocate");
+    }
+}

@@ -1,0 +1,33 @@
+//! What iolab can know of the machine without measuring it: host facts, the block devices under a
+//! path and their counters, and what a path is.
+//!
+//! Everything is read from `/proc`, `/sys` and ordinary system calls through [`System`], whose root
+//! can be a fixture tree. What cannot be read is reported as absent, never as an error that stops a
+//! run. Nothing here decides anything, reads a clock, or prints.
+
+mod block_tree;
+mod counters;
+mod device_sampler;
+mod file_facts;
+mod file_id;
+mod host;
+mod machine;
+mod mounts;
+mod names;
+mod sampling;
+mod system;
+mod throttling;
+
+pub use block_tree::{BlockDevice, DeviceNumber, folder_names, partitions};
+pub use device_sampler::DeviceSampler;
+pub use file_facts::{
+    DirectIo, FileFacts, FileKind, direct_io_at, file_facts, files_below, free_bytes, logical_block_bytes,
+};
+pub use file_id::FileId;
+pub use host::{locked_memory_limit, page_bytes};
+pub use machine::CpuTicks;
+pub use mounts::{Mount, Swap};
+pub use sampling::Sampler;
+pub use system::System;
+#[cfg(feature = "fixtures")]
+pub use system::fixtures::Fixture;

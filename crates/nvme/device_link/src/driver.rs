@@ -1,0 +1,104 @@
+//! The resources of one driver, and their limits.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+
+use iolab_memory::{Access, SharedBytes};
+use iolab_pci_device::{DmaMapper, DmaTable, Interrupt, InterruptTable};
+
+use crate::message::{Kind, Message, VERSION};
+use crate::server::{Function, Functions};
+
+/// Mappings that a driver may have at a time. A queue pair needs three, a pool of buffers one. All
+/// drivers together stay below what the kernel lets a process have (`vm.max_map_count`).
+pub const MOST_MAPPINGS: usize = 512;
+
+/// Bytes that a driver may have mapped at a time.
+pub const MOST_MAPPED_BYTES: u64 = 64 << 30;
+
+/// Connections that a server has at a time.
+pub const MOST_DRIVERS: usize = 64;
+
+/// One driver: its memory, its interrupts, its function.
+pub(crate) struct Driver<'a> {
+    functions: &'a dyn Functions,
+    memory: DmaTable,
+    /// Bytes of each mapping, by its address.
+    mapped: HashMap<u64, u64>,
+    interrupts: Option<InterruptTable>,
+    function: Option<Box<dyn Function>>,
+}
+
+impl<'a> Driver<'a> {
+    pub(crate) fn new(functions: &'a dyn Functions) -> Driver<'a> {
+        Driver { functions, memory: DmaTable::new(), mapped: HashMap::new(), interrupts: None, function: None }
+    }
+
+    /// BAR 0, where the driver has a function.
+    pub(crate) fn registers(&self) -> Option<&SharedBytes> {
+        self.function.as_ref().map(|function| function.registers())
+    }
+
+    pub(crate) fn handle(&mut self, request: Message, descriptor: Option<OwnedFd>) -> Result<Message, String> {
+        let mut reply = Message::new(request.kind);
+        match request.kind {
+            Kind::Hello => {
+                reply.address = VERSION;
+                self.hello(&request, &mut reply)?;
+            }
+            Kind::Map => self.map(&request, descriptor)?,
+            Kind::Unmap => {
+                self.memory.unmap(request.address).map_err(|error| error.to_string())?;
+                self.mapped.remove(&request.address);
+            }
+            Kind::Interrupt => self.connect_interrupt(request.address, descriptor)?,
+            Kind::Reset => self.function.as_mut().ok_or("no function to reset")?.reset(),
+            Kind::Ask => reply.text = self.functions.answer(&request.text)?,
+        }
+        Ok(reply)
+    }
+
+    fn hello(&mut self, request: &Message, reply: &mut Message) -> Result<(), String> {
+        if request.address != VERSION {
+            return Err(format!("this server speaks version {VERSION} of the protocol, not {}", request.address));
+        }
+        if self.function.is_some() {
+            return Err("this connection has a function already".into());
+        }
+        let interrupts = InterruptTable::with_vectors(self.functions.vectors());
+        let function = self.functions.connect(self.memory.clone(), interrupts.clone())?;
+        if function.registers().file().is_none() {
+            return Err("the registers of the device are not in a memfd".into());
+        }
+        reply.bytes = function.registers().len() as u64;
+        reply.offset = u64::from(interrupts.count());
+        (self.interrupts, self.function) = (Some(interrupts), Some(function));
+        Ok(())
+    }
+
+    fn map(&mut self, request: &Message, descriptor: Option<OwnedFd>) -> Result<(), String> {
+        let file = descriptor.ok_or("a mapping without a descriptor")?;
+        let bytes = usize::try_from(request.bytes).map_err(|_| "a mapping beyond the address space")?;
+        if self.mapped.len() >= MOST_MAPPINGS {
+            return Err(format!("a driver may have {MOST_MAPPINGS} mappings at a time, and this one has them"));
+        }
+        let mapped: u64 = self.mapped.values().sum();
+        if request.bytes > MOST_MAPPED_BYTES.saturating_sub(mapped) {
+            return Err(format!("a driver may have {MOST_MAPPED_BYTES} bytes mapped at a time, and has {mapped}"));
+        }
+        let access = if request.text == "r" { Access::Read } else { Access::ReadWrite };
+        let memory = SharedBytes::of_peer(file.as_fd(), request.offset, bytes, access);
+        let memory = memory.map_err(|error| format!("memory that cannot be mapped: {error}"))?;
+        self.memory.map_at(request.address, memory).map_err(|error| error.to_string())?;
+        self.mapped.insert(request.address, request.bytes);
+        Ok(())
+    }
+
+    fn connect_interrupt(&mut self, vector: u64, descriptor: Option<OwnedFd>) -> Result<(), String> {
+        let event = descriptor.ok_or("an interrupt without a descriptor")?;
+        let table = self.interrupts.as_ref().ok_or("no function whose interrupts could be connected")?;
+        let interrupt = Interrupt::of_peer(event).map_err(|error| error.to_string())?;
+        let connected = u16::try_from(vector).is_ok_and(|vector| table.connect(vector, Some(interrupt)));
+        if connected { Ok(()) } else { Err(format!("there is no interrupt vector {vector}")) }
+    }
+}

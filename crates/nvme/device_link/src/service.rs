@@ -1,0 +1,82 @@
+//! Serves a virtual SSD to drivers in other processes: the device of `iolab-virtual-ssd` behind the
+//! link of `iolab-device-link`.
+//!
+//! Every driver that connects gets a controller of its own on the same drive, as hosts of a
+//! multi-controller NVM subsystem have. The I/O queues of all controllers are spread over a fixed
+//! number of dispatcher threads, which poll; the first of them polls the admin queues, too. An idle
+//! service soon stops polling all the time, and polls now and then.
+//!
+//! Deliberately not here: where devices are described and what their sockets are called, which the
+//! program knows.
+#![forbid(unsafe_code)]
+
+mod functions;
+mod idle;
+mod threads;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::Server;
+use iolab_clock::Clock;
+use iolab_virtual_ssd::Subsystem;
+
+use functions::Drive;
+use threads::Threads;
+
+/// How a device is served.
+#[derive(Debug, Clone, Default)]
+pub struct ServeOptions {
+    /// Threads that poll queues; at least one.
+    pub dispatchers: usize,
+    /// Threads that copy data for them. Without any, dispatchers copy data themselves.
+    pub workers: usize,
+    /// The processors that dispatchers, then workers, are bound to, in turn; empty leaves it to the
+    /// kernel.
+    pub cpus: Vec<usize>,
+}
+
+/// A device that is being served. Dropping it ends the service: drivers see their device disappear.
+#[derive(Debug)]
+pub struct Service {
+    // Dropped first: no new drivers are accepted, and the existing ones lose their functions.
+    _server: Server,
+    _threads: Threads,
+}
+
+/// A device cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The socket.
+    #[error("listening at {path}: {source}")]
+    Socket {
+        /// Where.
+        path: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A thread could not be started, or not be bound to its processor.
+    #[error("{what}: {source}")]
+    Thread {
+        /// What was tried.
+        what: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+/// Serves `subsystem` at the socket `path`. `clock` says when commands are due.
+pub fn serve(
+    path: &Path,
+    name: &str,
+    subsystem: &Arc<Subsystem>,
+    clock: &Clock,
+    options: &ServeOptions,
+) -> Result<Service, ServeError> {
+    let threads = Threads::start(clock, options)?;
+    let drive = Drive::new(name, subsystem, threads.inboxes(), clock.clone());
+    let server = Server::start(path, Arc::new(drive))
+        .map_err(|source| ServeError::Socket { path: path.display().to_string(), source })?;
+    Ok(Service { _server: server, _threads: threads })
+}

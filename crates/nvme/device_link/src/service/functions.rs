@@ -1,0 +1,95 @@
+//! Creates a function for each driver, and answers questions about the drive.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::{Function, Functions};
+use iolab_clock::Clock;
+use iolab_memory::SharedBytes;
+use iolab_pci_device::{DmaTable, InterruptTable};
+use iolab_virtual_ssd::{Controller, REGISTER_BYTES, Subsystem, Wiring};
+
+use crate::service::threads::{NewTask, PolledState, ThreadInboxes};
+
+/// Vectors of each function: one for the admin queue, one for each of the most queue pairs.
+const VECTORS: u16 = 65;
+/// How long a reset may take. It is done between two polls.
+const RESET_NS: u64 = 5_000_000_000;
+
+/// The drive as drivers connect to it.
+pub(crate) struct Drive {
+    name: String,
+    subsystem: Arc<Subsystem>,
+    inboxes: Mutex<ThreadInboxes>,
+    clock: Clock,
+}
+
+impl Drive {
+    pub(crate) fn new(name: &str, subsystem: &Arc<Subsystem>, inboxes: ThreadInboxes, clock: Clock) -> Drive {
+        Drive { name: name.to_owned(), subsystem: Arc::clone(subsystem), inboxes: Mutex::new(inboxes), clock }
+    }
+}
+
+impl Functions for Drive {
+    fn connect(&self, memory: DmaTable, interrupts: InterruptTable) -> Result<Box<dyn Function>, String> {
+        let registers = SharedBytes::memfd("iolab-registers", REGISTER_BYTES.next_multiple_of(4096));
+        let registers = registers.map_err(|error| format!("memory for registers: {error}"))?;
+        let inboxes = self.inboxes.lock().unwrap_or_else(PoisonError::into_inner);
+        let wiring = Wiring { registers: registers.clone(), interrupts, memory };
+        let (controller, dispatchers) =
+            Controller::with_dispatchers(&self.subsystem, wiring, inboxes.dispatchers.len())
+                .map_err(|error| error.to_string())?;
+        let state = Arc::new(PolledState::default());
+        let ended = |_| "the device is being shut down".to_owned();
+        for (inbox, mut dispatcher) in inboxes.dispatchers.iter().zip(dispatchers) {
+            for (inbox, copier) in inboxes.workers.iter().zip(dispatcher.add_copiers(inboxes.workers.len())) {
+                inbox.send(NewTask::Copier(Arc::clone(&state), Box::new(copier))).map_err(ended)?;
+            }
+            inbox.send(NewTask::Dispatcher(Arc::clone(&state), Box::new(dispatcher))).map_err(ended)?;
+        }
+        let first = inboxes.dispatchers.first().ok_or("the device has no dispatcher")?;
+        first.send(NewTask::Controller(Arc::clone(&state), Box::new(controller))).map_err(ended)?;
+        Ok(Box::new(ServedFunction { registers, state, clock: self.clock.clone() }))
+    }
+
+    fn answer(&self, question: &str) -> Result<String, String> {
+        match question {
+            "name" => Ok(self.name.clone()),
+            "stats" => Ok(self.subsystem.statistics().text()),
+            "stats json" => Ok(self.subsystem.statistics().json()),
+            other => Err(format!("a served device cannot answer {other:?}")),
+        }
+    }
+
+    fn vectors(&self) -> u16 {
+        VECTORS
+    }
+}
+
+/// A driver's end of the drive.
+struct ServedFunction {
+    registers: SharedBytes,
+    state: Arc<PolledState>,
+    clock: Clock,
+}
+
+impl Function for ServedFunction {
+    fn registers(&self) -> &SharedBytes {
+        &self.registers
+    }
+
+    fn reset(&mut self) {
+        let wanted = self.state.resets_requested.fetch_add(1, Ordering::Release).wrapping_add(1);
+        let give_up_ns = self.clock.now_ns().saturating_add(RESET_NS);
+        while self.state.resets_done.load(Ordering::Acquire) != wanted && self.clock.now_ns() < give_up_ns {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+}
+
+impl Drop for ServedFunction {
+    fn drop(&mut self) {
+        self.state.gone.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,159 @@
+//! The controller: opened, identified, asked, reset and shut down. Cold, and shared by all threads
+//! behind one mutex.
+//!
+//! A thread holds the mutex for single steps (send a command, look for answers), so that several
+//! threads may have admin commands outstanding. A reset holds it from beginning to end: whoever
+//! locks it next finds a controller that works or is dead. A reset first changes the epoch. By
+//! that, queue pairs learn of the reset, and then create their queues again (see
+//! `queue_pair/recovery.rs`).
+
+mod admin;
+mod cold;
+mod enable;
+mod events;
+mod facts;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use iolab_clock::Clock;
+use iolab_pci_device::{PciDevice, SharedBytes};
+
+pub(crate) use admin::{AdminCommand, Payload};
+pub(crate) use cold::Cold;
+pub use cold::Recovery;
+pub use events::{Event, EventDetail};
+pub use facts::Facts;
+
+use crate::error::{DriverError, Fault};
+use crate::namespace::{self, Namespace};
+use crate::options::{ControllerOptions, QueueOptions};
+use crate::pcie::Pcie;
+use crate::queue_pair::QueuePair;
+use crate::transport::Transport;
+
+/// An enabled controller. Clones are handles on the same controller. It is disabled when the last
+/// handle and the last queue pair are dropped.
+#[derive(Debug)]
+pub struct Controller<T: Transport = Pcie> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Transport> Clone for Controller<T> {
+    fn clone(&self) -> Controller<T> {
+        Controller { shared: Arc::clone(&self.shared) }
+    }
+}
+
+/// What handles and queue pairs share.
+#[derive(Debug)]
+pub(crate) struct Shared<T: Transport> {
+    cold: Mutex<Cold<T>>,
+    /// Changes with every reset of the controller.
+    pub(crate) epoch: Arc<AtomicU32>,
+    pub(crate) clock: Clock,
+    pub(crate) facts: Facts,
+    pub(crate) options: ControllerOptions,
+}
+
+impl<T: Transport> Shared<T> {
+    /// The cold part. If a thread panicked with the lock, the controller may be in an unknown
+    /// state, which the next time-out resets.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Cold<T>> {
+        self.cold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Resets the controller, unless another thread has done so since `seen_epoch`.
+    pub(crate) fn recover(&self, seen_epoch: u32, fault: Fault) -> Result<(), DriverError> {
+        let mut cold = self.lock();
+        cold.alive()?;
+        if self.epoch.load(Ordering::Acquire) != seen_epoch {
+            return Ok(());
+        }
+        cold.recover(fault)
+    }
+}
+
+impl Controller {
+    /// Enables the controller on a PCI function, identifies it and prepares it for queue pairs.
+    pub fn open(
+        device: Box<dyn PciDevice>,
+        clock: Clock,
+        options: ControllerOptions,
+    ) -> Result<Controller, DriverError> {
+        let transport = Pcie::new(device, options.shadow_doorbells)?;
+        Controller::connect(transport, clock, options)
+    }
+}
+
+impl<T: Transport> Controller<T> {
+    /// Enables the controller behind `transport`, identifies it and prepares it for queue pairs.
+    pub fn connect(transport: T, clock: Clock, options: ControllerOptions) -> Result<Controller<T>, DriverError> {
+        let mut cold = Cold::new(transport, clock.clone(), options.clone())?;
+        cold.enable()?;
+        let facts = cold.identify()?;
+        cold.prepare(&facts)?;
+        let epoch = Arc::clone(&cold.epoch);
+        Ok(Controller { shared: Arc::new(Shared { cold: Mutex::new(cold), epoch, clock, facts, options }) })
+    }
+
+    /// Facts that the controller reported when it was identified.
+    pub fn facts(&self) -> &Facts {
+        &self.shared.facts
+    }
+
+    /// The active namespaces, as they are now.
+    pub fn namespaces(&self) -> Result<Vec<Namespace>, DriverError> {
+        namespace::all(&self.shared)
+    }
+
+    /// One active namespace, as it is now.
+    pub fn namespace(&self, nsid: u32) -> Result<Namespace, DriverError> {
+        namespace::one(&self.shared, nsid)
+    }
+
+    /// Makes a pair of queues. It may be moved to the thread that uses it.
+    pub fn queue_pair(&self, options: QueueOptions) -> Result<QueuePair<T>, DriverError> {
+        QueuePair::create(Arc::clone(&self.shared), options)
+    }
+
+    /// Makes memory of the caller reachable for the device, and returns its address. It stays
+    /// mapped, and has to stay alive, until it is unmapped or the controller is gone.
+    pub fn map(&self, memory: &SharedBytes) -> Result<u64, DriverError> {
+        Ok(self.shared.lock().transport.map(memory)?)
+    }
+
+    /// Unmaps what [`Controller::map`] mapped. No command that names it may be in flight.
+    pub fn unmap(&self, address: u64) -> Result<(), DriverError> {
+        Ok(self.shared.lock().transport.unmap(address)?)
+    }
+
+    /// Resets the controller, even if it was given up. Queue pairs send their commands in flight
+    /// again.
+    pub fn reset(&self) -> Result<(), DriverError> {
+        let mut cold = self.shared.lock();
+        cold.dead = None;
+        cold.recover(Fault::Requested)
+    }
+
+    /// The resets so far with their reasons, oldest first. Only the newest of many are kept.
+    pub fn recoveries(&self) -> Vec<Recovery> {
+        self.shared.lock().recoveries.iter().cloned().collect()
+    }
+
+    /// How many times the controller was reset.
+    pub fn resets(&self) -> u32 {
+        self.shared.epoch.load(Ordering::Acquire)
+    }
+
+    /// Whether the controller was given up, because its device is gone or could not be reset.
+    pub fn is_given_up(&self) -> bool {
+        self.shared.lock().alive().is_err()
+    }
+
+    /// Shuts the controller down in the way that keeps its caches (CC.SHN, Base, section 7.6.2),
+    /// and gives it up.
+    pub fn shut_down(&self) -> Result<(), DriverError> {
+        self.shared.lock().shut_down(&self.shared.facts)
+    }
+}

@@ -1,0 +1,196 @@
+//! The state behind the controller's mutex, and how it is reset or given up.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use iolab_clock::Clock;
+use iolab_nvme_spec::registers::Capabilities;
+
+use crate::admin_queue::AdminQueue;
+use crate::error::{DriverError, Fault};
+use crate::options::ControllerOptions;
+use crate::transport::{QueueLife, Transport};
+
+/// Time between two polls of the device.
+const PAUSE: Duration = Duration::from_micros(20);
+/// Recoveries that are kept.
+const RECOVERIES_KEPT: usize = 256;
+
+/// A reset of the controller and why it was done.
+#[derive(Debug, Clone)]
+pub struct Recovery {
+    /// Why.
+    pub fault: Fault,
+    /// How it ended: `None` if the controller works again.
+    pub failure: Option<DriverError>,
+}
+
+/// Which queue pairs exist; identifier 1 first.
+#[derive(Debug, Default)]
+pub(crate) struct QueueIds {
+    taken: Vec<bool>,
+}
+
+impl QueueIds {
+    pub(crate) fn free(&mut self, id: u16) {
+        if let Some(taken) = self.taken.get_mut(usize::from(id) - 1) {
+            *taken = false;
+        }
+    }
+}
+
+/// Transport, admin commands and book-keeping.
+pub(crate) struct Cold<T: Transport> {
+    pub(crate) transport: T,
+    pub(crate) clock: Clock,
+    pub(crate) options: ControllerOptions,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) page_bytes: u64,
+    pub(crate) admin: AdminQueue,
+    pub(crate) epoch: Arc<AtomicU32>,
+    /// Why the controller was given up.
+    pub(crate) dead: Option<Arc<DriverError>>,
+    pub(crate) recoveries: VecDeque<Recovery>,
+    pub(crate) queue_ids: QueueIds,
+    /// What is needed to prepare the controller again after a reset.
+    pub(crate) preparation: super::enable::Preparation,
+}
+
+impl<T: Transport> fmt::Debug for Cold<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cold")
+            .field("capabilities", &self.capabilities)
+            .field("dead", &self.dead)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Transport> Cold<T> {
+    /// Looks at the controller without changing anything.
+    pub(crate) fn new(mut transport: T, clock: Clock, options: ControllerOptions) -> Result<Cold<T>, DriverError> {
+        let capabilities = transport.capabilities()?;
+        if capabilities.max_queue_entries() < 2 {
+            return Err(DriverError::Unsupported("its queues have one entry, of which none is usable".into()));
+        }
+        Ok(Cold {
+            transport,
+            clock,
+            options,
+            capabilities,
+            page_bytes: capabilities.min_page_bytes(),
+            admin: AdminQueue::new(),
+            epoch: Arc::new(AtomicU32::new(0)),
+            dead: None,
+            recoveries: VecDeque::new(),
+            queue_ids: QueueIds::default(),
+            preparation: super::enable::Preparation::default(),
+        })
+    }
+
+    /// An error if the controller was given up.
+    pub(crate) fn alive(&self) -> Result<(), DriverError> {
+        match &self.dead {
+            Some(reason) => Err(DriverError::Dead(Arc::clone(reason))),
+            None => Ok(()),
+        }
+    }
+
+    /// Reserves an identifier for a queue pair.
+    pub(crate) fn take_queue_id(&mut self) -> Result<u16, DriverError> {
+        let granted = usize::from(self.preparation.granted);
+        let taken = &mut self.queue_ids.taken;
+        taken.resize(granted.max(taken.len()), false);
+        let Some(free) = taken[..granted].iter().position(|taken| !taken) else {
+            let what = format!("the controller grants {granted} queue pairs, and all are in use");
+            return Err(DriverError::BadRequest(what));
+        };
+        taken[free] = true;
+        Ok(free as u16 + 1)
+    }
+
+    /// Takes a queue back. `is_unused` if the controller does not access its memory any more.
+    pub(crate) fn retire(&mut self, queue: &mut T::Queue, is_unused: bool) {
+        self.transport.retire_queue(queue, is_unused);
+        if is_unused {
+            self.queue_ids.free(queue.id());
+        }
+    }
+
+    /// Lets the device work while the driver waits for it.
+    pub(crate) fn pause(&self) {
+        self.transport.pause(PAUSE);
+        // This moves only a simulated clock, which would stand still otherwise, so that nothing
+        // would time out.
+        self.clock.advance(PAUSE.as_nanos() as u64);
+    }
+
+    /// Resets the controller and prepares it as before. If that fails, the controller is dead, and
+    /// queue pairs learn of it in the same way as of a reset.
+    pub(crate) fn recover(&mut self, fault: Fault) -> Result<(), DriverError> {
+        // First of all: from here on, queue pairs ignore completions from before the reset.
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        // The second attempt is for transient failures, such as a lost answer. A device that is
+        // gone stays gone.
+        let outcome = match self.restart() {
+            Err(DriverError::Gone { register }) => Err(DriverError::Gone { register }),
+            Err(_) => self.restart(),
+            Ok(()) => Ok(()),
+        };
+        if self.recoveries.len() == RECOVERIES_KEPT {
+            self.recoveries.pop_front();
+        }
+        self.recoveries.push_back(Recovery { fault, failure: outcome.as_ref().err().cloned() });
+        if let Err(error) = &outcome {
+            self.dead = Some(Arc::new(error.clone()));
+        }
+        outcome
+    }
+
+    fn restart(&mut self) -> Result<(), DriverError> {
+        if let Err(error) = self.disable() {
+            // A controller that does not stop may still react to a reset by the transport.
+            if matches!(error, DriverError::Gone { .. }) || self.transport.reset().is_err() {
+                return Err(error);
+            }
+            self.disable()?;
+        }
+        self.enable()?;
+        self.prepare_again()
+    }
+
+    /// Checks the controller's status. Resets it if it has failed or its connection broke, and
+    /// gives it up if it is gone.
+    pub(crate) fn check_status(&mut self) -> Result<(), DriverError> {
+        match self.status() {
+            Ok(()) => Ok(()),
+            Err(DriverError::Fatal) => self.recover(Fault::FatalStatus),
+            Err(DriverError::Disconnected(_)) => self.recover(Fault::Disconnected),
+            Err(error) => {
+                self.give_up(Fault::FatalStatus, error.clone());
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives the controller up without trying to reset it.
+    pub(crate) fn give_up(&mut self, fault: Fault, error: DriverError) {
+        if self.dead.is_none() {
+            self.epoch.fetch_add(1, Ordering::AcqRel);
+            self.recoveries.push_back(Recovery { fault, failure: Some(error.clone()) });
+            self.dead = Some(Arc::new(error));
+        }
+    }
+}
+
+impl<T: Transport> Drop for Cold<T> {
+    fn drop(&mut self) {
+        // If the controller does not stop, its memory stays mapped, because the device may still
+        // access it.
+        if self.disable().is_ok() {
+            self.transport.release();
+        }
+    }
+}

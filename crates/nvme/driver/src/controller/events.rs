@@ -1,0 +1,119 @@
+//! Asynchronous events as values (Base, section 5.2).
+//!
+//! The driver reads the log page of each event. The page has the details, and reading it allows the
+//! device to report the next event of the same type.
+
+use iolab_nvme_spec::event::{AsynchronousEvent, EventType, NoticeEvent};
+use iolab_nvme_spec::log::{ChangedNamespaces, ChangedZones, ErrorLogEntry, HealthLog, LogPage, MANY_CHANGED_ZONES};
+use iolab_nvme_spec::{ALL_NAMESPACES, FromBytes};
+
+use super::Controller;
+use crate::error::DriverError;
+use crate::transport::Transport;
+
+/// Entries of the error log that are read with an error event.
+const ERRORS_READ: usize = 16;
+
+/// An asynchronous event.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// What the device reported.
+    pub reported: AsynchronousEvent,
+    /// What its log page says.
+    pub detail: EventDetail,
+}
+
+/// What the log page of an event says.
+#[derive(Debug, Clone)]
+pub enum EventDetail {
+    /// Errors, newest first.
+    Errors(Vec<ErrorLogEntry>),
+    /// Health of the device.
+    Health(Box<HealthLog>),
+    /// Namespaces that have changed; `None` if more than the list holds.
+    Namespaces(Option<Vec<u32>>),
+    /// Start LBAs of zones that have changed; `None` if more than the list holds.
+    Zones(Option<Vec<u64>>),
+    /// A page that this driver does not read, or that the device refused.
+    Unread,
+}
+
+impl<T: Transport> Controller<T> {
+    /// The next event, if there is one. Polls the admin queue once and does not wait.
+    pub fn next_event(&self) -> Result<Option<Event>, DriverError> {
+        let reported = {
+            let mut cold = self.shared.lock();
+            cold.alive()?;
+            let cold = &mut *cold;
+            if let Err(fault) = cold.admin.poll(cold.transport.admin()) {
+                cold.recover(fault)?;
+            }
+            cold.check_status()?;
+            cold.admin.events.pop_front()
+        };
+        let Some(reported) = reported else { return Ok(None) };
+        let detail = match self.detail(reported) {
+            Ok(detail) => detail,
+            Err(DriverError::Admin { .. }) => EventDetail::Unread,
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Event { reported, detail }))
+    }
+
+    fn detail(&self, event: AsynchronousEvent) -> Result<EventDetail, DriverError> {
+        let page = LogPage(event.log_page());
+        match (event.event_type(), page) {
+            (EventType::ERROR, LogPage::ERROR) => {
+                let available = usize::from(self.facts().identify.elpe) + 1;
+                let mut bytes = vec![0; available.min(ERRORS_READ) * size_of::<ErrorLogEntry>()];
+                self.log_page(page, ALL_NAMESPACES, false, &mut bytes)?;
+                let entries = bytes.chunks_exact(size_of::<ErrorLogEntry>());
+                let entries = entries.filter_map(|bytes| ErrorLogEntry::read_from_bytes(bytes).ok());
+                Ok(EventDetail::Errors(entries.filter(|entry| entry.error_count.get() != 0).collect()))
+            }
+            (EventType::HEALTH, LogPage::HEALTH) => {
+                Ok(EventDetail::Health(self.read_log::<HealthLog>(page, ALL_NAMESPACES)?))
+            }
+            (EventType::NOTICE, LogPage::CHANGED_NAMESPACES) => {
+                let list = self.read_log::<ChangedNamespaces>(page, ALL_NAMESPACES)?;
+                let changed = list.identifiers.iter().map(|nsid| nsid.get()).take_while(|nsid| *nsid != 0);
+                let changed: Vec<u32> = changed.collect();
+                Ok(EventDetail::Namespaces((changed.first() != Some(&ALL_NAMESPACES)).then_some(changed)))
+            }
+            (EventType::NOTICE, _) if NoticeEvent(event.information()) == NoticeEvent::ZONE_DESCRIPTOR_CHANGED => {
+                self.changed_zones()
+            }
+            _ => self.acknowledge(page),
+        }
+    }
+
+    /// The changed zones of the zoned namespaces, together: the event does not say which namespace
+    /// it is about.
+    fn changed_zones(&self) -> Result<EventDetail, DriverError> {
+        let mut zones = Vec::new();
+        for namespace in self.namespaces()?.iter().filter(|namespace| namespace.zones().is_some()) {
+            let list = self.read_log::<ChangedZones>(LogPage::CHANGED_ZONES, namespace.id())?;
+            if list.nrzid.get() == MANY_CHANGED_ZONES {
+                return Ok(EventDetail::Zones(None));
+            }
+            zones.extend(list.zid.iter().take(usize::from(list.nrzid.get())).map(|zone| zone.get()));
+        }
+        Ok(EventDetail::Zones(Some(zones)))
+    }
+
+    /// Reads the start of a page for the effect of reading it.
+    fn acknowledge(&self, page: LogPage) -> Result<EventDetail, DriverError> {
+        if page.0 != 0 {
+            self.log_page(page, ALL_NAMESPACES, false, &mut [0; 512])?;
+        }
+        Ok(EventDetail::Unread)
+    }
+
+    fn read_log<D: FromBytes>(&self, page: LogPage, nsid: u32) -> Result<Box<D>, DriverError> {
+        let mut bytes = vec![0; size_of::<D>()];
+        self.log_page(page, nsid, false, &mut bytes)?;
+        D::read_from_bytes(&bytes)
+            .map(Box::new)
+            .map_err(|_| DriverError::BadRequest("a structure of another size was asked of a log page".into()))
+    }
+}

@@ -1,0 +1,294 @@
+//! Time-outs, and what happens to commands when the controller is reset or given up.
+//!
+//! ```text
+//! too long in flight ─▶ Abort ─▶ still too long ─▶ reset ─▶ queues made anew ─▶ sent again, or lost if that could do harm
+//! nonsense in the ring ────────────────────────────▲
+//! device gone, reset failed ─▶ everything in flight is lost, then errors
+//! ```
+//!
+//! No command is returned twice: only slots with a command in flight take part, and identifiers
+//! from before a reset are invalid after it. No command is forgotten: each one in flight is sent
+//! again or reported as lost, at once.
+
+use std::sync::atomic::Ordering;
+
+use iolab_nvme_spec::command::AbortDword10;
+use iolab_nvme_spec::{AdminOpcode, IoOpcode, SubmissionEntry};
+
+use super::slot::AbortState;
+use super::{Completion, Loss, Outcome, QueuePair};
+use crate::controller::{AdminCommand, Payload};
+use crate::error::{DriverError, Fault};
+use crate::transport::{Completions, QueueLife, Submission, Transport};
+
+/// The longest time between two checks.
+const SLOWEST_CHECK_NS: u64 = 100_000_000;
+
+/// How often the queues are created again when resets follow each other.
+const ATTEMPTS: usize = 8;
+
+impl<T: Transport> QueuePair<T> {
+    /// What a reap does now and then: looks for resets, and checks time-outs.
+    #[cold]
+    pub(super) fn run_checks(&mut self) -> Result<(), DriverError> {
+        self.resume_if_reset();
+        if self.countdown == 0 {
+            self.countdown = self.cold.options.reaps_per_check.max(1);
+            self.check_time();
+        }
+        if !self.cold.unsent.is_empty() {
+            self.send_unsent();
+        }
+        if self.cold.dead {
+            self.countdown = 1;
+            if self.pending.is_empty() {
+                self.shared.lock().alive()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks for commands that take too long, and whether the device is still there.
+    pub(super) fn check_time(&mut self) {
+        let now_ns = self.shared.clock.now_ns();
+        if now_ns < self.cold.next_check_ns || self.in_flight == 0 {
+            return;
+        }
+        let timeout_ns = self.cold.options.timeout_ns;
+        self.cold.next_check_ns = now_ns.saturating_add((timeout_ns / 8).min(SLOWEST_CHECK_NS));
+        // If the count has wrapped around exactly, the device is checked once too often.
+        if std::mem::replace(&mut self.cold.checked_progress, self.queue.progress()) == self.queue.progress() {
+            self.check_status();
+        }
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            if slot.is_idle() {
+                continue;
+            }
+            if slot.seen_ns == 0 {
+                // Time counts from here, so it is never too long.
+                slot.seen_ns = now_ns.max(1);
+            } else if now_ns.saturating_sub(slot.seen_ns) >= timeout_ns {
+                slot.seen_ns = now_ns.max(1);
+                self.escalate_timeout(index as u16);
+            }
+            if self.current_epoch.load(Ordering::Acquire) != self.epoch {
+                self.resume_after_reset();
+                return;
+            }
+        }
+    }
+
+    /// Checks the device's status. If it has failed or is gone, resets the controller or gives it
+    /// up.
+    fn check_status(&mut self) {
+        let mut cold = self.shared.lock();
+        if cold.dead.is_some() || self.current_epoch.load(Ordering::Acquire) != self.epoch {
+            return;
+        }
+        // If a reset fails, the epoch has changed and `resume_after_reset` finds the controller
+        // dead.
+        let _ = cold.check_status();
+    }
+
+    /// A command took too long: aborts it, or resets the controller if it was aborted before.
+    fn escalate_timeout(&mut self, index: u16) {
+        let slot = &mut self.slots[usize::from(index)];
+        let (cid, opcode) = (slot.cid(), slot.entry[0] as u8);
+        let fault = Fault::NoAnswer { queue: self.queue.id(), cid, opcode };
+        if slot.abort == AbortState::NotSent {
+            slot.abort = AbortState::Sent;
+            if self.send_abort(cid).is_ok() {
+                return;
+            }
+        }
+        let _ = self.shared.recover(self.epoch, fault);
+    }
+
+    /// Asks the device to abort the command in a slot; `false` if it says that it did not. The
+    /// command's own completion comes in either case.
+    pub fn abort(&mut self, slot: u16) -> Result<bool, DriverError> {
+        match self.slots.get(usize::from(slot)) {
+            Some(state) if !state.is_idle() => self.send_abort(state.cid()),
+            _ => Ok(false),
+        }
+    }
+
+    fn send_abort(&self, cid: u16) -> Result<bool, DriverError> {
+        let target = AbortDword10(0).with_sqid(self.queue.id()).with_cid(cid);
+        let entry = SubmissionEntry::new(AdminOpcode::ABORT.0, 0).with_cdw(10, target.0);
+        let answer = self.shared.command(AdminCommand::new(entry, Payload::None));
+        match answer {
+            Ok(entry) => Ok(entry.dw0() & 1 == 0),
+            // Refused, for instance because of too many aborts. The command may still complete.
+            Err(DriverError::Admin { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A completion is invalid: ignores all after it, and resets the controller.
+    #[cold]
+    pub(super) fn reject_completion(&mut self, fault: Fault) {
+        self.cold.reject_completion = true;
+        // `resume_after_reset` finds out whether that worked.
+        let _ = self.shared.recover(self.epoch, fault);
+        self.resume_after_reset();
+    }
+
+    /// Resumes if the controller was reset.
+    pub(super) fn resume_if_reset(&mut self) {
+        if self.current_epoch.load(Ordering::Acquire) != self.epoch {
+            self.resume_after_reset();
+        }
+    }
+
+    /// Resumes after a reset: creates the queues again and sends again what was in flight. If the
+    /// controller is dead, reports everything as lost.
+    #[cold]
+    pub(super) fn resume_after_reset(&mut self) {
+        self.follow();
+        if !self.pending.is_empty() {
+            self.countdown = 1;
+        }
+    }
+
+    fn follow(&mut self) {
+        for _ in 0..ATTEMPTS {
+            // While the lock is held no reset is going on: in this epoch, the controller works or
+            // is dead.
+            let alive = {
+                let cold = self.shared.lock();
+                self.epoch = self.current_epoch.load(Ordering::Acquire);
+                cold.alive().is_ok()
+            };
+            self.drain_old_ring();
+            if !alive {
+                return self.fail_everything();
+            }
+            self.cold.dead = false;
+            self.cold.unsent.clear();
+            self.queue.restart();
+            let mut made = self.queue.create(&*self.shared);
+            if made.is_err() && self.current_epoch.load(Ordering::Acquire) == self.epoch {
+                // An attempt that began before the last reset may have taken effect after it. Then
+                // the queues exist already.
+                self.queue.delete_remains(&*self.shared);
+                made = self.queue.create(&*self.shared);
+            }
+            if self.current_epoch.load(Ordering::Acquire) != self.epoch {
+                continue;
+            }
+            if made.is_ok() {
+                self.send_again();
+                if self.current_epoch.load(Ordering::Acquire) == self.epoch {
+                    return;
+                }
+            } else {
+                // The controller works, but refuses queues that it had before.
+                let reason = DriverError::BadDescription("it refuses to create its queues again after a reset".into());
+                self.shared.lock().give_up(Fault::Requested, reason);
+            }
+        }
+        let reason = DriverError::BadDescription("it has to be reset again and again".into());
+        self.shared.lock().give_up(Fault::Requested, reason);
+        self.epoch = self.current_epoch.load(Ordering::Acquire);
+        self.fail_everything();
+    }
+
+    /// Takes completions from before the reset: their commands have been executed. The controller
+    /// is or was disabled, so that no more come.
+    fn drain_old_ring(&mut self) {
+        if std::mem::replace(&mut self.cold.reject_completion, false) {
+            return;
+        }
+        while let Some(entry) = self.queue.peek() {
+            let Ok(completion) = self.check(&entry) else { return };
+            self.queue.pop();
+            self.pending.push(completion);
+        }
+    }
+
+    /// Sends everything in flight again with new identifiers, except commands that could do harm if
+    /// they were executed before.
+    fn send_again(&mut self) {
+        for index in (0..self.slots.len() as u16).rev() {
+            let slot = &mut self.slots[usize::from(index)];
+            if slot.is_idle() {
+                continue;
+            }
+            let mut words = slot.entry;
+            let loss = if slot.replays >= self.cold.options.replays {
+                Some(Loss::TimedOut)
+            } else if !can_be_repeated(words[0] as u8) {
+                Some(Loss::Reset)
+            } else {
+                None
+            };
+            slot.finish(self.cid_step);
+            slot.abort = AbortState::NotSent;
+            if let Some(loss) = loss {
+                slot.replays = 0;
+                self.in_flight -= 1;
+                self.pending.push(Completion { slot: index, outcome: Outcome::Lost(loss), result: 0 });
+                continue;
+            }
+            slot.replays += 1;
+            words[0] &= !0xffff_0000;
+            slot.start(words);
+            let cid = slot.cid();
+            self.cold.unsent.push((index, cid));
+        }
+        self.send_unsent();
+    }
+
+    /// Pushes commands that are to be sent again, as many as fit. More may be in flight than the
+    /// queue has entries.
+    fn send_unsent(&mut self) {
+        while let Some((index, cid)) = self.cold.unsent.last().copied() {
+            let slot = &self.slots[usize::from(index)];
+            if slot.expects(cid) {
+                let Some(room) = self.queue.room() else {
+                    // The next reap tries again.
+                    self.countdown = 1;
+                    break;
+                };
+                self.queue.push(room, index, slot.entry);
+            }
+            self.cold.unsent.pop();
+        }
+        self.queue.flush();
+    }
+
+    fn fail_everything(&mut self) {
+        self.cold.dead = true;
+        self.cold.unsent.clear();
+        self.countdown = 1;
+        self.queue.close();
+        for index in 0..self.slots.len() as u16 {
+            let slot = &mut self.slots[usize::from(index)];
+            if slot.is_idle() {
+                continue;
+            }
+            slot.finish(self.cid_step);
+            (slot.abort, slot.replays) = (AbortState::NotSent, 0);
+            self.in_flight -= 1;
+            self.pending.push(Completion { slot: index, outcome: Outcome::Lost(Loss::Dead), result: 0 });
+        }
+    }
+}
+
+/// Whether executing a command twice has the same effect as once. That does not hold for appends,
+/// and may not hold for zone management and unknown commands.
+fn can_be_repeated(opcode: u8) -> bool {
+    matches!(
+        IoOpcode(opcode),
+        IoOpcode::FLUSH
+            | IoOpcode::READ
+            | IoOpcode::WRITE
+            | IoOpcode::COMPARE
+            | IoOpcode::WRITE_ZEROES
+            | IoOpcode::DATASET_MANAGEMENT
+            | IoOpcode::VERIFY
+            | IoOpcode::ZONE_MANAGEMENT_RECEIVE
+    )
+}

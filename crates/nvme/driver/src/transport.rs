@@ -1,0 +1,264 @@
+//! The seam between commands and the way they travel.
+//!
+//! ```text
+//! Controller, Namespace, QueuePair   what a command says, and what becomes of it: identify, slots,
+//!          │                         identifiers, time-outs, abort, reset, sending again
+//!          ▼ the traits of this file, chosen by type
+//! Transport, TransportQueue          how a command and its data reach the controller: for PCIe
+//!                                    registers, rings, doorbells and interrupts (`pcie`)
+//! ```
+//!
+//! A transport gives access to a controller ([`Connection`]) and makes its queues ([`Transport`]).
+//! The admin queue and the I/O queues are of one type, [`TransportQueue`]. The command side calls a
+//! queue for every command, so nothing of it is dynamic: a transport is a type parameter.
+//!
+//! Data is named by addresses. A transport maps memory and returns an address
+//! ([`Connection::map`]); a [`DataWindow`] is such an address and a length. For PCIe it is a bus
+//! address. A transport that copies data looks the address up in a table of its own.
+//!
+//! Guarantees that a transport gives: a call returns after bounded time. A controller that is gone
+//! for good is [`DriverError::Gone`]; a connection that broke is [`DriverError::Disconnected`], and
+//! [`Connection::reset`] connects again. What a peer sends is never trusted to be a position or a
+//! length. Deliberately not here: which commands are in flight, and what happens when they are not
+//! answered.
+
+use std::fmt;
+use std::time::Duration;
+
+use iolab_nvme_spec::identify::IdentifyController;
+use iolab_nvme_spec::registers::{Capabilities, Register};
+use iolab_nvme_spec::{CompletionEntry, SubmissionEntry};
+use iolab_pci_device::{MapError, SharedBytes};
+
+use crate::error::{DriverError, Fault};
+use crate::options::QueueOptions;
+use crate::queue_pair::Refusal;
+
+/// Entries of the admin queue.
+pub const ADMIN_ENTRIES: u32 = 64;
+/// Slots of the admin queue whose commands may move data.
+pub const ADMIN_DATA_SLOTS: u16 = 16;
+/// Bytes of data that an admin command moves at most. Longer data is moved in parts.
+pub const ADMIN_DATA_BYTES: usize = 4096;
+
+/// Memory that the controller reaches at consecutive addresses.
+///
+/// A window is a number to this driver. Whoever makes it keeps the memory mapped until every
+/// command that names it has been reaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataWindow {
+    pub(crate) address: u64,
+    pub(crate) bytes: u32,
+}
+
+impl DataWindow {
+    /// No memory.
+    pub const EMPTY: DataWindow = DataWindow { address: 0, bytes: 0 };
+
+    /// The `bytes` from `address`, which is what mapping the memory returned or lies behind it.
+    #[inline]
+    pub const fn new(address: u64, bytes: u32) -> DataWindow {
+        DataWindow { address, bytes }
+    }
+
+    /// Address of the first byte.
+    pub const fn address(self) -> u64 {
+        self.address
+    }
+
+    /// Length in bytes.
+    pub const fn bytes(self) -> u32 {
+        self.bytes
+    }
+}
+
+/// The data pointer of a submission entry, as words of the entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataPointerWords {
+    /// Words 3 and 4: the DPTR field (Base, section 4.2).
+    pub dptr: [u64; 2],
+    /// Bits that the pointer sets in word 0: PSDT.
+    pub flags: u64,
+}
+
+impl DataPointerWords {
+    /// Puts the pointer into an entry that has none.
+    #[inline]
+    pub fn put_into(self, entry: &mut [u64; 8]) {
+        entry[0] |= self.flags;
+        [entry[3], entry[4]] = self.dptr;
+    }
+}
+
+/// Access to one controller, besides its queues.
+pub trait Connection: fmt::Debug + Send + 'static {
+    /// The capabilities (CAP).
+    fn capabilities(&mut self) -> Result<Capabilities, DriverError>;
+
+    /// Reads a property of 32 bits.
+    fn property(&mut self, register: Register) -> Result<u32, DriverError>;
+
+    /// Writes a property of 32 bits.
+    fn set_property(&mut self, register: Register, value: u32) -> Result<(), DriverError>;
+
+    /// Resets the controller by means that work when it does not obey CC.EN any more, or connects
+    /// again. The controller can be disabled afterwards.
+    fn reset(&mut self) -> Result<(), DriverError>;
+
+    /// Passes some time while the driver waits for the controller, at most about `at_most`. A
+    /// controller that lives in the calling thread works here.
+    fn pause(&self, at_most: Duration);
+
+    /// Makes memory reachable for the controller, and returns its address.
+    fn map(&mut self, memory: &SharedBytes) -> Result<u64, MapError>;
+
+    /// Takes back what [`Connection::map`] gave.
+    fn unmap(&mut self, address: u64) -> Result<(), MapError>;
+}
+
+/// An I/O queue that the command side wants.
+#[derive(Debug)]
+pub struct QueueRequest<'a> {
+    /// Identifier of the queue.
+    pub id: u16,
+    /// How the caller wants it. The number of entries is resolved.
+    pub options: &'a QueueOptions,
+    /// Bytes of the longest transfer that its commands will name.
+    pub max_transfer_bytes: u64,
+}
+
+/// What a transport sets up by commands of its own.
+pub trait ControllerSetup {
+    /// Takes notice of what the controller says of itself, once, before the first
+    /// [`ControllerSetup::setup_command`].
+    fn identified(&mut self, identify: &IdentifyController) -> Result<(), DriverError>;
+
+    /// A command that the transport wants executed each time the controller has been enabled.
+    fn setup_command(&mut self) -> Option<SubmissionEntry>;
+
+    /// Takes the answer to [`ControllerSetup::setup_command`]: whether the controller accepted it.
+    fn setup_answered(&mut self, accepted: bool) -> Result<(), DriverError>;
+}
+
+/// A way to a controller.
+pub trait Transport: Connection + ControllerSetup {
+    /// Its queues.
+    type Queue: TransportQueue;
+
+    /// Connects the admin queue, empty, to a controller that is disabled.
+    fn start_admin(&mut self) -> Result<(), DriverError>;
+
+    /// The admin queue. Its first [`ADMIN_DATA_SLOTS`] slots have [`ADMIN_DATA_BYTES`] of memory
+    /// each.
+    fn admin(&mut self) -> &mut Self::Queue;
+
+    /// Prepares an I/O queue. The controller learns of it by [`QueueLife::create`].
+    fn new_queue(&mut self, request: &QueueRequest<'_>) -> Result<Self::Queue, DriverError>;
+
+    /// Takes a queue back. If `is_unused` is false, the controller may still access what belongs to
+    /// the queue, so that it stays until [`Transport::release`].
+    fn retire_queue(&mut self, queue: &mut Self::Queue, is_unused: bool);
+
+    /// Gives everything back. The controller is disabled and accesses nothing any more.
+    fn release(&mut self);
+}
+
+/// What executes admin commands without data, for transports that make queues by them.
+pub trait AdminCommands {
+    /// Executes a command and waits for its answer. An answer that is an error is
+    /// [`DriverError::Admin`].
+    fn execute(&self, entry: SubmissionEntry) -> Result<CompletionEntry, DriverError>;
+}
+
+/// How a queue begins and ends.
+pub trait QueueLife: fmt::Debug + Send {
+    /// Identifier of the queue; 0 is the admin queue.
+    fn id(&self) -> u16;
+
+    /// Makes the controller know the queue.
+    fn create(&mut self, admin: &dyn AdminCommands) -> Result<(), DriverError>;
+
+    /// Makes the controller forget the queue.
+    fn delete(&mut self, admin: &dyn AdminCommands) -> Result<(), DriverError>;
+
+    /// Makes the controller forget as much of the queue as it knows, whatever it answers.
+    fn delete_remains(&mut self, admin: &dyn AdminCommands);
+
+    /// Empties the queue. The controller has forgotten it.
+    fn restart(&mut self);
+}
+
+/// Commands into a queue.
+pub trait Submission {
+    /// A free entry.
+    type Room;
+
+    /// A free entry, if there is one.
+    fn room(&self) -> Option<Self::Room>;
+
+    /// Puts a command into a free entry. The controller sees it with the next
+    /// [`Submission::flush`].
+    fn push(&mut self, room: Self::Room, slot: u16, entry: [u64; 8]);
+
+    /// Makes the pushed commands visible to the controller.
+    fn flush(&mut self);
+
+    /// Leaves no room until the queue is restarted.
+    fn close(&mut self);
+
+    /// The pointer to `bytes` of data at `address`, where that takes no more than a few
+    /// comparisons. `None` says nothing: ask [`Submission::data_pointer`].
+    fn plain_data_pointer(&mut self, slot: u16, address: u64, bytes: u64) -> Option<DataPointerWords>;
+
+    /// The pointer to `bytes` of data at `address`, or why there is none. It may use the slot's own
+    /// memory.
+    fn data_pointer(&mut self, slot: u16, address: u64, bytes: u64) -> Result<DataPointerWords, Refusal>;
+
+    /// The pointer to data in several windows.
+    fn gathered_data_pointer(&mut self, slot: u16, parts: &[DataWindow]) -> Result<DataPointerWords, Refusal>;
+}
+
+/// Memory of the queue's own for each slot: at least a page. It holds data of commands that the
+/// driver makes up itself.
+pub trait SlotMemory {
+    /// The first `bytes` of a slot's memory as the controller reaches them.
+    fn slot_window(&self, slot: u16, bytes: u32) -> DataWindow;
+
+    /// Writes to the start of a slot's memory.
+    fn write_slot(&mut self, slot: u16, from: &[u8]);
+
+    /// Reads from the start of a slot's memory.
+    fn read_slot(&self, slot: u16, to: &mut [u8]);
+}
+
+/// Completions out of a queue.
+pub trait Completions {
+    /// The next completion, if it has come. A transport that receives messages receives them here.
+    fn peek(&mut self) -> Option<CompletionEntry>;
+
+    /// Goes on to the one behind it.
+    fn pop(&mut self);
+
+    /// Whether the transport's fields of a completion can be: a [`Fault`] if not. Takes notice of
+    /// the room that it tells of.
+    fn check(&mut self, entry: &CompletionEntry) -> Result<(), Fault>;
+
+    /// Notes that so many completions were popped, and tells the controller when it is worth it.
+    fn consumed(&mut self, completions: u32);
+
+    /// A number that changes when completions are popped.
+    fn progress(&self) -> u32;
+
+    /// Lets a controller that lives in the calling thread work, unless somebody else is at it.
+    /// Others are not held up.
+    fn let_controller_work(&self, at_most: Duration);
+
+    /// Sleeps until the controller signals a completion; `false` if it did not for so long. Returns
+    /// at once where the queue has no signals.
+    fn sleep(&self, at_most: Duration) -> Result<bool, DriverError>;
+}
+
+/// A queue of a transport, for one thread.
+pub trait TransportQueue: QueueLife + Submission + SlotMemory + Completions {}
+
+impl<Q: QueueLife + Submission + SlotMemory + Completions> TransportQueue for Q {}

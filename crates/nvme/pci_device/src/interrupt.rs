@@ -1,0 +1,221 @@
+//! Interrupts as events: what MSI-X is between processes and threads.
+//!
+//! ```text
+//! Interrupt::new()     eventfd            the kernel, or a device of this process, signals
+//! Interrupt::pair()    socket ── socket   a device of another process signals the far end
+//! ```
+//!
+//! Signalling never waits, whatever the other end does. An eventfd could not promise that between
+//! processes: who shares one can fill its counter and make it blocking, and then a write waits
+//! (eventfd(2)). A socket is asked with every single message not to wait (send(2), `MSG_DONTWAIT`).
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair, sockopt};
+
+/// Room for datagrams that are under way, bytes: the least that the kernel makes (socket(7)), a few
+/// of them. One is a signal.
+const ROOM_BYTES: usize = 1;
+/// Signals that are taken from a socket at a time: more than have room. What the other end keeps
+/// sending meanwhile is a signal for the next time.
+const MOST_TAKEN: usize = 64;
+
+/// One vector: the device signals, the driver waits. Signals that nobody has waited for are one
+/// signal.
+#[derive(Debug, Clone)]
+pub struct Interrupt {
+    event: Arc<OwnedFd>,
+    is_socket: bool,
+}
+
+impl Interrupt {
+    /// A vector that nobody signals yet, for the kernel or a device in this process.
+    ///
+    /// # Errors
+    /// What eventfd(2) says.
+    pub fn new() -> io::Result<Interrupt> {
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Interrupt { event: Arc::new(event), is_socket: false })
+    }
+
+    /// A vector that a device in another process signals, and the descriptor to give to it.
+    ///
+    /// # Errors
+    /// What socketpair(2) says.
+    pub fn pair() -> io::Result<(Interrupt, OwnedFd)> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (near, far) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        sockopt::set_socket_send_buffer_size(&far, ROOM_BYTES)?;
+        Ok((Interrupt { event: Arc::new(near), is_socket: true }, far))
+    }
+
+    /// The device's end of a pair made by [`Interrupt::pair`] elsewhere.
+    ///
+    /// # Errors
+    /// A descriptor that is no Unix datagram socket: signalling by it could wait.
+    pub fn of_peer(event: OwnedFd) -> io::Result<Interrupt> {
+        let is_ours = sockopt::socket_domain(&event) == Ok(AddressFamily::UNIX)
+            && sockopt::socket_type(&event) == Ok(SocketType::DGRAM);
+        if !is_ours {
+            let what = "an interrupt is signalled by a Unix datagram socket, and this is none";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        Ok(Interrupt { event: Arc::new(event), is_socket: true })
+    }
+
+    /// Signals it, without ever waiting. A driver that has gone, or takes no signals, is no trouble
+    /// of the device.
+    pub fn signal(&self) {
+        // A full counter or queue (EAGAIN) is a signal that is pending already.
+        if self.is_socket {
+            let _ = send(&self.event, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+        } else {
+            let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Takes the signal if there is one.
+    pub fn take(&self) -> bool {
+        let mut count = [0; 8];
+        if !self.is_socket {
+            return retry_on_intr(|| rustix::io::read(&self.event, &mut count)).is_ok();
+        }
+        let mut one = || retry_on_intr(|| recv(&self.event, &mut count, RecvFlags::DONTWAIT)).is_ok();
+        (0..MOST_TAKEN).take_while(|_| one()).count() > 0
+    }
+
+    /// Waits for a signal and takes it; `false` when none came in time.
+    ///
+    /// # Errors
+    /// What poll(2) says.
+    pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 });
+        let mut watched = [PollFd::new(&self.event, PollFlags::IN)];
+        match poll(&mut watched, Some(&timeout)) {
+            Ok(0) | Err(Errno::INTR) => Ok(false),
+            Ok(_) => Ok(self.take()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+}
+
+/// The vectors that a host has given to a device model; shared by both.
+#[derive(Debug, Clone)]
+pub struct InterruptTable {
+    vectors: Arc<Mutex<Vec<Option<Interrupt>>>>,
+}
+
+impl InterruptTable {
+    /// A table for `count` vectors, none of which is connected.
+    pub fn with_vectors(count: u16) -> InterruptTable {
+        InterruptTable { vectors: Arc::new(Mutex::new(vec![None; usize::from(count)])) }
+    }
+
+    /// How many vectors the function has.
+    pub fn count(&self) -> u16 {
+        u16::try_from(self.lock().len()).unwrap_or(u16::MAX)
+    }
+
+    /// Connects a vector, or with `None` takes its event away; `false` when there is no such
+    /// vector.
+    pub fn connect(&self, vector: u16, interrupt: Option<Interrupt>) -> bool {
+        match self.lock().get_mut(usize::from(vector)) {
+            Some(entry) => {
+                *entry = interrupt;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The event of a vector, for a device to keep and signal without looking here again.
+    pub fn get(&self, vector: u16) -> Option<Interrupt> {
+        self.lock().get(usize::from(vector)).cloned().flatten()
+    }
+
+    /// Signals a vector, if it is connected.
+    pub fn signal(&self, vector: u16) {
+        if let Some(interrupt) = self.get(vector) {
+            interrupt.signal();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Option<Interrupt>>> {
+        // A table is whole after every step, so a thread that panicked with the lock left nothing
+        // half done.
+        self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no sockets")]
+    fn signals_are_waited_for_and_taken_once() {
+        let interrupt = Interrupt::new().unwrap();
+        assert!(!interrupt.take());
+        assert!(!interrupt.wait(Duration::ZERO).unwrap());
+        interrupt.clone().signal();
+        interrupt.signal();
+        assert!(interrupt.wait(Duration::from_secs(60)).unwrap());
+        assert!(!interrupt.take(), "two signals before the wait are one");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no sockets")]
+    fn a_far_end_signals_without_waiting_whatever_its_peer_does() {
+        let (near, far) = Interrupt::pair().unwrap();
+        // Blocking, and never read: what a driver does that wants to hold the device up.
+        rustix::io::ioctl_fionbio(&far, false).unwrap();
+        rustix::io::ioctl_fionbio(&near, false).unwrap();
+        let device = Interrupt::of_peer(far).unwrap();
+        (0..10_000).for_each(|_| device.signal());
+        assert!(near.wait(Duration::from_secs(60)).unwrap());
+        assert!(!near.take(), "all signals before the wait are one");
+        device.signal();
+        assert!(near.take());
+        drop(near);
+        device.signal();
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no sockets")]
+    fn a_descriptor_that_could_make_the_device_wait_is_no_interrupt() {
+        let event = Interrupt::new().unwrap().as_fd().try_clone_to_owned().unwrap();
+        let (pipe, _writer) = rustix::pipe::pipe().unwrap();
+        for odd in [event, pipe] {
+            assert!(Interrupt::of_peer(odd).unwrap_err().to_string().contains("datagram"));
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no sockets")]
+    fn a_table_signals_what_is_connected() {
+        let table = InterruptTable::with_vectors(2);
+        let interrupt = Interrupt::new().unwrap();
+        assert!(table.connect(1, Some(interrupt.clone())));
+        assert!(!table.connect(2, None));
+        table.signal(0);
+        table.signal(9);
+        assert!(!interrupt.take());
+        table.clone().signal(1);
+        assert!(interrupt.take());
+        assert!(table.connect(1, None));
+        table.signal(1);
+        assert!(!interrupt.take());
+        assert_eq!(table.count(), 2);
+    }
+}

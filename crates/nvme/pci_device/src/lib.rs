@@ -1,0 +1,27 @@
+//! What a driver needs of a PCI function, and what a device model needs of its host.
+//!
+//! A driver is written against [`PciFunction`] and [`DmaMapper`], a device against [`HostMemory`]
+//! and [`InterruptTable`]. Between them stands VFIO and a real device, or a [`DmaTable`] and a
+//! model in the same process or in another one. The crate knows nothing of NVMe and of no
+//! transport.
+//!
+//! ```text
+//!   driver ──▶ PciFunction (registers, doorbells, interrupts, reset) ──▶ device
+//!          ──▶ DmaMapper (memory → bus address)        HostMemory (bus address → memory) ◀──
+//! ```
+//!
+//! Registers are little-endian words in a BAR. The doorbells, which are written for every batch of
+//! commands, are handed out once as [`SharedBytes`], so that ringing one is a store and no call
+//! through a table.
+#![forbid(unsafe_code)]
+
+mod dma_table;
+mod function;
+mod host_memory;
+mod interrupt;
+
+pub use dma_table::DmaTable;
+pub use function::{DmaBuffer, DmaMapper, MapError, PciDevice, PciError, PciFunction};
+pub use host_memory::{DmaFault, HostMemory};
+pub use interrupt::{Interrupt, InterruptTable};
+pub use iolab_memory::{Access, SharedBytes, SharedWord};

@@ -1,0 +1,45 @@
+//! How long a storage device takes: timing models of SSDs in virtual time.
+//!
+//! A [`Model`] is asked when a [`Request`] completes that arrives now, and answers at once; it
+//! never waits, reads no clock, starts no threads and holds no data. So the same model serves a
+//! virtual device that completes commands when their time has come, and a study that runs a week of
+//! a drive's life in seconds.
+//!
+//! ```
+//! use iolab_ssd_timing::{Capacity, Model, Preset, Request, Verdict};
+//!
+//! let parameters = Preset::named("970pro")?.parameters();
+//! let mut drive = Model::build(&parameters, Capacity::Visible(8 << 30))?;
+//! let Verdict::At(written_ns) = drive.schedule(1_000, &Request::write(0, 4096)) else { panic!("the buffer is empty") };
+//! assert!(written_ns > 1_000);
+//! # Ok::<(), iolab_ssd_timing::ParameterError>(())
+//! ```
+//!
+//! Guarantees: the same parameters and requests at the same times give the same answers; a target
+//! is never before its request; bad parameters are typed errors when a model is built. Source of
+//! the models, where they follow one: Kim et al., "NVMeVirt: A Versatile Software-defined Virtual
+//! NVMe Device", FAST '23. Deliberately not here: NVMe, queues, data, randomness.
+
+#![forbid(unsafe_code)]
+
+mod flash;
+mod geometry;
+pub mod help;
+pub mod ideal;
+mod link;
+mod model;
+pub mod nand;
+pub mod parameters;
+pub mod presets;
+mod request;
+pub mod simple;
+mod statistics;
+pub mod study;
+mod write_buffer;
+pub mod zoned;
+
+pub use model::Model;
+pub use parameters::{Capacity, Fidelity, ModelKind, ParameterError, Parameters, VictimPolicy};
+pub use presets::{Preset, Sheet};
+pub use request::{Kind, Request, Verdict};
+pub use statistics::Statistics;

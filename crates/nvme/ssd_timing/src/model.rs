@@ -1,0 +1,101 @@
+//! All kinds of models as one type, so that a device selects the model by one branch per command,
+//! without a virtual call.
+
+use crate::ideal::Ideal;
+use crate::nand::Nand;
+use crate::parameters::{Capacity, ModelKind, ParameterError, Parameters};
+use crate::request::{Request, Verdict};
+use crate::simple::Simple;
+use crate::statistics::Statistics;
+use crate::zoned::Zoned;
+
+/// A timing model. Time is what the caller says it is, in ns from any origin.
+#[derive(Debug, Clone)]
+pub enum Model {
+    /// See [`crate::ideal`].
+    Ideal(Ideal),
+    /// See [`crate::simple`].
+    Simple(Simple),
+    /// See [`crate::nand`].
+    Nand(Box<Nand>),
+    /// See [`crate::zoned`].
+    Zoned(Box<Zoned>),
+}
+
+impl Model {
+    /// A fresh device.
+    ///
+    /// # Errors
+    /// Parameters that no device can have, or a capacity that does not fit them. Models without
+    /// flash have no over-provisioning: both kinds of capacity are what the host sees.
+    pub fn build(parameters: &Parameters, capacity: Capacity) -> Result<Self, ParameterError> {
+        let (Capacity::Visible(bytes) | Capacity::Flash(bytes)) = capacity;
+        Ok(match parameters.model {
+            ModelKind::Ideal => Self::Ideal(Ideal::new(bytes)),
+            ModelKind::Simple => Self::Simple(Simple::new(parameters, bytes)?),
+            ModelKind::Nand => Self::Nand(Box::new(Nand::new(parameters, capacity)?)),
+            ModelKind::Zoned => Self::Zoned(Box::new(Zoned::new(parameters, capacity)?)),
+        })
+    }
+
+    /// What the host sees.
+    pub fn visible_bytes(&self) -> u64 {
+        match self {
+            Self::Ideal(model) => model.visible_bytes(),
+            Self::Simple(model) => model.visible_bytes(),
+            Self::Nand(model) => model.visible_bytes(),
+            Self::Zoned(model) => model.visible_bytes(),
+        }
+    }
+
+    /// When a command given now completes. Does [`Model::advance`] first.
+    pub fn schedule(&mut self, now_ns: u64, request: &Request) -> Verdict {
+        match self {
+            Self::Ideal(model) => Verdict::At(model.schedule(now_ns, request)),
+            Self::Simple(model) => Verdict::At(model.schedule(now_ns, request)),
+            Self::Nand(model) => model.schedule(now_ns, request),
+            Self::Zoned(model) => model.schedule(now_ns, request),
+        }
+    }
+
+    /// The time of the next internal event: room in the write buffer, or collection while idle.
+    /// `None` if there is none before the next command.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        match self {
+            Self::Ideal(_) | Self::Simple(_) => None,
+            Self::Nand(model) => model.next_event_ns(),
+            Self::Zoned(model) => model.next_event_ns(),
+        }
+    }
+
+    /// Processes internal events up to `now_ns`. Calling it is optional: the next command does it,
+    /// too.
+    pub fn advance(&mut self, now_ns: u64) {
+        match self {
+            Self::Ideal(_) | Self::Simple(_) => {}
+            Self::Nand(model) => model.advance(now_ns),
+            Self::Zoned(model) => model.advance(now_ns),
+        }
+    }
+
+    /// Everything under way is over, counters are at zero, and time may start anew: for a drive
+    /// that was prepared in virtual time ([`crate::study::age`]) and is to be used in another.
+    pub fn settle(&mut self) {
+        match self {
+            Self::Ideal(model) => model.settle(),
+            Self::Simple(model) => model.settle(),
+            Self::Nand(model) => model.settle(),
+            Self::Zoned(model) => model.settle(),
+        }
+    }
+
+    /// What happened so far.
+    pub fn statistics(&self) -> Statistics {
+        match self {
+            Self::Ideal(model) => model.statistics(),
+            Self::Simple(model) => model.statistics(),
+            Self::Nand(model) => model.statistics(),
+            Self::Zoned(model) => model.statistics(),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! One translation layer: which page holds which part of the host's data, and where the next page
+//! is written.
+//!
+//! ```text
+//! map[logical page] = physical page + 1        0 is unmapped
+//! back[physical page] = logical page + 1       0 is filler; older entries stay when their page became invalid
+//! a physical page is valid if and only if map[back[page]] is this page
+//! ```
+//!
+//! Both tables are zeroed memory, which the system provides when it is touched: a device costs 8
+//! bytes for each 4 KiB that was ever written, whatever its capacity.
+//!
+//! Guarantees: each mapped logical page has exactly one valid physical page; collection moves valid
+//! pages before their line is erased. Deliberately not here: the write buffer, and splitting
+//! commands into pages.
+
+use std::ops::Range;
+
+use super::collector::{Job, Waiting};
+use super::lines::Lines;
+use crate::flash::Flash;
+use crate::geometry::{Geometry, PAGE_BYTES, PageLocation};
+use crate::parameters::Parameters;
+
+/// Logical pages that are counted together, so that deallocating an empty drive costs next to
+/// nothing.
+const STRETCH_PAGES: u64 = 4096;
+
+/// Where pages are written next: one for the host and one for collection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WritePointer {
+    line: u32,
+    next: u32,
+}
+
+/// A one-shot page that the host's data filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Programmed {
+    pub(super) end_ns: u64,
+    /// What leaves the write buffer then.
+    pub(super) bytes: u64,
+}
+
+/// Written pages by reason, and collected lines.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PageCounts {
+    pub(super) host: u64,
+    pub(super) moved: u64,
+    pub(super) filler: u64,
+    pub(super) trimmed: u64,
+    pub(super) collected: u64,
+    pub(super) collected_idle: u64,
+}
+
+/// One translation layer.
+#[derive(Debug, Clone)]
+pub(super) struct Partition {
+    pub(super) geometry: Geometry,
+    first_die: u32,
+    map: Vec<u32>,
+    /// How many pages of each stretch are mapped.
+    mapped: Vec<u32>,
+    back: Vec<u32>,
+    pub(super) lines: Lines,
+    host: WritePointer,
+    collector: WritePointer,
+    /// Host pages of the one-shot page that is being filled.
+    buffered: u32,
+    /// Pages that the host may write before collection is looked at again.
+    credits: i64,
+    /// What the compatible fidelity refills them with: the invalid pages of the last victim.
+    pub(super) refill: i64,
+    pub(super) job: Option<Job>,
+    pub(super) waiting: Vec<Waiting>,
+    pub(super) taken: PageCounts,
+    /// All pages ever written, for the host and by collection: the clock of cost-benefit.
+    written: u64,
+    pub(super) collect_below: u64,
+    pub(super) paced: bool,
+    pub(super) mended: bool,
+}
+
+impl Partition {
+    pub(super) fn new(parameters: &Parameters, geometry: Geometry, number: u32) -> Self {
+        let mut lines = Lines::new(geometry.lines, geometry.pages_per_line, parameters.victim_policy);
+        let host = WritePointer { line: lines.open(), next: 0 };
+        let collector = WritePointer { line: lines.open(), next: 0 };
+        let pages = geometry.lines as usize * geometry.pages_per_line as usize;
+        Self {
+            geometry,
+            first_die: number * geometry.dies,
+            map: vec![0; geometry.visible_pages as usize],
+            mapped: vec![0; geometry.visible_pages.div_ceil(STRETCH_PAGES) as usize],
+            back: vec![0; pages],
+            lines,
+            host,
+            collector,
+            buffered: 0,
+            credits: i64::from(geometry.pages_per_line),
+            refill: i64::from(geometry.pages_per_line),
+            job: None,
+            waiting: Vec::new(),
+            taken: PageCounts::default(),
+            written: 0,
+            collect_below: parameters.collect_below_lines,
+            paced: parameters.paced_collection && parameters.is_mended(),
+            mended: parameters.is_mended(),
+        }
+    }
+
+    /// The physical page of a logical one.
+    pub(super) fn lookup(&self, logical: u64) -> Option<u32> {
+        self.map[logical as usize].checked_sub(1)
+    }
+
+    /// The logical page whose valid data a physical page holds.
+    pub(super) fn valid_owner(&self, page: u32) -> Option<u64> {
+        let logical = self.back[page as usize].checked_sub(1)?;
+        (self.map[logical as usize] == page + 1).then_some(u64::from(logical))
+    }
+
+    /// Where a page is on the device.
+    pub(super) fn spot(&self, page: u32) -> PageLocation {
+        let spot = self.geometry.spot(page);
+        PageLocation { die: self.first_die + spot.die, ..spot }
+    }
+
+    /// The number of a die on the device.
+    pub(super) fn device_die(&self, die: u32) -> u32 {
+        self.first_die + die
+    }
+
+    /// All pages written so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Nothing waits to be programmed by collection, and counters start anew.
+    pub(super) fn settle(&mut self) {
+        self.waiting.clear();
+        self.taken = PageCounts::default();
+        if let Some(job) = &mut self.job {
+            job.settle();
+        }
+    }
+
+    /// Writes one logical page, whose data is in the buffer at `start_ns`.
+    pub(super) fn write(&mut self, flash: &mut Flash, now_ns: u64, start_ns: u64, logical: u64) -> Option<Programmed> {
+        if !self.forget(logical) {
+            self.mapped[(logical / STRETCH_PAGES) as usize] += 1;
+        }
+        self.taken.host += 1;
+        let page = self.place(true, logical);
+        self.buffered += 1;
+        let programmed = self.ends_one_shot(page).then(|| self.program(flash, now_ns, start_ns, page));
+        self.spend(flash, now_ns);
+        programmed
+    }
+
+    /// Fills the unfinished one-shot page up and programs it. `None` if nothing of it is the
+    /// host's.
+    pub(super) fn finish_one_shot(&mut self, flash: &mut Flash, now_ns: u64, start_ns: u64) -> Option<Programmed> {
+        if self.buffered == 0 {
+            return None;
+        }
+        loop {
+            let page = self.page_of(self.host);
+            self.back[page as usize] = 0;
+            self.taken.filler += 1;
+            self.advance(true);
+            let programmed = self.ends_one_shot(page).then(|| self.program(flash, now_ns, start_ns, page));
+            self.spend(flash, now_ns);
+            if programmed.is_some() {
+                return programmed;
+            }
+        }
+    }
+
+    /// The host needs logical pages no longer. Stretches of nothing mapped are passed over.
+    pub(super) fn trim(&mut self, logical: Range<u64>) {
+        let mut at = logical.start;
+        while at < logical.end {
+            let stretch = at / STRETCH_PAGES;
+            let end = ((stretch + 1) * STRETCH_PAGES).min(logical.end);
+            for page in at..end {
+                if self.mapped[stretch as usize] == 0 {
+                    break;
+                }
+                if self.forget(page) {
+                    self.map[page as usize] = 0;
+                    self.mapped[stretch as usize] -= 1;
+                    self.taken.trimmed += 1;
+                }
+            }
+            at = end;
+        }
+    }
+
+    /// Moves a valid page to where collection writes. Returns the new page.
+    pub(super) fn relocate(&mut self, page: u32, logical: u64) -> u32 {
+        let written = self.written();
+        self.lines.remove_valid(page / self.geometry.pages_per_line, written);
+        self.taken.moved += 1;
+        self.place(false, logical)
+    }
+
+    /// Whether a page is the last of its one-shot page.
+    pub(super) fn ends_one_shot(&self, page: u32) -> bool {
+        (page + 1).is_multiple_of(self.geometry.one_shot_pages)
+    }
+
+    /// Bytes of the write buffer that wait for their one-shot page to be full.
+    pub(super) fn buffered_bytes(&self) -> u64 {
+        u64::from(self.buffered) * PAGE_BYTES
+    }
+
+    fn program(&mut self, flash: &mut Flash, now_ns: u64, start_ns: u64, page: u32) -> Programmed {
+        let bytes = self.buffered_bytes();
+        self.buffered = 0;
+        Programmed { end_ns: flash.program(now_ns, start_ns, self.spot(page).die), bytes }
+    }
+
+    /// Takes the old page's validity away. Whether there was one.
+    fn forget(&mut self, logical: u64) -> bool {
+        let old = self.lookup(logical);
+        if let Some(page) = old {
+            let written = self.written();
+            self.lines.remove_valid(page / self.geometry.pages_per_line, written);
+        }
+        old.is_some()
+    }
+
+    /// Gives a logical page the next page of the host's or of collection's pen.
+    fn place(&mut self, for_host: bool, logical: u64) -> u32 {
+        let pen = if for_host { self.host } else { self.collector };
+        let page = self.page_of(pen);
+        self.map[logical as usize] = page + 1;
+        self.back[page as usize] = logical as u32 + 1;
+        self.written += 1;
+        self.lines.add_valid(pen.line, self.written);
+        self.advance(for_host);
+        page
+    }
+
+    fn page_of(&self, pen: WritePointer) -> u32 {
+        pen.line * self.geometry.pages_per_line + pen.next
+    }
+
+    fn advance(&mut self, for_host: bool) {
+        let pen = if for_host { &mut self.host } else { &mut self.collector };
+        pen.next += 1;
+        if pen.next == self.geometry.pages_per_line {
+            self.lines.close(pen.line);
+            *pen = WritePointer { line: self.lines.open(), next: 0 };
+            let pages = self.lines.count() * self.geometry.pages_per_line as usize;
+            if pages > self.back.len() {
+                self.back.resize(pages, 0);
+            }
+        }
+    }
+
+    /// A page was taken for the host: perhaps collection has to run before the next.
+    fn spend(&mut self, flash: &mut Flash, now_ns: u64) {
+        self.credits -= 1;
+        if self.credits <= 0 {
+            self.credits += self.collect_for_host(flash, now_ns);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Requests to a timing model, and its answers.
+//!
+//! Guarantees: no buffers and no addresses of memory, only what time depends on.
+//! Deliberately not here: NVMe encodings, which belong to the device.
+
+/// What a command does to the medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Host reads.
+    Read,
+    /// Host writes.
+    Write,
+    /// Everything acknowledged so far shall survive a loss of power.
+    Flush,
+    /// The range is no longer needed (Dataset Management, deallocate).
+    Trim,
+    /// The range shall read as zeros; no data crosses the link.
+    WriteZeroes,
+    /// The zone that holds the offset is emptied (zoned models; others complete at once).
+    ZoneReset,
+}
+
+/// One command, as far as time depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// What to do.
+    pub kind: Kind,
+    /// First byte. A multiple of 512; what lies beyond the visible capacity is ignored.
+    pub offset_bytes: u64,
+    /// Length in bytes. A multiple of 512; 0 only for [`Kind::Flush`] and [`Kind::ZoneReset`].
+    pub length_bytes: u64,
+    /// Force Unit Access: complete only when the data is on the medium.
+    pub fua: bool,
+}
+
+impl Request {
+    /// A read.
+    pub const fn read(offset_bytes: u64, length_bytes: u64) -> Self {
+        Self { kind: Kind::Read, offset_bytes, length_bytes, fua: false }
+    }
+
+    /// A write without Force Unit Access.
+    pub const fn write(offset_bytes: u64, length_bytes: u64) -> Self {
+        Self { kind: Kind::Write, offset_bytes, length_bytes, fua: false }
+    }
+
+    /// A flush.
+    pub const fn flush() -> Self {
+        Self { kind: Kind::Flush, offset_bytes: 0, length_bytes: 0, fua: false }
+    }
+
+    /// A deallocation.
+    pub const fn trim(offset_bytes: u64, length_bytes: u64) -> Self {
+        Self { kind: Kind::Trim, offset_bytes, length_bytes, fua: false }
+    }
+}
+
+/// When a command completes, or when to ask again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It completes at this time, which is never before the time of asking.
+    At(u64),
+    /// The write buffer has no room. Nothing has changed: ask again at this time or later, and
+    /// before any other command of the same queue.
+    Retry {
+        /// When the buffer next releases space. Later than the time of asking.
+        not_before_ns: u64,
+    },
+}

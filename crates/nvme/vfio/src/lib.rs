@@ -1,0 +1,42 @@
+//! Real PCI devices in user space: VFIO groups, their IOMMU, and the functions behind them.
+//!
+//! [`VfioDevice`] is a [`PciFunction`](iolab_pci_device::PciFunction) and a
+//! [`DmaMapper`](iolab_pci_device::DmaMapper) over the kernel's `vfio-pci` driver
+//! (<https://docs.kernel.org/driver-api/vfio.html>). [`Sysfs`] finds functions, takes them from
+//! their kernel driver and gives them back.
+//!
+//! The device can access only memory that is mapped for it. The IOMMU enforces that, and a machine
+//! without one is refused. When the process ends, in whatever way, its descriptors are closed, and
+//! the kernel stops the device's DMA, resets it and removes the mappings. The device stays bound to
+//! its driver until [`Sysfs::restore`].
+//!
+//! ```text
+//!   container (IOMMU mappings) ◀── group (what the IOMMU can tell apart) ◀── device (BARs, config space, interrupts)
+//! ```
+//!
+//! Unsafe island: the kernel's interface is `ioctl(2)`. Not here: VFIO's newer device files
+//! (`iommufd`), devices without an IOMMU, hot-plug, and everything that is particular to NVMe.
+#![allow(unsafe_code)] // island: ioctl
+
+mod abi;
+mod address;
+mod binding;
+mod capability;
+mod config_space;
+mod container;
+mod device;
+mod error;
+mod group;
+mod interrupts;
+mod iova;
+mod registers;
+mod sysfs;
+mod system_call;
+
+pub use address::{AddressError, PciAddress};
+pub use binding::{BindError, Bound};
+pub use container::IommuFacts;
+pub use device::VfioDevice;
+pub use error::VfioError;
+pub use iova::{IovaRange, IovaSpace};
+pub use sysfs::{FunctionFacts, Sysfs};

@@ -1,0 +1,64 @@
+//! Why a command fails: its status, and what the error log says about it.
+//!
+//! Guarantees: an error is plain data and costs nothing where it does not happen. Deliberately not
+//! here: the log.
+
+use iolab_nvme_spec::Status;
+use iolab_nvme_spec::log::ParameterLocation;
+
+/// No part of the command is to blame (Base, section 5.14.1.1).
+const NO_LOCATION: u16 = 0xffff;
+
+/// A command that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandError {
+    /// With DNR where the same command would fail again.
+    pub status: Status,
+    /// Where in the command the error is.
+    pub location: u16,
+    /// The first block with the error.
+    pub lba: u64,
+}
+
+impl CommandError {
+    /// Fails in the same way when it is tried again.
+    pub const fn permanent(status: Status) -> CommandError {
+        CommandError { status: status.with_dnr(true), location: NO_LOCATION, lba: 0 }
+    }
+
+    /// May succeed when it is tried again.
+    pub const fn transient(status: Status) -> CommandError {
+        CommandError { status, location: NO_LOCATION, lba: 0 }
+    }
+
+    /// An invalid field, the first bit of which is `bit` of byte `byte` of the command.
+    pub const fn field(byte: u8, bit: u8) -> CommandError {
+        CommandError::permanent(Status::INVALID_FIELD).at(byte, bit)
+    }
+
+    /// The same error, blaming a place in the command.
+    pub const fn at(mut self, byte: u8, bit: u8) -> CommandError {
+        self.location = ParameterLocation(0).with_byte(byte).with_bit(bit).0;
+        self
+    }
+
+    /// The same error, blaming a block.
+    pub const fn on_block(mut self, lba: u64) -> CommandError {
+        self.lba = lba;
+        self
+    }
+}
+
+/// Bytes of the command where fields begin (Base, section 4.2).
+pub(crate) mod place {
+    pub(crate) const OPCODE: u8 = 0;
+    pub(crate) const FLAGS: u8 = 1;
+    pub(crate) const CID: u8 = 2;
+    pub(crate) const NSID: u8 = 4;
+    pub(crate) const PRP1: u8 = 24;
+    pub(crate) const PRP2: u8 = 32;
+    pub(crate) const CDW10: u8 = 40;
+    pub(crate) const CDW11: u8 = 44;
+    pub(crate) const CDW12: u8 = 48;
+    pub(crate) const CDW13: u8 = 52;
+}

@@ -1,0 +1,134 @@
+//! A plan of faults as data, applied at three points.
+//!
+//! ```text
+//! fetch ─▶ execute ─▶ complete
+//!   timeout, fatal,     media-error,    drop, double,
+//!   removal             slow            wrong-phase, wrong-cid
+//! ```
+//!
+//! Guarantees: the same commands in the same order get the same faults. Without faults, the cost is
+//! one comparison per command. Deliberately not here: how a fault is carried out.
+
+mod parse;
+mod state;
+
+pub use parse::FaultError;
+pub(crate) use state::{FaultPoint, FaultState, Subject};
+
+use iolab_nvme_spec::SubmissionEntry;
+
+use crate::namespace::Namespace;
+use crate::subsystem::Subsystem;
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// Reads and writes of the blocks fail with a media error.
+    MediaError,
+    /// The command is never answered.
+    Timeout,
+    /// The command is done, its completion is never posted.
+    DropCompletion,
+    /// The completion is posted twice.
+    DoubleCompletion,
+    /// The completion has the phase tag of the round before.
+    WrongPhase,
+    /// The completion names another command: the identifier's lowest bit is flipped.
+    WrongCid,
+    /// The controller sets CSTS.CFS and stops.
+    Fatal,
+    /// The command takes longer by so many nanoseconds.
+    Slow {
+        /// By how much.
+        extra_ns: u64,
+    },
+    /// The device is pulled out: every register reads as all ones.
+    Removal,
+}
+
+/// Which commands a fault applies to, by their data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Whatever the command does.
+    Any,
+    /// Commands that read the media.
+    Read,
+    /// Commands that write the media.
+    Write,
+}
+
+/// Blocks on one of several units over which the bytes of a namespace are striped, as the LUNs of a
+/// drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stripe {
+    /// Which unit.
+    pub unit: u64,
+    /// Of how many.
+    pub units: u64,
+    /// Bytes on one unit before the next one follows.
+    pub bytes: u64,
+}
+
+/// One fault: what, for which commands, how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// What goes wrong.
+    pub kind: FaultKind,
+    /// Which direction.
+    pub operation: Operation,
+    /// Only commands with this opcode.
+    pub opcode: Option<u8>,
+    /// Only commands of this submission queue; 0 are admin commands, which no other fault touches.
+    pub queue: Option<u16>,
+    /// Only this namespace.
+    pub namespace: Option<u32>,
+    /// Only commands that touch these blocks: the first, and how many.
+    pub blocks: Option<(u64, u64)>,
+    /// Only commands that touch this unit.
+    pub stripe: Option<Stripe>,
+    /// Commands that are spared before the first one is hit.
+    pub after: u64,
+    /// Commands that are hit, `u64::MAX` for all.
+    pub times: u64,
+}
+
+impl Fault {
+    /// A fault that hits every I/O command.
+    pub const fn new(kind: FaultKind) -> Fault {
+        Fault {
+            kind,
+            operation: Operation::Any,
+            opcode: None,
+            queue: None,
+            namespace: None,
+            blocks: None,
+            stripe: None,
+            after: 0,
+            times: u64::MAX,
+        }
+    }
+}
+
+/// Faults of a command outside of its execution. The front that brought the command applies them,
+/// as far as its protocol can express them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlannedFaults {
+    /// Instead of executing it: [`FaultKind::Timeout`], [`FaultKind::Fatal`] or
+    /// [`FaultKind::Removal`].
+    pub at_fetch: Option<FaultKind>,
+    /// To its completion.
+    pub at_completion: Option<FaultKind>,
+}
+
+impl Subsystem {
+    /// The faults that hit a command of submission queue `queue`. Each call counts as a command.
+    #[cold]
+    pub fn planned_faults(&self, queue: u16, command: &SubmissionEntry) -> PlannedFaults {
+        let Some(faults) = &self.faults else { return PlannedFaults::default() };
+        let namespace = self.namespace(command.nsid());
+        let subject = Subject::of(queue, command, namespace.map_or(9, Namespace::lba_shift));
+        let at_fetch = faults.strike(FaultPoint::Fetch, &subject);
+        let at_completion = if at_fetch.is_none() { faults.strike(FaultPoint::Complete, &subject) } else { None };
+        PlannedFaults { at_fetch, at_completion }
+    }
+}

@@ -1,0 +1,64 @@
+//! A virtual NVMe SSD: a controller for any correct host, in this process or behind shared memory.
+//!
+//! ```text
+//!            Subsystem: namespaces, media, timing model, fault plan, health counters
+//!                 │ shared by
+//!        ┌────────┴────────┐
+//!   Controller         Controller            one per host: registers, admin queue, features, events
+//!    │       │
+//! Dispatcher Dispatcher                      I/O queue pairs, each polled by one thread
+//! ```
+//!
+//! A front takes commands from a host and brings the answers back; behind it, [`AdminExecutor`] and
+//! [`IoExecutor`] execute them, and know no front. The front of this crate is PCIe
+//! ([`Controller`]): it reads its host's memory through `HostMemory` of `iolab-pci-device`, and the
+//! host reads its registers in memory. [`Embedded`] is a device for a driver in the same thread,
+//! [`Threaded`] one with threads of its own. The device follows NVM Express 1.4, with what hosts of
+//! 2.0 ask for: command sets, Copy, zoned namespaces.
+//!
+//! Guarantees: nothing that a host writes, maps or unmaps makes the device panic or access memory
+//! that is not mapped for it. Every invalid command is answered with the specification's status.
+//! Deliberately not here: sockets and processes, metadata and protection information, reservations,
+//! firmware updates, security commands.
+#![forbid(unsafe_code)]
+
+mod admin;
+#[doc(hidden)]
+pub mod capsules;
+mod command_error;
+mod config;
+mod controller_record;
+mod data_window;
+mod fault;
+mod file_space;
+mod health;
+mod io;
+mod mailbox;
+mod media;
+mod namespace;
+mod pcie;
+mod state_file;
+mod statistics;
+mod subsystem;
+mod timing;
+mod zones;
+
+pub use admin::{AdminExecutor, AdminReply, FrontFeatures};
+pub use command_error::CommandError;
+pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, parameters};
+pub use controller_record::{Answer, ControllerRecord, Notice};
+pub use data_window::{DataWindow, Direction, Unreachable};
+pub use fault::{Fault, FaultError, FaultKind, Operation, PlannedFaults, Stripe};
+pub use health::Totals;
+pub use io::{IoExecutor, Step};
+pub use media::{HugePages, MediaKind, MemoryPages};
+#[doc(hidden)]
+pub use pcie::hostile;
+pub use pcie::{
+    Controller, ControllerError, Copier, Dispatcher, Embedded, EmbeddedError, REGISTER_BYTES, Registers, Threaded,
+    Threads, Wiring,
+};
+pub use state_file::{data_made_for, is_state, path_of as state_path};
+pub use statistics::DriveStatistics;
+pub use subsystem::Subsystem;
+pub use zones::ZoneLayout;

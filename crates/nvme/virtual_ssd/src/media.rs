@@ -1,0 +1,348 @@
+//! Where the blocks are: memory, a file, or nowhere.
+//!
+//! Guarantees: an access outside the media is an error, never a panic; memory that was never
+//! written or was discarded reads as zeroes and costs nothing. A file keeps its contents beyond the
+//! process, and [`Media::flush`] beyond a loss of power. A write to a file on a full file system is
+//! an error, not the end of the process. `null` media copies nothing: reads leave the host's
+//! buffers as they are.
+//!
+//! Memory is made of huge pages where they cannot cost more than there is (`media/pages.rs`).
+//!
+//! A file is accessed through a mapping, which is watched: what somebody cuts off it is an error of
+//! the commands that need it, and so is what its device does not give. [`FileSpace`] reserves disk
+//! space for what is written.
+//!
+//! Deliberately not here: blocks, namespaces and time, and which files may be used (whoever opens
+//! them knows).
+
+mod pages;
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+
+use iolab_memory::{Access, Lost, SharedBytes};
+use iolab_nvme_spec::Status;
+use rustix::fs::{FallocateFlags, fallocate};
+
+pub use pages::{HugePages, MemoryPages};
+
+use crate::ConfigError;
+use crate::command_error::CommandError;
+use crate::data_window::{DataWindow, Direction, Unreachable};
+use crate::file_space::{FileSpace, SpaceGuard};
+
+/// Which media to use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MediaKind {
+    /// Memory of this process, provided by the kernel as it is written.
+    Memory,
+    /// Nothing is kept and nothing is copied: to measure the path.
+    Null,
+    /// A sparse file.
+    File(PathBuf),
+}
+
+/// What holds the blocks.
+#[derive(Debug)]
+pub(crate) enum Media {
+    Null,
+    Bytes { bytes: SharedBytes, file: Option<Backing> },
+}
+
+/// `TMPFS_MAGIC` of statfs(2).
+const TMPFS: i64 = 0x0102_1994;
+
+/// What is behind media in a file.
+#[derive(Debug)]
+pub(crate) struct Backing {
+    file: File,
+    space: FileSpace,
+    /// Whether even reading a hole through the mapping takes room for it, as on tmpfs.
+    reads_take_space: bool,
+}
+
+/// Where bytes can be read.
+enum Source<'a> {
+    /// Through the mapping, as long as this lives.
+    Mapping(Option<SpaceGuard<'a>>),
+    /// In a copy, from its start on.
+    Copy(SharedBytes),
+}
+
+/// An access to the media or to the host's memory did not work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopyError {
+    /// The host has not mapped its side for that.
+    Host,
+    /// The media has no such bytes.
+    Media,
+    /// The media has no room for what was written.
+    Full,
+    /// The media had such bytes, and they are not there any more.
+    Lost,
+    /// The same, found by a write.
+    NotWritten,
+}
+
+impl From<Lost> for CopyError {
+    fn from(_: Lost) -> CopyError {
+        CopyError::Lost
+    }
+}
+
+impl CopyError {
+    /// What a command that met it answers, with the block it was about.
+    #[cold]
+    pub(crate) fn command_error(self, lba: u64) -> CommandError {
+        match self {
+            CopyError::Host => Unreachable.into(),
+            CopyError::Media => CommandError::permanent(Status::INTERNAL_ERROR).on_block(lba),
+            CopyError::Lost => CommandError::permanent(Status::UNRECOVERED_READ_ERROR).on_block(lba),
+            CopyError::NotWritten => CommandError::permanent(Status::WRITE_FAULT).on_block(lba),
+            CopyError::Full => CommandError::transient(Status::CAPACITY_EXCEEDED).on_block(lba),
+        }
+    }
+}
+
+impl From<Unreachable> for CopyError {
+    fn from(_: Unreachable) -> CopyError {
+        CopyError::Host
+    }
+}
+
+/// Data to copy between the media and the host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copy {
+    pub(crate) direction: Direction,
+    /// On the media.
+    pub(crate) offset: u64,
+    pub(crate) lba: u64,
+}
+
+impl Copy {
+    /// Does it.
+    #[inline]
+    pub(crate) fn run<D: DataWindow>(self, media: &Media, data: &mut D) -> Result<(), CopyError> {
+        match self.direction {
+            Direction::ToHost => media.copy_to_host(self.offset, data),
+            Direction::FromHost => media.copy_from_host(self.offset, data),
+        }
+    }
+}
+
+impl Media {
+    /// Media of `bytes`: new, or in `file`, which its kind asks for.
+    pub(crate) fn open(
+        kind: &MediaKind,
+        file: Option<File>,
+        bytes: u64,
+        pages: MemoryPages,
+    ) -> Result<Media, ConfigError> {
+        let length = usize::try_from(bytes).map_err(|_| ConfigError::TooLarge { bytes })?;
+        match kind {
+            MediaKind::Null => Ok(Media::Null),
+            MediaKind::Memory => {
+                let memory = pages
+                    .take(length)
+                    .map_err(|source| ConfigError::Media { what: format!("{bytes} bytes of memory"), source })?;
+                Ok(Media::Bytes { bytes: memory, file: None })
+            }
+            MediaKind::File(path) => {
+                let refused = |source| ConfigError::Media { what: path.display().to_string(), source };
+                let file = file.ok_or(ConfigError::Unopened)?;
+                lengthen(&file, bytes).map_err(refused)?;
+                let shared = file.try_clone().map_err(refused)?;
+                let mapped =
+                    SharedBytes::of_watched_file(shared.into(), 0, length, Access::ReadWrite).map_err(refused)?;
+                let space = FileSpace::new(file.try_clone().map_err(refused)?, bytes);
+                let reads_take_space =
+                    rustix::fs::fstatfs(&file).map_err(|error| refused(error.into()))?.f_type == TMPFS;
+                Ok(Media::Bytes { bytes: mapped, file: Some(Backing { file, space, reads_take_space }) })
+            }
+        }
+    }
+
+    /// Whether nothing is kept.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Media::Null)
+    }
+
+    /// Brings what will soon be copied from or to `offset` near to the processor.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64, length: usize) {
+        if let (Media::Bytes { bytes, .. }, Ok(offset)) = (self, usize::try_from(offset)) {
+            bytes.prefetch(offset, length);
+        }
+    }
+
+    /// Copies to the host as much as its window has.
+    #[inline]
+    fn copy_to_host<D: DataWindow>(&self, offset: u64, data: &mut D) -> Result<(), CopyError> {
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let total = data.len();
+        let mut at = window(bytes, offset, total)?;
+        let source = readable(file, at, total)?;
+        let (bytes, _room) = match &source {
+            Source::Mapping(room) => (bytes, room.as_ref()),
+            Source::Copy(copy) => {
+                at = 0;
+                (copy, None)
+            }
+        };
+        bytes.watched(at, total, || data.copy_from(bytes, at))?.map_err(CopyError::from)
+    }
+
+    /// Copies from the host as much as its window has.
+    #[inline]
+    fn copy_from_host<D: DataWindow>(&self, offset: u64, data: &mut D) -> Result<(), CopyError> {
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let total = data.len();
+        let at = window(bytes, offset, total)?;
+        let _room = claim(file, at, total)?;
+        let copied = bytes.watched(at, total, || data.copy_to(bytes, at).map_err(CopyError::from));
+        copied.unwrap_or(Err(CopyError::NotWritten))
+    }
+
+    /// Copies into `to`; `null` media gives zeroes.
+    pub(crate) fn read(&self, offset: u64, to: &mut [u8]) -> Result<(), CopyError> {
+        match self {
+            Media::Null => to.fill(0),
+            Media::Bytes { bytes, file } => {
+                let at = window(bytes, offset, to.len())?;
+                match readable(file, at, to.len())? {
+                    Source::Mapping(_room) => bytes.watched(at, to.len(), || bytes.read(at, to))?,
+                    Source::Copy(copy) => copy.read(0, to),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies `length` bytes within the media.
+    pub(crate) fn copy_within(&self, from: u64, to: u64, length: u64) -> Result<(), CopyError> {
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
+        let (from, to) = (window(bytes, from, length)?, window(bytes, to, length)?);
+        let source = readable(file, from, length)?;
+        let _room = claim(file, to, length)?;
+        match &source {
+            Source::Mapping(_) => {
+                // One range that holds both: the mapping is watched by ranges.
+                let (first, last) = (from.min(to), from.max(to) + length);
+                bytes.watched(first, last - first, || bytes.copy_to(from, bytes, to, length))?;
+            }
+            Source::Copy(copy) => bytes.watched(to, length, || copy.copy_to(0, bytes, to, length))?,
+        }
+        Ok(())
+    }
+
+    /// Makes `length` bytes read as zeroes, giving their pages back where that is possible.
+    pub(crate) fn discard(&self, offset: u64, length: u64) -> Result<(), CopyError> {
+        let Media::Bytes { bytes, file } = self else { return Ok(()) };
+        let length = usize::try_from(length).map_err(|_| CopyError::Media)?;
+        let offset = window(bytes, offset, length)?;
+        match file {
+            _ if length == 0 => Ok(()),
+            None => {
+                bytes.discard(offset, length);
+                Ok(())
+            }
+            Some(backing) => backing.discard(bytes, offset, length),
+        }
+    }
+
+    /// Makes what was written survive a loss of power, where the media can.
+    pub(crate) fn flush(&self) -> Result<(), CopyError> {
+        match self {
+            // fdatasync(2) also writes the pages that were changed through a mapping.
+            Media::Bytes { file: Some(backing), .. } => backing.file.sync_data().map_err(|_| CopyError::Media),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Backing {
+    /// A range as read(2) gives it, which takes no room in the file.
+    #[cold]
+    fn copy_of(&self, offset: usize, length: usize) -> Result<SharedBytes, CopyError> {
+        let mut data = vec![0; length];
+        self.file.read_exact_at(&mut data, offset as u64).map_err(|_| CopyError::Media)?;
+        let copy = SharedBytes::anonymous(length.max(1)).map_err(|_| CopyError::Media)?;
+        copy.write(0, &data);
+        Ok(copy)
+    }
+
+    /// Pages that lie in the range are given back; the bytes before and behind them are written,
+    /// which needs room.
+    fn discard(&self, bytes: &SharedBytes, offset: usize, length: usize) -> Result<(), CopyError> {
+        const PAGE: usize = 4096;
+        let end = offset + length;
+        let (first, last) = (offset.next_multiple_of(PAGE).min(end), (end / PAGE * PAGE).max(offset));
+        if first < last {
+            for (from, to) in [(offset, first), (last, end)] {
+                let _room = self.space.reserve(from as u64, (to - from) as u64).map_err(|_| CopyError::Full)?;
+                bytes.watched(from, to - from, || bytes.fill(from, to - from, 0))?;
+            }
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let punch = || fallocate(&self.file, flags, first as u64, (last - first) as u64);
+            if self.space.punch(first as u64, (last - first) as u64, punch).is_ok() {
+                return Ok(());
+            }
+        }
+        let _room = self.space.reserve(offset as u64, length as u64).map_err(|_| CopyError::Full)?;
+        bytes.watched(offset, length, || bytes.fill(offset, length, 0))?;
+        Ok(())
+    }
+}
+
+/// How to read a range: through the mapping, unless that would need room that there is not.
+#[inline]
+fn readable<'a>(file: &'a Option<Backing>, offset: usize, length: usize) -> Result<Source<'a>, CopyError> {
+    let Some(backing) = file.as_ref().filter(|backing| backing.reads_take_space) else {
+        return Ok(Source::Mapping(None));
+    };
+    match backing.space.reserve(offset as u64, length as u64) {
+        Ok(room) => Ok(Source::Mapping(Some(room))),
+        Err(_) => backing.copy_of(offset, length).map(Source::Copy),
+    }
+}
+
+/// Reserves disk space for what is written to a file. Memory needs none.
+#[inline]
+fn claim(file: &Option<Backing>, offset: usize, length: usize) -> Result<Option<SpaceGuard<'_>>, CopyError> {
+    let Some(backing) = file else { return Ok(None) };
+    backing.space.reserve(offset as u64, length as u64).map(Some).map_err(|_| CopyError::Full)
+}
+
+/// `offset`, once it is known that `length` bytes fit behind it.
+#[inline]
+fn window(bytes: &SharedBytes, offset: u64, length: usize) -> Result<usize, CopyError> {
+    let offset = usize::try_from(offset).map_err(|_| CopyError::Media)?;
+    let end = offset.checked_add(length).ok_or(CopyError::Media)?;
+    if end > bytes.len() { Err(CopyError::Media) } else { Ok(offset) }
+}
+
+/// Makes a file as long as the media, if there is room for all of it.
+fn lengthen(file: &File, bytes: u64) -> std::io::Result<()> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        let reason = "not a regular file: name a file that may be created or written";
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
+    }
+    // A drive that cannot be filled is most likely a mistake; what others take away later is met
+    // write by write.
+    let system = rustix::fs::fstatvfs(file)?;
+    let missing = bytes.saturating_sub(metadata.blocks() * 512);
+    if system.f_bavail.saturating_mul(system.f_frsize) < missing {
+        let reason = format!("the file system has no room for {bytes} bytes: choose a smaller size");
+        return Err(std::io::Error::new(std::io::ErrorKind::StorageFull, reason));
+    }
+    if metadata.len() < bytes {
+        file.set_len(bytes)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

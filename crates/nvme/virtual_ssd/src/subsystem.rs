@@ -1,0 +1,240 @@
+//! The drive, which its controllers share: namespaces, media, time, faults, counters.
+//!
+//! Guarantees: with the ideal model, commands take no lock. The other controllers are notified when
+//! one changes a namespace. Deliberately not here: queues and registers, which a controller has.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use iolab_nvme_spec::IoOpcode;
+use iolab_nvme_spec::zone::ZoneState;
+use iolab_ssd_timing::{Request, Statistics};
+
+use crate::config::{Age, Config, ConfigError};
+use crate::controller_record::{ControllerRecord, Notice};
+use crate::fault::FaultState;
+use crate::health::{Health, Totals};
+use crate::media::{CopyError, Media, MediaKind};
+use crate::namespace::{MOST_CONTROLLERS, Namespace};
+use crate::state_file::{self, Origin, StateFile};
+use crate::timing::Timing;
+use crate::zones::ZoneTable;
+
+/// A drive.
+#[derive(Debug)]
+pub struct Subsystem {
+    pub(crate) config: Config,
+    pub(crate) media: Media,
+    pub(crate) namespaces: Vec<Namespace>,
+    state: Option<Arc<StateFile>>,
+    pub(crate) timing: Timing,
+    pub(crate) faults: Option<FaultState>,
+    pub(crate) health: Health,
+    controllers: Mutex<Vec<Weak<ControllerRecord>>>,
+    resets: AtomicU64,
+}
+
+impl Subsystem {
+    /// Makes the drive that `config` describes, whose data are not in a file.
+    pub fn new(config: Config) -> Result<Arc<Subsystem>, ConfigError> {
+        Subsystem::make(config, None)
+    }
+
+    /// Makes the drive that `config` describes, with its data in `file`: the one that its media
+    /// names, opened for reading and writing by somebody who knows that it may be used.
+    pub fn with_file(config: Config, file: File) -> Result<Arc<Subsystem>, ConfigError> {
+        Subsystem::make(config, Some(file))
+    }
+
+    fn make(config: Config, file: Option<File>) -> Result<Arc<Subsystem>, ConfigError> {
+        config.check()?;
+        let (media, state) = open_media(&config, file)?;
+        let shift = config.lba_shift();
+        let namespace = |position: u32| {
+            let zones = config.zones.map(|layout| {
+                let empty = ZoneTable::new(layout, config.size_bytes, shift);
+                if config.age == Age::Filled { empty.filled() } else { empty }
+            });
+            let base = u64::from(position) * config.size_bytes;
+            let fresh = Namespace::new(position + 1, base, config.size_bytes, shift, zones);
+            match &state {
+                Some((state, restored)) => fresh.persisted_in(state, *restored),
+                None => Ok(fresh),
+            }
+        };
+        let namespaces = (0..config.namespaces).map(namespace).collect::<Result<Vec<_>, _>>()?;
+        Ok(Arc::new(Subsystem {
+            media,
+            namespaces,
+            state: state.map(|(state, _)| state),
+            timing: Timing::build(&config.timing_parameters(), config.media_bytes(), config.age.to_study(config.seed))?,
+            faults: FaultState::new(&config.faults),
+            health: Health::default(),
+            controllers: Mutex::default(),
+            resets: AtomicU64::new(0),
+            config,
+        }))
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Makes what was written permanent, as far as the media can.
+    pub fn flush(&self) -> std::io::Result<()> {
+        self.persist().map_err(|_| std::io::Error::other("the file that keeps the data cannot be written"))
+    }
+
+    /// The data first, then write pointers and formats: a pointer never runs ahead of data that
+    /// were to be kept.
+    pub(crate) fn persist(&self) -> Result<(), CopyError> {
+        self.media.flush()?;
+        self.state.as_ref().map_or(Ok(()), |state| state.flush().map_err(|_| CopyError::Media))
+    }
+
+    /// Sums over all commands.
+    pub fn totals(&self) -> Totals {
+        self.health.totals()
+    }
+
+    /// What the timing model has counted: write amplification, collections, erases. `None` for the
+    /// ideal model.
+    pub fn timing_statistics(&self) -> Option<Statistics> {
+        self.timing.statistics()
+    }
+
+    /// Sets the composite temperature, in kelvins; hosts that asked for it are told when it crosses
+    /// their threshold.
+    pub fn set_temperature(&self, kelvins: u16) {
+        self.health.temperature.store(kelvins, Ordering::Relaxed);
+        self.notify_others(None, Notice::HealthChanged);
+    }
+
+    /// Sets how much spare flash is left, in percent; below the threshold of 10 it is a critical
+    /// warning.
+    pub fn set_spare(&self, percent: u8) {
+        self.health.spare.store(percent, Ordering::Relaxed);
+        self.notify_others(None, Notice::HealthChanged);
+    }
+
+    /// Puts a zone into a state, as worn flash does, and tells the hosts. `false` where there is no
+    /// such zone.
+    pub fn set_zone_state(&self, namespace: u32, zone: u64, state: ZoneState) -> bool {
+        let changed =
+            self.namespace(namespace).and_then(Namespace::zones).is_some_and(|mut zones| zones.force(zone, state));
+        if changed {
+            self.notify_others(None, Notice::ZonesChanged { namespace });
+        }
+        changed
+    }
+
+    /// The namespace with this identifier.
+    #[inline]
+    pub(crate) fn namespace(&self, id: u32) -> Option<&Namespace> {
+        self.namespaces.get((id as usize).wrapping_sub(1))
+    }
+
+    /// Starts to fetch the data of a command that is about to be executed.
+    pub(crate) fn prefetch(&self, opcode: IoOpcode, namespace: u32, lba: u64) {
+        /// The processor prefetches by itself only within a page.
+        const BYTES: usize = 4096;
+        if matches!(opcode, IoOpcode::READ | IoOpcode::WRITE)
+            && let Some(namespace) = self.namespace(namespace)
+        {
+            let offset =
+                lba.checked_mul(1 << namespace.lba_shift()).and_then(|bytes| bytes.checked_add(namespace.base));
+            self.media.prefetch(offset.unwrap_or(u64::MAX), BYTES);
+        }
+    }
+
+    /// Registers a new controller, with the lowest identifier that is free; `None` if the subsystem
+    /// has as many as it can have. The controller exists until the last reference to the record is
+    /// gone.
+    pub fn register(&self) -> Option<Arc<ControllerRecord>> {
+        let mut controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        controllers.retain(|controller| controller.strong_count() > 0);
+        let taken: Vec<u16> = controllers.iter().filter_map(|one| one.upgrade()).map(|one| one.id()).collect();
+        let id = (0..MOST_CONTROLLERS).find(|id| !taken.contains(id))?;
+        let record = Arc::new(ControllerRecord::new(id));
+        controllers.push(Arc::downgrade(&record));
+        Some(record)
+    }
+
+    /// Identifiers of the controllers that exist.
+    pub(crate) fn controller_ids(&self) -> Vec<u16> {
+        let controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids: Vec<u16> = controllers.iter().filter_map(Weak::upgrade).map(|one| one.id()).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Bytes of the media that belong to no namespace.
+    pub(crate) fn unallocated_bytes(&self) -> u64 {
+        let used = self.namespaces.iter().filter(|one| one.is_allocated()).map(Namespace::bytes).sum();
+        self.config.media_bytes().saturating_sub(used)
+    }
+
+    /// The subsystem's own UUID as text (RFC 9562, section 4).
+    pub(crate) fn uuid_text(&self) -> String {
+        let bytes = Namespace::new(0, 0, 0, 9, None).uuid(self.config.seed);
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
+    }
+
+    /// Notifies all controllers but one.
+    pub(crate) fn notify_others(&self, except: Option<u16>, notice: Notice) {
+        self.notify_some(|id| Some(id) != except, &notice);
+    }
+
+    /// Notifies some controllers.
+    pub(crate) fn notify_some(&self, is_meant: impl Fn(u16) -> bool, notice: &Notice) {
+        let controllers = self.controllers.lock().unwrap_or_else(PoisonError::into_inner);
+        for controller in controllers.iter().filter_map(Weak::upgrade) {
+            if is_meant(controller.id()) {
+                controller.inbox.send(notice.clone());
+            }
+        }
+    }
+
+    /// The timing model forgets what namespaces hold: all of the flash is erased when they are all
+    /// that there are, and what they hold is deallocated otherwise.
+    pub(crate) fn forget_flash(&self, ids: &[u32], now_ns: u64) {
+        if self.namespaces.iter().all(|one| ids.contains(&one.id)) {
+            self.timing.erase();
+            return;
+        }
+        for namespace in ids.iter().filter_map(|id| self.namespace(*id)) {
+            // A model that cannot take it now keeps the old contents: a later write replaces them.
+            self.timing.schedule(now_ns, &Request::trim(namespace.base, namespace.bytes()));
+        }
+    }
+
+    /// Resets all controllers (Base, section 7.3.1).
+    pub(crate) fn reset(&self) {
+        self.resets.fetch_add(1, Ordering::Relaxed);
+        self.notify_others(None, Notice::SubsystemReset);
+    }
+}
+
+/// The media, and for those in a file the state beside it, and whether that was there before.
+#[expect(clippy::type_complexity, reason = "two halves of one answer, taken apart at once")]
+fn open_media(config: &Config, file: Option<File>) -> Result<(Media, Option<(Arc<StateFile>, bool)>), ConfigError> {
+    let MediaKind::File(path) = &config.media else {
+        return Ok((Media::open(&config.media, None, config.media_bytes(), config.memory)?, None));
+    };
+    let file = file.ok_or(ConfigError::Unopened)?;
+    let metadata = file.metadata();
+    let metadata = metadata.map_err(|source| ConfigError::Media { what: path.display().to_string(), source })?;
+    let origin = Origin { device: metadata.dev(), inode: metadata.ino(), is_new: metadata.len() == 0 };
+    // The state first: where it does not fit, the data are not touched.
+    let state = StateFile::open(&state_file::path_of(path), config, origin)?;
+    let media = Media::open(&config.media, Some(file), config.media_bytes(), config.memory);
+    if media.is_err() && !state.1 {
+        // What was made for a drive that there is not.
+        state.0.remove();
+    }
+    Ok((media?, Some(state)))
+}

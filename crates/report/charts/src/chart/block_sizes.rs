@@ -1,0 +1,224 @@
+//! Bandwidth and IOPS against block size, with what the device can at most.
+//!
+//! The roofline is min(IOPS limit, bandwidth limit / block size): left of its corner a device is
+//! bound by operations, right of it by bytes (the idea is of Williams, Waterman, Patterson,
+//! "Roofline", CACM 52(4), 2009).
+
+use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
+use crate::data::{cells, say, sound};
+use crate::figure::Table;
+use crate::plot::{Frame, gutter};
+use crate::points::{Point, explanations};
+use crate::scale::{Scale, Span};
+use crate::series::{Look, Style};
+use crate::sheet::{Entry, Sheet};
+use crate::{Estimate, Figure, Heading, Measure, Spacing, Unit};
+
+/// Speed over block size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockSizes {
+    /// What it is called.
+    pub heading: Heading,
+    /// One for each load.
+    pub series: Vec<BlockSizeSeries>,
+    /// What the device can at most.
+    pub roofline: Option<Roofline>,
+    /// How the axes of speed are divided.
+    pub spacing: Spacing,
+}
+
+/// One load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockSizeSeries {
+    /// Name.
+    pub name: String,
+    /// Ascending in block size.
+    pub points: Vec<BlockSizePoint>,
+}
+
+/// One block size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockSizePoint {
+    /// Block size, bytes.
+    pub block_bytes: f64,
+    /// Bandwidth, bytes/s.
+    pub bandwidth: Estimate,
+    /// Operations/s.
+    pub iops: Estimate,
+}
+
+/// Limits of a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Roofline {
+    /// Where the limits are from: data sheet, measured, preset.
+    pub name: String,
+    /// Operations/s.
+    pub iops: f64,
+    /// Bytes/s.
+    pub bandwidth: f64,
+}
+
+impl Roofline {
+    /// Operations/s at a block size.
+    pub fn iops_at(&self, block_bytes: f64) -> f64 {
+        self.iops.min(self.bandwidth / block_bytes)
+    }
+
+    fn is_sound(&self) -> bool {
+        [self.iops, self.bandwidth].into_iter().all(|limit| sound(limit).is_some_and(|limit| limit > 0.0))
+    }
+}
+
+/// Which of the two speeds.
+#[derive(Clone, Copy, PartialEq)]
+enum Speed {
+    Bandwidth,
+    Iops,
+}
+
+impl Speed {
+    fn of(self, point: &BlockSizePoint) -> &Estimate {
+        if self == Speed::Bandwidth { &point.bandwidth } else { &point.iops }
+    }
+
+    fn limit(self, roofline: &Roofline, block_bytes: f64) -> f64 {
+        roofline.iops_at(block_bytes) * if self == Speed::Bandwidth { block_bytes } else { 1.0 }
+    }
+
+    fn measure(self, spacing: Spacing) -> Measure {
+        let (name, unit) = if self == Speed::Bandwidth {
+            ("bandwidth", Unit::BytesPerSecond)
+        } else {
+            ("operations", Unit::PerSecond)
+        };
+        Measure { name: name.to_owned(), unit, spacing }
+    }
+}
+
+impl BlockSizes {
+    /// Draws it.
+    pub fn draw(&self) -> Figure {
+        let mut sheet = Sheet::new(&self.heading);
+        let sizes = Span::of(self.points().map(|point| point.block_bytes));
+        let speeds = [Speed::Bandwidth, Speed::Iops].map(|speed| (speed, self.span(speed)));
+        let shown: Vec<_> = speeds.into_iter().filter(|(_, span)| !span.is_empty(self.spacing)).collect();
+        if sizes.is_empty(Spacing::Log) || shown.is_empty() {
+            sheet.nothing(NO_DATA);
+            return sheet.finish("Speed against block size.", self.table());
+        }
+        self.legend(&mut sheet);
+        let x = Scale::new(sizes, Spacing::Log, Unit::Bytes, 14).aired();
+        let scales: Vec<Scale> = shown.iter().map(|(speed, span)| self.scale(*speed, *span, &x)).collect();
+        let left = gutter(&scales);
+        for (number, ((speed, _), y)) in shown.iter().zip(scales).enumerate() {
+            let last = number + 1 == shown.len();
+            let frame = Frame {
+                x: x.clone(),
+                y,
+                x_title: if last { "block size".to_owned() } else { String::new() },
+                y_title: speed.measure(self.spacing).title(),
+                height: 180.0,
+                left,
+                says_x: last,
+                named: false,
+                marks: Vec::new(),
+                legend: Vec::new(),
+            };
+            self.plot(&mut sheet, *speed, frame);
+        }
+        note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
+        sheet.finish(&self.describe(), self.table())
+    }
+
+    fn points(&self) -> impl Iterator<Item = &BlockSizePoint> + Clone {
+        self.series.iter().flat_map(|series| &series.points)
+    }
+
+    fn roofline(&self) -> Option<&Roofline> {
+        self.roofline.as_ref().filter(|roofline| roofline.is_sound())
+    }
+
+    fn span(&self, speed: Speed) -> Span {
+        Span::of(self.points().flat_map(|point| speed.of(point).numbers()))
+    }
+
+    fn scale(&self, speed: Speed, mut span: Span, x: &Scale) -> Scale {
+        if let Some(roofline) = self.roofline() {
+            roof_places(roofline, x).into_iter().for_each(|block| span.add(speed.limit(roofline, block)));
+        }
+        Scale::new(span, self.spacing, speed.measure(self.spacing).unit, 5)
+    }
+
+    fn legend(&self, sheet: &mut Sheet<'_>) {
+        let names = self.series.iter().enumerate().take(MOST_SERIES);
+        let mut entries: Vec<Entry> =
+            names.map(|(number, series)| Entry::new(&series.name, Look::Line(Style::of(number)))).collect();
+        if let Some(roofline) = self.roofline() {
+            entries.push(Entry::new(&format!("limit: {}", roofline.name), Look::Rule(1)));
+        }
+        entries.extend(explanations(self.points().flat_map(|point| [&point.bandwidth, &point.iops])));
+        sheet.legend(&entries);
+    }
+
+    fn plot(&self, sheet: &mut Sheet<'_>, speed: Speed, frame: Frame) {
+        let plot = sheet.frame(frame);
+        if let Some(roofline) = self.roofline() {
+            let places = roof_places(roofline, &plot.x).into_iter();
+            let line: Vec<(f64, Option<f64>)> =
+                places.map(|block| (block, Some(speed.limit(roofline, block)))).collect();
+            sheet.curve(&plot, &line, "r d1");
+        }
+        let unit = speed.measure(self.spacing).unit;
+        for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
+            let tip = |point: &BlockSizePoint| {
+                format!("{}, {}: {}", series.name, Unit::Bytes.format(point.block_bytes), say(speed.of(point), unit))
+            };
+            let points = series.points.iter();
+            let points = points.map(|point| Point { x: point.block_bytes, estimate: speed.of(point), tip: tip(point) });
+            let points: Vec<Point<'_>> = points.collect();
+            sheet.series(&plot, &points, Style::of(number));
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mut text = "Bandwidth and operations per second against block size.".to_owned();
+        for series in self.series.iter().take(MOST_SERIES) {
+            let bandwidth =
+                ranging(series.points.iter().filter_map(|point| point.bandwidth.value), Unit::BytesPerSecond);
+            let iops = ranging(series.points.iter().filter_map(|point| point.iops.value), Unit::PerSecond);
+            text.push_str(&format!(" {}: bandwidth {bandwidth}, operations {iops}.", series.name));
+        }
+        if let Some(roofline) = self.roofline() {
+            let (iops, bandwidth) =
+                (Unit::PerSecond.format(roofline.iops), Unit::BytesPerSecond.format(roofline.bandwidth));
+            text.push_str(&format!(" Limits of {}: {iops} and {bandwidth}.", roofline.name));
+        }
+        text
+    }
+
+    fn table(&self) -> Table {
+        let mut table =
+            Table::new(&["series", "block size", "bandwidth", "low", "high", "operations", "low", "high", "limit"]);
+        for series in &self.series {
+            for point in &series.points {
+                let mut rest = cells(&point.bandwidth, Unit::BytesPerSecond).to_vec();
+                rest.extend(cells(&point.iops, Unit::PerSecond));
+                let limit = self.roofline().map(|roofline| roofline.iops_at(point.block_bytes));
+                rest.push(limit.map_or("–".to_owned(), |limit| Unit::PerSecond.format(limit)));
+                table.row(&[&series.name, &Unit::Bytes.format(point.block_bytes)], &rest);
+            }
+        }
+        table
+    }
+}
+
+/// Ends of the axis and the corner, and enough between for a curve where the axis of speed is
+/// linear.
+fn roof_places(roofline: &Roofline, x: &Scale) -> Vec<f64> {
+    const PIECES: u32 = 24;
+    let piece = |n: u32| x.low * (x.high / x.low).powf(f64::from(n) / f64::from(PIECES));
+    let corner = Some(roofline.bandwidth / roofline.iops).filter(|corner| *corner > x.low && *corner < x.high);
+    let mut places: Vec<f64> = (0..=PIECES).map(piece).chain(corner).collect();
+    places.sort_by(f64::total_cmp);
+    places
+}

@@ -1,0 +1,185 @@
+//! Bars in groups, each with its interval and trials: interfaces by load, and whatever else has
+//! names on both sides.
+//!
+//! A bar without an interval would claim more than is known: such a value is a hollow marker
+//! instead. A bar on a logarithmic axis would have no foot to stand on: there, all values are
+//! markers.
+
+use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
+use crate::data::{cells, say};
+use crate::figure::Table;
+use crate::plot::{Frame, Plot, gutter};
+use crate::points::explanations;
+use crate::scale::{Scale, Span};
+use crate::series::{Look, Style, missing};
+use crate::sheet::{Entry, Sheet};
+use crate::svg::Rect;
+use crate::{Estimate, Figure, Heading, Measure, Spacing};
+
+/// One measure for every pair of group and series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Groups {
+    /// What it is called.
+    pub heading: Heading,
+    /// What is measured.
+    pub measure: Measure,
+    /// What the groups are, e.g. `load`.
+    pub group_title: String,
+    /// Names of the groups, e.g. loads.
+    pub groups: Vec<String>,
+    /// One for each colour, e.g. interfaces.
+    pub series: Vec<GroupSeries>,
+}
+
+/// One series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupSeries {
+    /// Name.
+    pub name: String,
+    /// One for each group, in their order; missing ones at the end count as unknown.
+    pub values: Vec<Estimate>,
+}
+
+/// Least width of a bar, px.
+const LEAST_BAR: f64 = 13.0;
+/// Most rows of groups.
+const MOST_ROWS: usize = 5;
+
+/// More values than these are not told one by one.
+const MOST_TOLD: usize = 8;
+
+impl Groups {
+    /// Draws it.
+    pub fn draw(&self) -> Figure {
+        let mut sheet = Sheet::new(&self.heading);
+        let numbers = self
+            .series
+            .iter()
+            .flat_map(|series| series.values.iter().take(self.groups.len()))
+            .flat_map(Estimate::numbers);
+        let up = Span::of(numbers);
+        if up.is_empty(self.measure.spacing) {
+            sheet.nothing(NO_DATA);
+            return sheet.finish(&format!("{} by {}.", self.measure.name, self.group_title), self.table());
+        }
+        self.legend(&mut sheet);
+        let y = Scale::new(up, self.measure.spacing, self.measure.unit, 6);
+        let drawn = self.series.len().min(MOST_SERIES) as f64;
+        let slot = (drawn * LEAST_BAR + 14.0).max(62.0);
+        let in_row = (((crate::sheet::WIDTH - gutter([&y]) - 30.0) / slot).floor() as usize).max(1);
+        let rows = self.groups.len().div_ceil(in_row);
+        // Rows of equal length look better than a full one and a rest.
+        let in_row = self.groups.len().div_ceil(rows.max(1)).max(1);
+        for (row, names) in self.groups.chunks(in_row).enumerate().take(MOST_ROWS) {
+            let last = row + 1 == rows.min(MOST_ROWS);
+            let frame = Frame {
+                left: gutter([&y]),
+                x: Scale::named(names),
+                y: y.clone(),
+                x_title: if last { self.group_title.clone() } else { String::new() },
+                y_title: if row == 0 { self.measure.title() } else { String::new() },
+                height: if rows == 1 { 280.0 } else { 190.0 },
+                says_x: true,
+                named: true,
+                marks: Vec::new(),
+                legend: Vec::new(),
+            };
+            let plot = sheet.frame(frame);
+            for (number, series) in self.series.iter().enumerate().take(MOST_SERIES) {
+                self.bars(&mut sheet, &plot, (number, series), row * in_row);
+            }
+        }
+        note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
+        note_left_out(&mut sheet, self.groups.len(), MOST_ROWS * in_row);
+        sheet.finish(&self.describe(), self.table())
+    }
+
+    fn legend(&self, sheet: &mut Sheet<'_>) {
+        let shown = || self.series.iter().take(MOST_SERIES).flat_map(|series| &series.values);
+        let names = self.series.iter().enumerate().take(MOST_SERIES).filter(|_| self.series.len() > 1);
+        let mut entries: Vec<Entry> =
+            names.map(|(number, series)| Entry::new(&series.name, self.look(number))).collect();
+        entries.extend(explanations(shown()));
+        let short = |series: &GroupSeries| series.values.len() < self.groups.len();
+        if shown().any(|one| one.sound().value.is_none()) || self.series.iter().any(short) {
+            entries.push(Entry::new("no value: too few samples", Look::Missing));
+        }
+        sheet.legend(&entries);
+    }
+
+    fn look(&self, number: usize) -> Look {
+        if self.measure.spacing == Spacing::Linear { Look::Area(number) } else { Look::Marker(Style::of(number)) }
+    }
+
+    /// The bars of one series in one row of groups, which starts with group `first`.
+    fn bars(&self, sheet: &mut Sheet<'_>, plot: &Plot, (number, series): (usize, &GroupSeries), first: usize) {
+        let drawn = self.series.len().min(MOST_SERIES) as f64;
+        let wide = ((plot.slot() - 14.0) / drawn).min(46.0);
+        let fill = sheet.fill(number);
+        let base = plot.y(0.0).unwrap_or(plot.bottom);
+        let style = Style::of(number);
+        sheet.svg.open("g", &[("class", &style.class())]);
+        for (n, group) in plot.x.ticks.iter().enumerate() {
+            let unknown = Estimate::default();
+            let estimate = series.values.get(first + n).unwrap_or(&unknown);
+            let Some(middle) = plot.x(group.value) else { continue };
+            let x = middle + (number as f64 - (drawn - 1.0) / 2.0) * wide;
+            let tip = format!("{}, {}: {}", series.name, group.label, say(estimate, self.measure.unit));
+            let sound = estimate.sound();
+            let top = sound.value.and_then(|value| plot.y(value));
+            match (top, sound.interval) {
+                (Some(top), Some(_)) if self.measure.spacing == Spacing::Linear => {
+                    let place =
+                        Rect { x: x - wide * 0.42, y: top.min(base), width: wide * 0.84, height: (base - top).abs() };
+                    sheet.svg.rect(&[("class", "f"), ("fill", &fill)], place, &tip);
+                    sheet.svg.open("g", &[("class", "s6")]);
+                    sheet.interval_and_trials(plot, x, &sound);
+                    sheet.svg.close("g");
+                }
+                (None, _) if sound.value.is_none() => missing(sheet, (x, plot.bottom), &tip),
+                _ => sheet.estimate(plot, x, &sound, (style, &tip)),
+            }
+        }
+        sheet.svg.close("g");
+    }
+
+    fn describe(&self) -> String {
+        // Of one series, each group has a value of its own to tell.
+        if let [only] = self.series.as_slice()
+            && self.groups.len() <= MOST_TOLD
+        {
+            let told = |(n, group): (usize, &String)| {
+                let value = only.values.get(n).and_then(|estimate| estimate.sound().value);
+                format!("{group} {}", value.map_or("no value".to_owned(), |value| self.measure.unit.format(value)))
+            };
+            let values: Vec<String> = self.groups.iter().enumerate().map(told).collect();
+            return format!("{}: {}.", self.measure.name, values.join("; "));
+        }
+        let mut text = format!(
+            "{} for {} and {}.",
+            self.measure.name,
+            counted(self.groups.len(), "group"),
+            counted(self.series.len(), "series").replace("seriess", "series")
+        );
+        for series in self.series.iter().take(MOST_SERIES) {
+            let values = series.values.iter().filter_map(|one| one.value);
+            text.push_str(&format!(" {}: {}.", series.name, ranging(values, self.measure.unit)));
+        }
+        text
+    }
+
+    fn table(&self) -> Table {
+        let group = if self.group_title.is_empty() { "group" } else { &self.group_title };
+        let mut table = Table::new(&[group, "series", &self.measure.name, "low", "high", "trials"]);
+        for (n, group) in self.groups.iter().enumerate() {
+            for series in &self.series {
+                let unknown = Estimate::default();
+                let estimate = series.values.get(n).unwrap_or(&unknown);
+                let mut rest = cells(estimate, self.measure.unit).to_vec();
+                rest.push(estimate.trials.len().to_string());
+                table.row(&[group, &series.name], &rest);
+            }
+        }
+        table
+    }
+}

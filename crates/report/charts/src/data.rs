@@ -1,0 +1,137 @@
+//! What charts are made of: estimates with their intervals and trials, headings, and what is worth
+//! drawing.
+
+use crate::Unit;
+
+/// A number that was measured, with what is known of its uncertainty. Any part may be missing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Estimate {
+    /// The best single value, usually the median of the trials; `None` where there are too few
+    /// samples.
+    pub value: Option<f64>,
+    /// Lower and upper limit.
+    pub interval: Option<(f64, f64)>,
+    /// The value of each trial.
+    pub trials: Vec<f64>,
+}
+
+impl Estimate {
+    /// A value of which nothing else is known.
+    pub fn of(value: f64) -> Estimate {
+        Estimate { value: Some(value), ..Estimate::default() }
+    }
+
+    /// A value between its limits.
+    pub fn within(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value: Some(value), interval: Some((low, high)), trials: Vec::new() }
+    }
+
+    /// With the trials that it was made of.
+    #[must_use]
+    pub fn from_trials(mut self, trials: &[f64]) -> Estimate {
+        self.trials = trials.to_vec();
+        self
+    }
+
+    /// Without what cannot be drawn: numbers that are not finite or absurdly large.
+    pub(crate) fn sound(&self) -> Estimate {
+        let interval = self.interval.and_then(|(low, high)| Some((sound(low)?, sound(high)?)));
+        Estimate {
+            value: self.value.and_then(sound),
+            interval: interval.map(|(low, high)| (low.min(high), low.max(high))),
+            trials: self.trials.iter().copied().filter_map(sound).take(MOST_TRIALS).collect(),
+        }
+    }
+
+    /// Every number in it that can be drawn.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
+        let sound = self.sound();
+        let limits = sound.interval.map(|(low, high)| [low, high]).into_iter().flatten();
+        sound.value.into_iter().chain(limits).chain(sound.trials)
+    }
+}
+
+/// More trials than these are not drawn one by one.
+pub(crate) const MOST_TRIALS: usize = 60;
+
+/// `value` if it can be drawn; a limit on size keeps sums and differences finite.
+pub(crate) fn sound(value: f64) -> Option<f64> {
+    (value.is_finite() && value.abs() < 1e24).then_some(value)
+}
+
+/// What a chart is called.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Heading {
+    /// Unique on the page it will stand on; becomes the start of the XML ids inside the figure and
+    /// a file name.
+    pub id: String,
+    /// One line, in any script.
+    pub title: String,
+    /// What a reader must know beside the data: how it was measured, what to look at. May be empty;
+    /// becomes part of the description.
+    pub note: String,
+}
+
+impl Heading {
+    /// Without a note.
+    pub fn new(id: &str, title: &str) -> Heading {
+        Heading { id: id.to_owned(), title: title.to_owned(), note: String::new() }
+    }
+}
+
+/// How an axis is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equal differences are equally far apart; starts at zero where the data allow.
+    Linear,
+    /// Equal ratios are equally far apart; zero and negative numbers cannot be shown.
+    Log,
+}
+
+/// What one axis shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measure {
+    /// Name, e.g. `bandwidth`.
+    pub name: String,
+    /// Unit of its numbers.
+    pub unit: Unit,
+    /// How its axis is divided.
+    pub spacing: Spacing,
+}
+
+impl Measure {
+    /// On a linear axis.
+    pub fn linear(name: &str, unit: Unit) -> Measure {
+        Measure { name: name.to_owned(), unit, spacing: Spacing::Linear }
+    }
+
+    /// On a logarithmic axis.
+    pub fn log(name: &str, unit: Unit) -> Measure {
+        Measure { name: name.to_owned(), unit, spacing: Spacing::Log }
+    }
+
+    /// Title of an axis: the name, and the unit where numbers at the axis do not carry it.
+    pub(crate) fn title(&self) -> String {
+        match self.unit.per() {
+            "" => self.name.clone(),
+            per => format!("{}, {per}", self.name),
+        }
+    }
+}
+
+/// Estimate and limits as text, for tooltips.
+pub(crate) fn say(estimate: &Estimate, unit: Unit) -> String {
+    let sound = estimate.sound();
+    let value = sound.value.map_or("no value: too few samples".to_owned(), |value| unit.format(value));
+    match sound.interval {
+        Some((low, high)) => format!("{value} [{} … {}]", unit.format(low), unit.format(high)),
+        None => value,
+    }
+}
+
+/// Estimate, lower and upper limit as cells of a table.
+pub(crate) fn cells(estimate: &Estimate, unit: Unit) -> [String; 3] {
+    let sound = estimate.sound();
+    let text = |value: Option<f64>| value.map_or("–".to_owned(), |value| unit.format(value));
+    [text(sound.value), text(sound.interval.map(|pair| pair.0)), text(sound.interval.map(|pair| pair.1))]
+}

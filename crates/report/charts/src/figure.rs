@@ -1,0 +1,102 @@
+//! What drawing gives: an SVG, words that stand for it, and the numbers in a table.
+
+use crate::style::STYLE;
+
+/// A drawn chart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The heading's id, made fit for XML and for a file name.
+    pub id: String,
+    /// The title, which the picture shows too.
+    pub title: String,
+    /// What the picture shows, in words; it is the picture's `<desc>`.
+    pub description: String,
+    /// The picture, to stand in a page that has [`STYLE`].
+    pub svg: String,
+    /// The numbers of the picture, as text with units.
+    pub table: Table,
+}
+
+/// The numbers of a figure.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// Headings.
+    pub columns: Vec<String>,
+    /// As many cells in each as there are columns.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Figure {
+    /// A file of its own: the picture with the style sheet inside.
+    pub fn standalone(&self) -> String {
+        let end = self.svg.find('>').map_or(0, |at| at + 1);
+        let (start, rest) = self.svg.split_at(end);
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{start}<style>{STYLE}</style>{rest}\n")
+    }
+}
+
+/// More rows than these nobody reads.
+pub(crate) const MOST_ROWS: usize = 400;
+
+impl Table {
+    pub(crate) fn new(columns: &[&str]) -> Table {
+        Table { columns: columns.iter().map(|&column| column.to_owned()).collect(), rows: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, first: &[&str], rest: &[String]) {
+        self.rows.push(first.iter().map(|&cell| cell.to_owned()).chain(rest.iter().cloned()).collect());
+    }
+
+    /// Keeps every n-th row where there are too many to read; says so.
+    pub(crate) fn thinned(mut self) -> (Table, Option<String>) {
+        let step = self.rows.len().div_ceil(MOST_ROWS);
+        if step <= 1 {
+            return (self, None);
+        }
+        let mut number = 0;
+        self.rows.retain(|_| {
+            number += 1;
+            (number - 1) % step == 0
+        });
+        (self, Some(format!("The table has one row of {step}.")))
+    }
+}
+
+/// `id` as an XML name that is also a file name; ids that have to be changed stay different from
+/// each other.
+pub(crate) fn xml_id(id: &str) -> String {
+    let fits = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    let kept: String = id.chars().take(80).map(|character| if fits(character) { character } else { '-' }).collect();
+    let start = if kept.starts_with(|first: char| first.is_ascii_alphabetic()) { "" } else { "f" };
+    if kept == id && start.is_empty() {
+        return kept;
+    }
+    // FNV-1a: what was replaced still counts.
+    let hash =
+        id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    format!("{start}{kept}-{:08x}", hash as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids() {
+        assert_eq!(xml_id("latency-load_1"), "latency-load_1");
+        assert_ne!(xml_id("تأخیر"), xml_id("延迟"));
+        for id in ["", "1", "a b", "تأخیر", "<x>"] {
+            let made = xml_id(id);
+            assert!(made.starts_with(|first: char| first.is_ascii_alphabetic()), "{made}");
+            assert!(made.chars().all(|one| one.is_ascii_alphanumeric() || "-_".contains(one)), "{made}");
+        }
+    }
+
+    #[test]
+    fn long_tables_are_thinned() {
+        let mut table = Table::new(&["n"]);
+        (0..1000).for_each(|n| table.row(&[], &[n.to_string()]));
+        let (table, note) = table.thinned();
+        assert_eq!((table.rows.len(), note.as_deref()), (334, Some("The table has one row of 3.")));
+    }
+}

@@ -1,0 +1,59 @@
+//! Charts as SVG with their data tables: deterministic, accessible, without a script.
+//!
+//! Each chart is a struct of plain data in base units (ns, bytes, bytes/s, operations/s) with
+//! `draw`, which gives a [`Figure`]: an SVG for a page that has [`STYLE`], a description in words,
+//! and the numbers as a [`Table`]. [`Figure::standalone()`] is the same picture as a file of its
+//! own.
+//!
+//! | what a reader asks | chart |
+//! | --- | --- |
+//! | how much load, at which latency? | [`LatencyLoad`] |
+//! | how bad is the tail? | [`Spectrum`], [`Deciles`] |
+//! | what happened when? | [`Timeline`], [`HeatMap`] |
+//! | which block size, against what the device can? | [`BlockSizes`] |
+//! | how much depth, how many jobs? | [`Matrix`] |
+//! | is the candidate better? | [`Forest`] |
+//! | has it settled? | [`SteadyRounds`] |
+//! | which interface, which share of writes? | [`Groups`], [`Sweep`] |
+//! | of what is it made: merged or not, which sizes? | [`Stacked`] |
+//!
+//! Guarantees: the same data give the same bytes; any data give a well-formed picture whose labels
+//! lie inside it and apart; what is missing (`None`, numbers that are not finite, too few samples)
+//! is said and not drawn as zero; bars never stand without error bars.
+//!
+//! Deliberately not here: files, clocks, scripts, statistics. Intervals come in with the data.
+
+mod chart;
+mod data;
+mod figure;
+mod gradient;
+mod plot;
+mod points;
+mod scale;
+mod series;
+mod sheet;
+mod style;
+mod svg;
+mod text;
+mod unit;
+mod viridis;
+
+#[cfg(test)]
+mod any_data;
+
+pub use chart::block_sizes::{BlockSizePoint, BlockSizeSeries, BlockSizes, Roofline};
+pub use chart::deciles::{DecileSeries, Deciles};
+pub use chart::forest::{Forest, ForestRow, Outcome};
+pub use chart::groups::{GroupSeries, Groups};
+pub use chart::heat_map::{HeatCell, HeatColumn, HeatMap};
+pub use chart::latency_load::{LatencyLoad, LoadCurve, LoadPoint, Slo};
+pub use chart::matrix::Matrix;
+pub use chart::spectrum::{Spectrum, SpectrumPoint, SpectrumSeries};
+pub use chart::stacked::{Stacked, StackedBar};
+pub use chart::steady_rounds::{Rounds, SteadyRounds, Window};
+pub use chart::sweep::{Sweep, SweepAxis, SweepPoint, SweepSeries};
+pub use chart::timeline::{LatencyBand, LatencyMoment, Panel, TimeMark, TimeSeries, Timeline};
+pub use data::{Estimate, Heading, Measure, Spacing};
+pub use figure::{Figure, Table};
+pub use style::STYLE;
+pub use unit::Unit;

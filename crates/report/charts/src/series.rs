@@ -1,0 +1,144 @@
+//! How series look: colour, dash and marker for each number, so that no series is told by its
+//! colour alone.
+
+use crate::sheet::Sheet;
+use crate::svg::{Path, Rect, px};
+
+/// What stands for a series, a marker or a region in a legend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// A line with its marker.
+    Line(Style),
+    /// A marker alone.
+    Marker(Style),
+    /// A filled area with its hatching.
+    Area(usize),
+    /// A reference line with this dash.
+    Rule(usize),
+    /// The shaded zone.
+    Zone,
+    /// Small dots of trials.
+    Trials,
+    /// The cross of a value that is missing.
+    Missing,
+}
+
+/// Colour, dash and marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style {
+    pub(crate) colour: usize,
+    pub(crate) dash: usize,
+    pub(crate) shape: usize,
+    /// The value has no interval.
+    pub(crate) hollow: bool,
+    pub(crate) marked: bool,
+}
+
+impl Style {
+    /// The look of the `number`-th series. Colours repeat after the last; markers then go with
+    /// other colours.
+    pub(crate) fn of(number: usize) -> Style {
+        Style { colour: number % 8, dash: number % 8, shape: (number + number / 8) % 8, hollow: false, marked: true }
+    }
+
+    /// The same without markers.
+    pub(crate) fn plain(self) -> Style {
+        Style { marked: false, ..self }
+    }
+
+    pub(crate) fn class(self) -> String {
+        format!("s{}", self.colour)
+    }
+
+    pub(crate) fn line_class(self) -> String {
+        if self.dash == 0 { "l".to_owned() } else { format!("l d{}", self.dash) }
+    }
+
+    /// Draws the marker at a place.
+    pub(crate) fn mark(self, sheet: &mut Sheet<'_>, at: (f64, f64), tip: &str) {
+        let class = if self.hollow { "o" } else { "m" };
+        let d = marker(self.shape, at, 4.2);
+        sheet.svg.tipped("path", &[("class", class), ("d", &d)], tip);
+    }
+}
+
+/// Outline of marker `shape` around a place.
+fn marker(shape: usize, (x, y): (f64, f64), r: f64) -> String {
+    let polygon = |corners: &[(f64, f64)]| {
+        let mut path = Path::default();
+        for (n, (dx, dy)) in corners.iter().enumerate() {
+            if n == 0 { path.move_to(x + dx * r, y + dy * r) } else { path.line_to(x + dx * r, y + dy * r) }
+        }
+        path.end();
+        path.d
+    };
+    match shape % 8 {
+        0 => format!("M{} {}a{r} {r} 0 1 0 {} 0a{r} {r} 0 1 0 {} 0Z", px(x - r), px(y), px(2.0 * r), px(-2.0 * r)),
+        1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        2 => polygon(&[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)]),
+        3 => polygon(&[(0.0, -1.3), (1.2, 0.0), (0.0, 1.3), (-1.2, 0.0)]),
+        4 => polygon(&[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)]),
+        5 => polygon(&[
+            (-0.4, -1.2),
+            (0.4, -1.2),
+            (0.4, -0.4),
+            (1.2, -0.4),
+            (1.2, 0.4),
+            (0.4, 0.4),
+            (0.4, 1.2),
+            (-0.4, 1.2),
+            (-0.4, 0.4),
+            (-1.2, 0.4),
+            (-1.2, -0.4),
+            (-0.4, -0.4),
+        ]),
+        6 => polygon(&[(0.0, -1.2), (1.15, -0.35), (0.7, 1.0), (-0.7, 1.0), (-1.15, -0.35)]),
+        _ => polygon(&[(-1.1, -1.2), (1.1, -1.2), (0.0, 0.0), (1.1, 1.2), (-1.1, 1.2), (0.0, 0.0)]),
+    }
+}
+
+/// A cross that stands on `foot`, where a value would be if it were known.
+pub(crate) fn missing(sheet: &mut Sheet<'_>, (x, foot): (f64, f64), tip: &str) {
+    let mut path = Path::default();
+    for (from, to) in [((-4.0, -13.0), (4.0, -5.0)), ((-4.0, -5.0), (4.0, -13.0))] {
+        path.move_to(x + from.0, foot + from.1);
+        path.line_to(x + to.0, foot + to.1);
+    }
+    sheet.svg.tipped("path", &[("class", "x"), ("d", &path.d)], tip);
+}
+
+/// Draws the sample of a legend, its middle line at `y`.
+pub(crate) fn sample(sheet: &mut Sheet<'_>, look: Look, (x, y): (f64, f64)) {
+    let (from, to, middle) = ((x, y), (x + 24.0, y), (x + 12.0, y));
+    let area = |height: f64| Rect { x: x + 2.0, y: y - height / 2.0, width: 20.0, height };
+    match look {
+        Look::Line(style) => {
+            sheet.svg.open("g", &[("class", &style.class())]);
+            sheet.svg.line(&style.line_class(), from, to);
+            if style.marked {
+                style.mark(sheet, middle, "");
+            }
+            sheet.svg.close("g");
+        }
+        Look::Marker(style) => {
+            sheet.svg.open("g", &[("class", &style.class())]);
+            style.mark(sheet, middle, "");
+            sheet.svg.close("g");
+        }
+        Look::Area(number) => {
+            let fill = sheet.fill(number);
+            let class = format!("s{} f", number % 8);
+            sheet.svg.rect(&[("class", &class), ("fill", &fill)], area(11.0), "");
+        }
+        Look::Missing => missing(sheet, (x + 12.0, y + 9.0), ""),
+        Look::Rule(dash) => sheet.svg.line(&format!("r d{dash}"), from, to),
+        Look::Zone => sheet.svg.rect(&[("class", "z")], area(11.0), ""),
+        Look::Trials => {
+            let mut dots = Path::default();
+            [(5.0, -2.5), (12.0, 2.5), (19.0, -1.0)].into_iter().for_each(|(dx, dy)| dots.dot(x + dx, y + dy));
+            sheet.svg.open("g", &[("class", "open")]);
+            sheet.svg.leaf("path", &[("class", "p"), ("d", &dots.d)]);
+            sheet.svg.close("g");
+        }
+    }
+}

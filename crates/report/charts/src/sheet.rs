@@ -1,0 +1,204 @@
+//! The paper a chart is drawn on: title, legend, plots below each other, and the figure at the end.
+//!
+//! Everything goes from top to bottom, so that nothing is laid over anything else: a legend stands
+//! above the data, never on them.
+
+use crate::data::Heading;
+use crate::figure::{Figure, Table, xml_id};
+use crate::series::{Look, sample};
+use crate::svg::{Anchor, Rect, Svg, escaped, px};
+use crate::text::{Face, fit, width, wrap};
+
+/// Width of every figure, px.
+pub(crate) const WIDTH: f64 = 720.0;
+/// Free at the edges, px.
+pub(crate) const MARGIN: f64 = 10.0;
+/// From one line of labels to the next, px.
+pub(crate) const LINE: f64 = 18.0;
+
+/// A figure in the making.
+pub(crate) struct Sheet<'h> {
+    heading: &'h Heading,
+    pub(crate) id: String,
+    pub(crate) svg: Svg,
+    definitions: Svg,
+    hatched: Vec<usize>,
+    /// Down to where it is full, px.
+    pub(crate) y: f64,
+    /// Numbers that the axes could not show.
+    pub(crate) hidden: usize,
+    notes: Vec<String>,
+}
+
+/// In a legend: the sample, what stands between entries, the longest text; px.
+const SAMPLE: f64 = 30.0;
+const GAP: f64 = 16.0;
+const LONGEST: f64 = 330.0;
+
+/// Width of a legend in one line.
+pub(crate) fn legend_width(entries: &[Entry]) -> f64 {
+    entries.iter().map(|entry| SAMPLE + width(&entry.text, Face::Label).min(LONGEST) + GAP).sum()
+}
+
+/// One entry of a legend.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) text: String,
+    pub(crate) look: Look,
+}
+
+impl Entry {
+    pub(crate) fn new(text: &str, look: Look) -> Entry {
+        Entry { text: text.to_owned(), look }
+    }
+}
+
+impl<'h> Sheet<'h> {
+    /// With the title on it.
+    pub(crate) fn new(heading: &'h Heading) -> Sheet<'h> {
+        let mut sheet = Sheet {
+            heading,
+            id: xml_id(&heading.id),
+            svg: Svg::default(),
+            definitions: Svg::default(),
+            hatched: Vec::new(),
+            y: MARGIN,
+            hidden: 0,
+            notes: Vec::new(),
+        };
+        for line in wrap(&heading.title, Face::Title, WIDTH - 2.0 * MARGIN, 3) {
+            sheet.svg.words((MARGIN, sheet.y + 15.0), Anchor::Start, Face::Title, &line);
+            sheet.y += 22.0;
+        }
+        sheet.y += 2.0;
+        sheet
+    }
+
+    /// Lines of entries, as many beside each other as fit.
+    pub(crate) fn legend(&mut self, entries: &[Entry]) {
+        self.legend_from(entries, MARGIN);
+    }
+
+    /// The same, the first line starting further to the right.
+    pub(crate) fn legend_from(&mut self, entries: &[Entry], mut x: f64) {
+        if entries.is_empty() {
+            return;
+        }
+        for entry in entries {
+            let text = fit(&entry.text, Face::Label, LONGEST);
+            let wide = SAMPLE + width(&text, Face::Label) + GAP;
+            if x > MARGIN && x + wide - GAP > WIDTH - MARGIN {
+                x = MARGIN;
+                self.y += LINE;
+            }
+            sample(self, entry.look, (x, self.y + LINE / 2.0));
+            self.svg.words((x + SAMPLE, self.y + 13.0), Anchor::Start, Face::Label, &text);
+            x += wide;
+        }
+        self.y += LINE + 2.0;
+    }
+
+    /// A line of words across the figure; more lines where one is not enough.
+    pub(crate) fn line_of_words(&mut self, text: &str) {
+        for line in wrap(text, Face::Label, WIDTH - 2.0 * MARGIN, 3) {
+            self.svg.words((MARGIN, self.y + 13.0), Anchor::Start, Face::Label, &line);
+            self.y += LINE;
+        }
+    }
+
+    /// An empty frame that says why it is empty.
+    pub(crate) fn nothing(&mut self, reason: &str) {
+        let place = Rect { x: MARGIN, y: self.y + 4.0, width: WIDTH - 2.0 * MARGIN, height: 88.0 };
+        self.svg.rect(&[("class", "none"), ("rx", "4")], place, "");
+        let text = fit(reason, Face::Label, place.width - 20.0);
+        self.svg.words((WIDTH / 2.0, place.y + place.height / 2.0 + 4.0), Anchor::Middle, Face::Label, &text);
+        self.y += 96.0;
+        self.notes.push(format!("Nothing is drawn: {reason}."));
+    }
+
+    /// Adds a sentence to the description.
+    pub(crate) fn note(&mut self, sentence: String) {
+        self.notes.push(sentence);
+    }
+
+    /// The fill of areas of series `number`: its colour with a hatching of its own.
+    pub(crate) fn fill(&mut self, number: usize) -> String {
+        let number = number % 8;
+        let id = format!("{}-h{number}", self.id);
+        if !self.hatched.contains(&number) {
+            self.hatched.push(number);
+            let class = format!("s{number}");
+            let tile = [
+                ("id", id.as_str()),
+                ("class", &class),
+                ("width", "8"),
+                ("height", "8"),
+                ("patternUnits", "userSpaceOnUse"),
+            ];
+            self.definitions.open("pattern", &tile);
+            self.definitions.leaf("rect", &[("class", "body"), ("width", "8"), ("height", "8")]);
+            if !HATCHES[number].is_empty() {
+                self.definitions.leaf("path", &[("class", "hatch"), ("d", HATCHES[number])]);
+            }
+            self.definitions.close("pattern");
+        }
+        format!("url(#{id})")
+    }
+
+    /// The figure.
+    pub(crate) fn finish(mut self, description: &str, table: Table) -> Figure {
+        let (table, thinned) = table.thinned();
+        if self.hidden > 0 {
+            let note =
+                format!("{} of the numbers are not positive and cannot stand on a logarithmic axis.", self.hidden);
+            self.svg.words((MARGIN, self.y + 13.0), Anchor::Start, Face::Label, &note);
+            self.y += LINE;
+            self.notes.push(note);
+        }
+        self.notes.extend(thinned);
+        let note = self.heading.note.trim();
+        let parts = std::iter::once(description).chain(self.notes.iter().map(String::as_str)).chain([note]);
+        let description = capital(&parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "));
+        let (id, height) = (&self.id, px((self.y + MARGIN).ceil()));
+        let named = [&self.heading.title, &self.heading.id].into_iter().find(|name| !name.trim().is_empty());
+        let title = named.map_or("figure", String::as_str);
+        let mut svg = Svg::default();
+        let attributes = [
+            ("xmlns", "http://www.w3.org/2000/svg"),
+            ("class", "iolab-figure"),
+            ("viewBox", &format!("0 0 {WIDTH} {height}")),
+            ("width", &WIDTH.to_string()),
+            ("height", &height),
+            ("role", "img"),
+            ("aria-labelledby", &format!("{id}-title {id}-desc")),
+            ("direction", "ltr"),
+        ];
+        svg.open("svg", &attributes);
+        svg.text.push_str(&format!("<title id=\"{id}-title\">{}</title>", escaped(title)));
+        svg.text.push_str(&format!("<desc id=\"{id}-desc\">{}</desc>", escaped(&description)));
+        if !self.definitions.text.is_empty() {
+            svg.text.push_str(&format!("<defs>{}</defs>", self.definitions.text));
+        }
+        svg.leaf("rect", &[("class", "ground"), ("width", &WIDTH.to_string()), ("height", &height)]);
+        svg.text.push_str(&self.svg.text);
+        svg.close("svg");
+        Figure { id: self.id, title: title.to_owned(), description, svg: svg.text, table }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// What tells areas apart without colour, in tiles of 8 by 8.
+const HATCHES: [&str; 8] = [
+    "",
+    "M-1 1L1-1M-1 9L9-1M7 9L9 7",
+    "M-1 7L1 9M-1-1L9 9M7-1L9 1",
+    "M0 4H8",
+    "M4 0V8",
+    "M0 4H8M4 0V8",
+    "M2 2h1M6 6h1",
+    "M-1-1L9 9M-1 9L9-1",
+];

@@ -1,0 +1,150 @@
+//! Units of what is drawn, and numbers printed in them.
+//!
+//! Data stand in base units (ns, bytes, bytes/s, 1/s, shares of one); prefixes are chosen here: k,
+//! M, G for counts, KiB and MiB for bytes, ns to hours for times. A no-break space stands between
+//! number and unit.
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Time, ns.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Operations (or requests) per second.
+    PerSecond,
+    /// Things: operations in flight, jobs, rounds, requests.
+    Count,
+    /// A share of one, printed in percent.
+    Share,
+    /// One number divided by another, 1 where both are the same.
+    Ratio,
+}
+
+/// A factor and what is printed after the number.
+pub(crate) type Prefix = (f64, &'static str);
+
+const TIMES: [Prefix; 6] = [
+    (1.0, "\u{A0}ns"),
+    (1e3, "\u{A0}µs"),
+    (1e6, "\u{A0}ms"),
+    (1e9, "\u{A0}s"),
+    (60e9, "\u{A0}min"),
+    (3600e9, "\u{A0}h"),
+];
+const BYTES: [Prefix; 5] = [
+    (1.0, "\u{A0}B"),
+    (1024.0, "\u{A0}KiB"),
+    (1048576.0, "\u{A0}MiB"),
+    (1073741824.0, "\u{A0}GiB"),
+    (1099511627776.0, "\u{A0}TiB"),
+];
+const RATES: [Prefix; 5] = [
+    (1.0, "\u{A0}B/s"),
+    (1024.0, "\u{A0}KiB/s"),
+    (1048576.0, "\u{A0}MiB/s"),
+    (1073741824.0, "\u{A0}GiB/s"),
+    (1099511627776.0, "\u{A0}TiB/s"),
+];
+const COUNTS: [Prefix; 5] = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
+
+impl Unit {
+    /// Prefixes, ascending.
+    fn prefixes(self) -> &'static [Prefix] {
+        match self {
+            Unit::Nanoseconds => &TIMES,
+            Unit::Bytes => &BYTES,
+            Unit::BytesPerSecond => &RATES,
+            Unit::PerSecond | Unit::Count => &COUNTS,
+            Unit::Share => &[(0.01, "\u{A0}%")],
+            Unit::Ratio => &[(1.0, "×")],
+        }
+    }
+
+    /// The prefix for numbers up to `largest`. Minutes and hours come late: 90 s say more than 1.5
+    /// min.
+    pub(crate) fn prefix(self, largest: f64) -> Prefix {
+        let fits = |prefix: &&Prefix| {
+            largest.abs() >= prefix.0 * if prefix.0 >= 60e9 && self == Unit::Nanoseconds { 3.0 } else { 1.0 }
+        };
+        let all = self.prefixes();
+        *all.iter().rev().find(fits).unwrap_or(&all[0])
+    }
+
+    /// What an axis of it adds to its title, where ticks do not say it.
+    pub(crate) fn per(self) -> &'static str {
+        if self == Unit::PerSecond { "1/s" } else { "" }
+    }
+
+    /// `value` with four significant digits, its prefix and unit; a dash where there is none.
+    pub fn format(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "–".to_owned();
+        }
+        let (factor, suffix) = self.prefix(value * (1.0 + 1e-9));
+        let per = if self == Unit::PerSecond { "/s" } else { "" };
+        format!("{}{suffix}{per}", significant(value / factor))
+    }
+}
+
+/// At most four significant digits, never fewer than the whole part.
+fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 1e7 || (magnitude != 0.0 && magnitude < 1e-4) {
+        return minus(format!("{value:.3e}"));
+    }
+    let whole = if magnitude < 1.0 { 0 } else { magnitude.log10().floor() as usize };
+    let decimals = if magnitude >= 1.0 || magnitude == 0.0 { 3usize.saturating_sub(whole) } else { 4 };
+    minus(trimmed(format!("{value:.decimals$}")))
+}
+
+/// `value` with `decimals`, as axes print it.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    minus(format!("{value:.decimals$}"))
+}
+
+fn trimmed(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// The minus sign is as wide as a digit, and no hyphen.
+fn minus(text: String) -> String {
+    let zero = text.trim_start_matches('-').chars().all(|character| matches!(character, '0' | '.'));
+    match text.strip_prefix('-') {
+        Some(rest) if zero => rest.to_owned(),
+        Some(rest) => format!("−{rest}"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_units() {
+        for (unit, value, expected) in [
+            (Unit::Nanoseconds, 1234.0, "1.234\u{A0}µs"),
+            (Unit::Nanoseconds, 999.0, "999\u{A0}ns"),
+            (Unit::Nanoseconds, 90e9, "90\u{A0}s"),
+            (Unit::Nanoseconds, 600e9, "10\u{A0}min"),
+            (Unit::Bytes, 4096.0, "4\u{A0}KiB"),
+            (Unit::Bytes, 512.0, "512\u{A0}B"),
+            (Unit::BytesPerSecond, 1.5 * 1048576.0, "1.5\u{A0}MiB/s"),
+            (Unit::PerSecond, 210_456.0, "210.5k/s"),
+            (Unit::Count, 32.0, "32"),
+            (Unit::Count, 31.66, "31.66"),
+            (Unit::Share, 0.125, "12.5\u{A0}%"),
+            (Unit::Ratio, 1.05, "1.05×"),
+            (Unit::Count, -0.0, "0"),
+            (Unit::Count, -3.5, "−3.5"),
+            (Unit::Count, f64::NAN, "–"),
+            (Unit::Count, 0.0, "0"),
+            (Unit::Count, 1e30, "1.000e18T"),
+        ] {
+            assert_eq!(unit.format(value), expected);
+        }
+    }
+}

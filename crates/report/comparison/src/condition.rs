@@ -1,0 +1,259 @@
+//! What must not have become worse: `p99 > +5%`.
+//!
+//! ```text
+//! condition = figure, ( ">" | "<" | ">=" | "<=" ), change
+//! change    = [ "+" | "-" ], number, [ "%" ]
+//! ```
+//!
+//! The change is that of the candidate against the baseline. A condition **holds** for a row only
+//! when the whole interval lies beyond the change and the verdict, corrected for all rows of the
+//! figure, is not left open; it is **refuted** when the whole interval lies on the other side; else
+//! it is **open**.
+
+use iolab_statistics::{Interval, Rules};
+use iolab_study::Figure;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::{Row, is_worse_above};
+use crate::pairing::name;
+
+/// What a condition fails on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// As the user wrote it.
+    pub text: String,
+    /// The figure.
+    pub figure: Figure,
+    /// Whether it fails above or below the change.
+    pub above: Above,
+    /// The change, percent.
+    pub percent: f64,
+}
+
+/// On which side of the change a condition fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Above {
+    /// `>`, `>=`.
+    Above,
+    /// `<`, `<=`.
+    Below,
+}
+
+/// What is wrong with the text of a condition, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ConditionError {
+    /// The text.
+    pub text: String,
+    /// First character that is wrong, from 0.
+    pub start: usize,
+    /// How many are.
+    pub length: usize,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl ConditionError {
+    /// The text with a caret below what is wrong, then the message.
+    pub fn render(&self) -> String {
+        let gap = " ".repeat(self.start);
+        format!("  {}\n  {gap}{} {}", self.text, "^".repeat(self.length.max(1)), self.message)
+    }
+}
+
+/// What became of a condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The condition.
+    pub condition: Condition,
+    /// The gravest of its rows.
+    pub judgement: Judgement,
+    /// Row by row.
+    pub rows: Vec<RowJudgement>,
+}
+
+/// Whether a condition holds, the lightest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// The data say that it does not.
+    Refuted,
+    /// The data do not say.
+    Open,
+    /// The data say that it does.
+    Holds,
+}
+
+/// A condition for one row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RowJudgement {
+    /// Configuration and job.
+    pub name: String,
+    /// Candidate over baseline.
+    pub ratio: Option<Interval>,
+    /// Whether it holds.
+    pub judgement: Judgement,
+    /// Why it is open, if it is.
+    pub reason: Option<String>,
+}
+
+impl std::str::FromStr for Condition {
+    type Err = ConditionError;
+
+    fn from_str(text: &str) -> Result<Condition, ConditionError> {
+        let error = |start: usize, length: usize, message: String| ConditionError {
+            text: text.to_owned(),
+            start: text[..start].chars().count(),
+            length,
+            message,
+        };
+        let Some(place) = text.find(['<', '>']) else {
+            let end = text.trim_end().len();
+            return Err(error(end, 1, "a comparison is missing: > or <, as in 'p99 > +5%'".to_owned()));
+        };
+        let (word, rest) = (&text[..place], &text[place + 1..]);
+        let figure = figure(word).map_err(|message| {
+            let start = word.len() - word.trim_start().len();
+            error(start, word.trim().chars().count(), message)
+        })?;
+        let above = if text[place..].starts_with('>') { Above::Above } else { Above::Below };
+        let rest = rest.strip_prefix('=').unwrap_or(rest);
+        let start = text.len() - rest.trim_start().len();
+        let wrong = |message: &str| error(start, rest.trim().chars().count(), message.to_owned());
+        let percent = percent(rest).map_err(|message| wrong(&message))?;
+        let holds_at_rest = if above == Above::Above { percent < 0.0 } else { percent > 0.0 };
+        if holds_at_rest {
+            let sign = if is_worse_above(&figure) { "> +" } else { "< -" };
+            let better = format!("{} {sign}{}%", figure.name(), percent.abs());
+            return Err(wrong(&format!("this would fail on runs that are the same; did you mean '{better}'?")));
+        }
+        Ok(Condition { text: text.trim().to_owned(), figure, above, percent })
+    }
+}
+
+/// Names that conditions may begin with, for suggestions.
+const NAMES: [&str; 10] = ["iops", "bandwidth", "mean", "cpu", "p50", "p90", "p95", "p99", "p99.9", "response_p99"];
+
+fn figure(word: &str) -> Result<Figure, String> {
+    let word = word.trim();
+    if word.is_empty() {
+        return Err("a figure is missing: iops, bandwidth, mean, p99, read.p99.9, …".to_owned());
+    }
+    Figure::from_name(word).map_err(|_| {
+        let (side, rest) = match word.split_once('.') {
+            Some((side @ ("read" | "write"), rest)) => (format!("{side}."), rest),
+            _ => (String::new(), word),
+        };
+        let nearest = NAMES.iter().min_by_key(|name| strsim::damerau_levenshtein(name, rest));
+        let near = nearest.filter(|name| strsim::damerau_levenshtein(name, rest) <= 2.max(rest.len() / 3));
+        match near {
+            Some(name) => format!("no figure is called so; did you mean '{side}{name}'?"),
+            None => "no figure is called so: iops, bandwidth, mean, cpu, p50, p99, p99.9, response_p99, and read.… or write.… of those".to_owned(),
+        }
+    })
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Err("a change is missing, as in '+5%'".to_owned());
+    }
+    let number = trimmed.strip_suffix('%').unwrap_or(trimmed).trim();
+    // "- 3" is "-3".
+    let compact: String = number.chars().filter(|letter| !letter.is_whitespace()).collect();
+    match compact.parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent > -100.0 => Ok(percent),
+        Ok(_) => Err("a change is more than -100 %, and finite".to_owned()),
+        Err(_) => Err("a change is a percentage, as in '+5%'".to_owned()),
+    }
+}
+
+/// What becomes of a condition.
+pub(crate) fn judge(condition: &Condition, rows: &[Row], rules: &Rules) -> Judged {
+    let own = rows.iter().filter(|row| row.of == condition.figure);
+    let rows: Vec<RowJudgement> = own.map(|row| judge_row(condition, row, rules)).collect();
+    // A condition that nothing was compared for is not refuted.
+    let judgement = rows.iter().map(|row| row.judgement).max().unwrap_or(Judgement::Open);
+    Judged { condition: condition.clone(), judgement, rows }
+}
+
+fn judge_row(condition: &Condition, row: &Row, rules: &Rules) -> RowJudgement {
+    let (judgement, reason) = judged(condition, row, rules);
+    RowJudgement { name: name(&row.points, row.job.as_deref()), ratio: row.ratio, judgement, reason }
+}
+
+fn judged(condition: &Condition, row: &Row, rules: &Rules) -> (Judgement, Option<String>) {
+    let Some(comparison) = &row.comparison else {
+        return (Judgement::Open, Some(row.remark.clone().unwrap_or_else(|| "nothing to compare".to_owned())));
+    };
+    if !comparison.is_enough(rules) {
+        return (Judgement::Open, Some("too few trials".to_owned()));
+    }
+    let limit = 1.0 + condition.percent / 100.0;
+    let (is_beyond, is_short) = match condition.above {
+        Above::Above => (comparison.ratio.low > limit, comparison.ratio.high <= limit),
+        Above::Below => (comparison.ratio.high < limit, comparison.ratio.low >= limit),
+    };
+    if is_short {
+        return (Judgement::Refuted, None);
+    }
+    if !is_beyond {
+        return (Judgement::Open, Some("the interval holds the change".to_owned()));
+    }
+    if comparison.adjusted_p > 1.0 - rules.confidence {
+        return (Judgement::Open, Some("corrected for all rows of the figure, it may be chance".to_owned()));
+    }
+    (Judgement::Holds, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read() {
+        let check = |text: &str, figure: &str, above: Above, percent: f64| {
+            let condition: Condition = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(
+                (condition.figure.name().as_str(), condition.above, condition.percent),
+                (figure, above, percent)
+            );
+        };
+        check("p99 > +5%", "p99", Above::Above, 5.0);
+        check("p99>5", "p99", Above::Above, 5.0);
+        check(" iops < -3 % ", "iops", Above::Below, -3.0);
+        check("iops<-0.5%", "iops", Above::Below, -0.5);
+        check("read.p99.9 >= +10%", "read.p99.9", Above::Above, 10.0);
+        check("write.bw <= - 1%", "write.bandwidth", Above::Below, -1.0);
+        check("cpu > 0%", "cpu", Above::Above, 0.0);
+        check("response_p99 > 200%", "response_p99", Above::Above, 200.0);
+    }
+
+    #[test]
+    fn mistakes_are_shown_where_they_are() {
+        let check = |text: &str, expected: &str| {
+            let error = text.parse::<Condition>().expect_err(text);
+            assert_eq!(error.render(), expected, "{text}");
+        };
+        check("p99", "  p99\n     ^ a comparison is missing: > or <, as in 'p99 > +5%'");
+        check("> 5%", "  > 5%\n  ^ a figure is missing: iops, bandwidth, mean, p99, read.p99.9, …");
+        check("iosp < -3%", "  iosp < -3%\n  ^^^^ no figure is called so; did you mean 'iops'?");
+        check("read.p999x > 1%", "  read.p999x > 1%\n  ^^^^^^^^^^ no figure is called so; did you mean 'read.p99'?");
+        check(
+            "latency > 1%",
+            "  latency > 1%\n  ^^^^^^^ no figure is called so: iops, bandwidth, mean, cpu, p50, p99, p99.9, response_p99, and read.… or write.… of those",
+        );
+        check("p99 > ", "  p99 > \n        ^ a change is missing, as in '+5%'");
+        check("p99 > much", "  p99 > much\n        ^^^^ a change is a percentage, as in '+5%'");
+        check("iops < -100%", "  iops < -100%\n         ^^^^^ a change is more than -100 %, and finite");
+        check(
+            "iops > -3%",
+            "  iops > -3%\n         ^^^ this would fail on runs that are the same; did you mean 'iops < -3%'?",
+        );
+        check(
+            "p99 < 5%",
+            "  p99 < 5%\n        ^^ this would fail on runs that are the same; did you mean 'p99 > +5%'?",
+        );
+    }
+}

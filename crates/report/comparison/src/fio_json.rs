@@ -1,0 +1,177 @@
+//! Reading the JSON reports of fio (`--output-format=json` and `json+`), of iolab's own reports in
+//! that form, and of what stands around them.
+//!
+//! Reports come with warnings before them, with a normal report after them, one after the other
+//! (`--status-interval`), as an array, or from a client (`client_stats`). Versions 2 and 3 differ
+//! in units: `clat` of 2 is in µs, `io_bytes` in KiB. Histograms are there in `json+` only
+//! (`bins`); fio's buckets are those of [`iolab_histogram`], so nothing is lost. Without them
+//! percentiles stand as fio states them, and cannot be combined over jobs.
+//!
+//! Terse reports, logs and the normal format are not read.
+
+mod job;
+
+use serde_json::Value;
+
+use crate::RunSummary;
+
+/// A text whose beginnings of documents lead nowhere is not read more often than this, all attempts
+/// together.
+const MOST_READINGS: usize = 16;
+
+/// Why a text is not a report of fio.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FioJsonError {
+    /// Nothing in it looks like one.
+    #[error("neither an iolab recording nor fio's JSON (--output-format=json or json+)")]
+    NotFio,
+    /// It begins and does not end.
+    #[error("fio's JSON, but it ends in line {line}, before the report does: the run was killed, or its output cut")]
+    Cut {
+        /// Line, from 1.
+        line: usize,
+    },
+    /// It is damaged.
+    #[error("fio's JSON, but damaged in line {line}: {message}")]
+    Damaged {
+        /// Line, from 1.
+        line: usize,
+        /// What the parser says.
+        message: String,
+    },
+}
+
+/// The runs that a text reports, in its order: usually one. Of status reports of one run
+/// (`--status-interval`) the last counts.
+///
+/// # Errors
+/// There is no report in it, or none that is whole.
+pub fn read_fio_json(name: &str, text: &str) -> Result<Vec<RunSummary>, FioJsonError> {
+    let documents = documents(text)?;
+    let total = documents.len();
+    let kept = last_of_each_run(documents);
+    let is_status = kept.len() < total;
+    let summary = |document: &Value| {
+        let mut run = job::run(name, document);
+        if is_status {
+            run.notes.push("several status reports in one file: the last of the run counts".to_owned());
+        }
+        run
+    };
+    Ok(kept.iter().map(summary).collect())
+}
+
+/// All reports in a text, whatever stands between them.
+fn documents(text: &str) -> Result<Vec<Value>, FioJsonError> {
+    // fio prints what C's printf makes of a division by zero.
+    let mut sound = text.to_owned();
+    for wrong in [": -nan", ": nan", ": -inf", ": inf"] {
+        if sound.contains(wrong) {
+            sound = sound.replace(wrong, ": 0");
+        }
+    }
+    let mut found = Vec::new();
+    let mut failure = None;
+    let mut place = 0;
+    let last_report = sound.rfind("\"fio version\"");
+    let mut patience = sound.len().saturating_mul(MOST_READINGS);
+    while let Some(start) = next_start(&sound, place) {
+        let mut stream = serde_json::Deserializer::from_str(&sound[start..]).into_iter::<Value>();
+        match stream.next() {
+            Some(Ok(value)) => {
+                place = start + stream.byte_offset().max(1);
+                match value {
+                    Value::Array(values) => found.extend(values.into_iter().filter(is_report)),
+                    value if is_report(&value) => found.push(value),
+                    _ => {}
+                }
+            }
+            Some(Err(error)) => {
+                if failure.is_none() && last_report.is_some_and(|report| start <= report) {
+                    failure = Some(describe(&error, &sound[..start]));
+                }
+                place = start + 1;
+                patience = patience.saturating_sub(bytes_read(&sound[start..], &error));
+                if patience == 0 {
+                    break;
+                }
+            }
+            None => break,
+        }
+    }
+    if found.is_empty() { Err(failure.unwrap_or(FioJsonError::NotFio)) } else { Ok(found) }
+}
+
+fn describe(error: &serde_json::Error, before: &str) -> FioJsonError {
+    let line = before.matches('\n').count() + error.line();
+    match error.is_eof() {
+        true => FioJsonError::Cut { line },
+        false => FioJsonError::Damaged { line, message: error.to_string() },
+    }
+}
+
+/// How many bytes of `text` were read when `error` was found in it, 1 at least.
+fn bytes_read(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+    lines.saturating_add(error.column()).max(1)
+}
+
+/// Where the next document may begin: right at `from`, or with the first letter of a line.
+fn next_start(text: &str, from: usize) -> Option<usize> {
+    let is_start = |place: usize| text[place..].starts_with(['{', '[']);
+    if is_start(from) {
+        return Some(from);
+    }
+    let line = text[..from].rfind('\n').map_or(0, |end| end + 1);
+    let mut place = if text[line..from].trim().is_empty() { line } else { next_line(text, from)? };
+    loop {
+        let rest = &text[place..];
+        let letter = place + rest.len() - rest.trim_start().len();
+        if is_start(letter) {
+            return Some(letter);
+        }
+        place = next_line(text, letter)?;
+    }
+}
+
+fn next_line(text: &str, from: usize) -> Option<usize> {
+    Some(from + text.get(from..)?.find('\n')? + 1)
+}
+
+fn is_report(value: &Value) -> bool {
+    ["jobs", "client_stats"].iter().any(|key| value.get(key).is_some_and(Value::is_array))
+}
+
+/// Status reports of one run have the same jobs, no fewer operations each time, and a common start;
+/// repeated runs begin anew.
+fn last_of_each_run(documents: Vec<Value>) -> Vec<Value> {
+    let mut kept: Vec<Value> = Vec::new();
+    for document in documents {
+        match kept.last_mut() {
+            Some(before) if continues(before, &document) => *before = document,
+            _ => kept.push(document),
+        }
+    }
+    kept
+}
+
+/// Seconds are rounded up, so starts that follow from them may differ by one.
+const ROUNDING_MS: u64 = 1000;
+
+fn continues(before: &Value, after: &Value) -> bool {
+    let progress = |document: &Value| -> Vec<(String, u64)> {
+        let name = |job: &Value| job["jobname"].as_str().unwrap_or_default().to_owned();
+        let operations = |job: &Value| {
+            ["read", "write", "trim", "mixed"]
+                .iter()
+                .filter_map(|key| job[*key]["total_ios"].as_u64())
+                .fold(0, u64::saturating_add)
+        };
+        job::jobs(document).iter().map(|job| (name(job), operations(job))).collect()
+    };
+    let (first, second) = (progress(before), progress(after));
+    let goes_on = first.len() == second.len()
+        && first.iter().zip(&second).all(|(one, other)| one.0 == other.0 && one.1 <= other.1);
+    let starts = job::start_ms(before).zip(job::start_ms(after));
+    goes_on && starts.is_some_and(|(one, other)| one.abs_diff(other) <= ROUNDING_MS)
+}

@@ -1,0 +1,47 @@
+//! Two sets of runs held against each other, and the verdict.
+//!
+//! ```text
+//! Recording ─ RunSummary::of_recording ─┐
+//!                                       ├─▶ Side, Side ─ hold_against ─▶ Outcome ─▶ describe (text), JSON, figures
+//! fio's JSON ─ read_fio_json ───────────┘                                rows, differences, conditions
+//! ```
+//!
+//! The unit is the run: a row has an interval and a verdict only where several runs of each side
+//! stand behind it, paired within blocks where both sides were measured side by side. One run on
+//! each side gets the interval of these very runs where their intervals were recorded, and never a
+//! verdict. Percentiles come from merged histograms, are never averaged, and are not shown where
+//! fewer samples stand behind them than they need.
+//!
+//! [`Outcome`] is plain data. For a forest plot take `ratio` of each [`Row`] (log axis, 1 in the
+//! middle, the zone of `rules` shaded), its `comparison` for the verdict, and `baseline` and
+//! `candidate` for the points.
+//!
+//! Everything here turns values into values: the program finds and reads files, prints, and decides
+//! on exit codes.
+
+mod compare;
+mod condition;
+mod differences;
+mod fio_json;
+mod from_recording;
+mod overview;
+mod pairing;
+mod side;
+mod summary;
+mod text;
+mod value;
+
+pub use compare::{Basis, IntervalsFrom, Outcome, Request, Row, SideFacts, hold_against};
+pub use condition::{Above, Condition, ConditionError, Judged, Judgement, RowJudgement};
+pub use differences::Difference;
+pub use fio_json::{FioJsonError, read_fio_json};
+pub use overview::{RunFigure, overview};
+pub use pairing::PairingChoice;
+pub use side::{Run, Side};
+pub use summary::{
+    DirectionInterval, DirectionSummary, IntervalSummary, JobSummary, Latencies, Operations, RunSummary,
+};
+pub use text::{describe, method};
+pub use value::LatencyKind;
+
+use condition::judge as judge_condition;

@@ -1,0 +1,53 @@
+//! The figures of one run, job by job: what lists and exports of runs show.
+
+use iolab_study::{Figure, Measure, Side};
+use serde::{Deserialize, Serialize};
+
+use crate::side::{Run, Trial, groups};
+use crate::value::{is_latency, value};
+use crate::{LatencyKind, Operations, RunSummary};
+
+/// One figure of one job of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunFigure {
+    /// The job; `None` for all jobs together.
+    pub job: Option<String>,
+    /// The figure.
+    pub figure: Figure,
+    /// Which latency, if it is one.
+    pub latency: Option<LatencyKind>,
+    /// In the figure's own unit.
+    pub value: f64,
+}
+
+/// Everything that is known of a run: throughput, mean, percentiles that have enough samples, CPU
+/// time; of reads and writes, and of both together.
+pub fn overview(run: &RunSummary) -> Vec<RunFigure> {
+    const PERCENTS: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+    let mut measures = vec![Measure::Iops, Measure::Bandwidth, Measure::MeanLatency];
+    measures.extend(PERCENTS.map(Measure::Latency));
+    measures.extend([99.0, 99.9].map(Measure::Response));
+    let placed = Run { summary: run.clone(), ..Run::default() };
+    let mut all = Vec::new();
+    for (job, jobs) in groups(&placed.summary) {
+        let trial = Trial { run: &placed, jobs };
+        let is_both =
+            [Operations::Read, Operations::Write].iter().all(|one| trial.jobs.iter().any(|job| job.has(*one)));
+        let sides: &[Side] = if is_both { &[Side::All, Side::Read, Side::Write] } else { &[Side::All] };
+        let mut figures: Vec<Figure> = sides
+            .iter()
+            .flat_map(|side| measures.iter().map(|measure| Figure { side: *side, measure: measure.clone() }))
+            .collect();
+        figures.push(Figure { side: Side::All, measure: Measure::CpuPerOperation });
+        all.extend(figures.into_iter().filter_map(|figure| known(figure, job.as_ref(), &trial)));
+    }
+    all
+}
+
+/// The total latency if it is known, else that of completion.
+fn known(figure: Figure, job: Option<&String>, trial: &Trial<'_>) -> Option<RunFigure> {
+    let of = |kind| value(&figure, kind, trial).map(|value| (kind, value));
+    let (kind, value) = of(LatencyKind::Total).or_else(|| of(LatencyKind::Completion))?;
+    let latency = is_latency(&figure).then_some(kind);
+    Some(RunFigure { job: job.cloned(), figure, latency, value })
+}

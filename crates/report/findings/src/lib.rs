@@ -1,0 +1,19 @@
+//! What the figures of a recording are worth: rules, evidence, consequence, advice.
+//!
+//! [`find`] holds a recording against every rule of [`RULES`] and says what a reader must know
+//! before believing its figures, with the numbers that say so. A rule looks at counters and
+//! histograms, never at names of devices or at how fast something ought to be, and is silent where
+//! the recording does not hold what it looks at. [`limits()`] asks the other question, what kept
+//! the run from being faster. Nothing here measures, does I/O, or changes a figure.
+
+mod facts;
+mod limits;
+mod rules;
+mod table;
+mod traffic;
+mod wording;
+
+pub use limits::{Kind, Limit, limits};
+pub use rules::Seen;
+pub use table::{RULES, Rule, find, reference_page};
+pub use wording::{findings_text, limits_text};

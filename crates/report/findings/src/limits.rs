@@ -1,0 +1,373 @@
+//! What limited a run: one answer for each job, with the numbers behind it and an experiment that
+//! would confirm it.
+//!
+//! A run at one setting can tell where its time went, not what another setting would do; the
+//! experiment is the same job with one option changed. Causes are asked in an order in which each
+//! makes the later ones meaningless: where the figures are of the page cache, it does not matter
+//! how busy the device was.
+
+use std::fmt::Write;
+
+use iolab_aggregate::Throughput;
+use iolab_plan::{Direction, Reach};
+use iolab_recording::{DeviceUse, Recording, Severity};
+use iolab_units::rounded_ns;
+
+use crate::facts::{Facts, Job, Member};
+use crate::rules::{host, processor, queue};
+use crate::traffic::is_top;
+use crate::wording::{bytes, count, percent};
+use crate::{find, rules::Seen};
+
+/// A device that had something to do for less than this share of the time was not the limit, unless
+/// its queue was long then.
+const MOSTLY_BUSY: f64 = 0.8;
+
+/// From this share of the asked depth on, the queue was full.
+const FULL: f64 = 0.8;
+
+/// A quota that was used up in this share of its periods was the limit.
+const USED_UP: f64 = 0.5;
+
+/// Operations of this size and more are limited by bytes rather than by their number.
+const LARGE_BYTES: f64 = 131072.0;
+
+/// What kept a job from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Memory answered instead of the device.
+    Cache,
+    /// The load generator.
+    Tool,
+    /// The rate or the think time that the job asks for.
+    Schedule,
+    /// A quota of CPU time.
+    Quota,
+    /// Other tasks on the processors.
+    Host,
+    /// The processors of the workers.
+    Processor,
+    /// One operation at a time, each waiting for the one before.
+    Latency,
+    /// Submissions, one after another.
+    Submission,
+    /// The device, with the queue kept full.
+    Device,
+    /// The recording does not say.
+    Unknown,
+}
+
+/// The answer about one job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// The job.
+    pub job: String,
+    /// What it was.
+    pub kind: Kind,
+    /// The same in a sentence.
+    pub answer: String,
+    /// The numbers behind it.
+    pub evidence: Vec<String>,
+    /// A command that would confirm it, and what it would show.
+    pub experiment: String,
+}
+
+/// What limited each job that did something; of a run of several hosts, on each of them.
+pub fn limits(recording: &Recording) -> Vec<Limit> {
+    if !recording.has_several_hosts() {
+        return limits_on_one(recording);
+    }
+    let mut limits = Vec::new();
+    for (number, host) in (0..).zip(&recording.hosts) {
+        for limit in limits_on_one(&recording.of_host(number)) {
+            limits.push(Limit { job: format!("{} on {}", limit.job, host.name), ..limit });
+        }
+    }
+    limits
+}
+
+fn limits_on_one(recording: &Recording) -> Vec<Limit> {
+    let facts = Facts::new(recording);
+    facts.shown().map(|job| limit(&facts, job)).collect()
+}
+
+fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Limit {
+    let causes =
+        [of_cache, of_tool, of_schedule, of_submission, of_quota, of_host, of_processor, of_latency, of_device];
+    let (kind, answer, mut evidence, experiment) =
+        causes.iter().find_map(|cause| cause(facts, job)).unwrap_or_else(|| unknown(job));
+    let prefix = format!("{}: ", job.name);
+    evidence.iter_mut().for_each(|text| *text = text.strip_prefix(&prefix).unwrap_or(text).to_owned());
+    evidence.push(basics(job));
+    Limit { job: job.name.to_owned(), kind, answer, evidence, experiment }
+}
+
+type Cause = (Kind, String, Vec<String>, String);
+
+fn of_cache(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let findings = find(facts.recording);
+    let is_about = |jobs: &[String]| jobs.is_empty() || jobs.iter().any(|name| name == job.name);
+    let rules = ["page-cache", "unwritten-blocks", "cache-beneath", "fits-in-memory"];
+    let mut grave =
+        findings.iter().filter(|finding| finding.rule == "fits-in-memory" || finding.severity == Severity::Invalid);
+    let cause = grave.find(|finding| rules.contains(&finding.rule.as_str()) && is_about(&finding.jobs))?;
+    if !job.is_kernel() {
+        return None;
+    }
+    let experiment = match cause.rule.as_str() {
+        "unwritten-blocks" => {
+            format!("{} (after removing the file, so that it is written first): far slower", command(facts, job, &[]))
+        }
+        "cache-beneath" => {
+            "iolab doctor FILE says what lies beneath; the same job on the disk itself: slower".to_owned()
+        }
+        _ => format!("{}: what remains is the device", command(facts, job, &[("direct", "1")])),
+    };
+    let answer = "memory: most of the I/O never reached the device, so this is the speed of copying and system calls";
+    Some((Kind::Cache, answer.to_owned(), vec![cause.evidence.clone()], experiment))
+}
+
+fn of_tool(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let first = job.first();
+    if first.reach() == Reach::Nothing && !first.waits() {
+        let answer = format!("iolab itself: the engine is {}, so there is nothing else", first.plan.engine.name);
+        return Some((
+            Kind::Tool,
+            answer,
+            Vec::new(),
+            format!("{}: more jobs, more operations", command(facts, job, &[("numjobs", "2")])),
+        ));
+    }
+    let Seen { evidence, .. } =
+        processor::tool_bound(facts).into_iter().find(|seen| seen.jobs.iter().any(|name| name == job.name))?;
+    let more = (job.members.len() * 2).to_string();
+    let experiment =
+        format!("{}: more jobs do more, if iolab was the limit", command(facts, job, &[("numjobs", &more)]));
+    Some((
+        Kind::Tool,
+        "iolab itself: its own work is a large part of each operation".to_owned(),
+        vec![evidence],
+        experiment,
+    ))
+}
+
+fn of_schedule(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let first = job.first();
+    if !first.waits() || job.members.iter().any(|member| member.worker.saturation().is_some()) {
+        return None;
+    }
+    let schedules = || job.members.iter().filter_map(|member| member.worker.schedule.as_ref());
+    let asked: f64 = schedules().map(|schedule| schedule.asked_iops()).sum();
+    let sent: f64 = schedules().map(|schedule| schedule.sent_iops()).sum();
+    let evidence = match asked > 0.0 {
+        true => format!("asked {} IOPS, sent {}", count(asked.round() as u64), count(sent.round() as u64)),
+        false => "the job asks for think time between operations".to_owned(),
+    };
+    let without = [("rate", ""), ("rate_iops", ""), ("thinktime", ""), ("rate_process", "")];
+    let experiment = format!("{}: without it, the device shows what it can do", command(facts, job, &without));
+    Some((
+        Kind::Schedule,
+        "the load: the job asks for no more, and the device kept up".to_owned(),
+        vec![evidence],
+        experiment,
+    ))
+}
+
+fn of_quota(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let (throttled, _) = host::throttled(facts)?;
+    if (throttled.throttled_periods as f64) < USED_UP * throttled.periods as f64 {
+        return None;
+    }
+    let Seen { evidence, .. } = host::cpu_quota(facts).into_iter().next()?;
+    let experiment = format!("{} without the quota: faster, with shorter tails", command(facts, job, &[]));
+    let answer = "the CPU quota of its control group, which stops it until the next period begins";
+    Some((Kind::Quota, answer.to_owned(), vec![evidence], experiment))
+}
+
+fn of_host(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let Seen { evidence, .. } = host::host_busy(facts).into_iter().next()?;
+    if share_in_devices(facts).is_some_and(|share| share >= 0.5) {
+        return None;
+    }
+    let experiment =
+        format!("{} on a machine that is otherwise idle: faster, with shorter tails", command(facts, job, &[]));
+    Some((Kind::Host, "processors: other tasks used them".to_owned(), vec![evidence], experiment))
+}
+
+fn of_processor(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    if job.first().reach() != Reach::Processor && !processor::is_cpu_bound(job) {
+        return None;
+    }
+    let busy = job.members.iter().map(Member::cpu_share).fold(f64::INFINITY, f64::min).min(1.0);
+    let per_io = job.sum(Member::cpu_ns) as f64 / job.sum(Member::ios).max(1) as f64;
+    let evidence =
+        format!("workers were on a CPU {} of the time, {} for each operation", percent(busy), rounded_ns(per_io));
+    let more = (job.members.len() * 2).to_string();
+    let experiment = format!("{}: more jobs on free processors do more", command(facts, job, &[("numjobs", &more)]));
+    Some((Kind::Processor, "the processors of its workers, which never waited".to_owned(), vec![evidence], experiment))
+}
+
+fn of_submission(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let seen =
+        queue::submission_blocks(facts).into_iter().find(|seen| seen.jobs.iter().any(|name| name == job.name))?;
+    let more = (job.members.len() * 2).to_string();
+    let experiment =
+        format!("{}: as submissions block, only more jobs help", command(facts, job, &[("numjobs", &more)]));
+    Some((
+        Kind::Submission,
+        "submission: the kernel does the I/O within it, one after another".to_owned(),
+        vec![seen.evidence],
+        experiment,
+    ))
+}
+
+fn of_latency(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let queue = &job.first().plan.queue;
+    if queue.depth > 1 {
+        return None;
+    }
+    let mean = mean_latency_ns(job)?;
+    let evidence = vec![format!(
+        "one operation at a time takes {} on average, which makes {} of them a second for each worker",
+        rounded_ns(mean),
+        count((1e9 / mean.max(1.0)) as u64)
+    )];
+    let (option, more) = match queue.asked_depth > 1 {
+        true => ("ioengine", "io_uring".to_owned()),
+        false if job.members.len() > 1 => ("numjobs", (job.members.len() * 2).to_string()),
+        false => ("numjobs", "2".to_owned()),
+    };
+    let experiment =
+        format!("{}: about twice the IOPS, if the device can do more at once", command(facts, job, &[(option, &more)]));
+    let answer = "latency: each operation waits for the one before, and the rate is one over the latency";
+    Some((Kind::Latency, answer.to_owned(), evidence, experiment))
+}
+
+fn of_device(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
+    let depth = job.first().plan.queue.depth;
+    let depths: Option<Vec<f64>> = job.members.iter().map(Member::mean_depth).collect();
+    let mean = depths.map(|depths| depths.iter().sum::<f64>() / depths.len().max(1) as f64)?;
+    let busiest = facts
+        .recording
+        .devices
+        .iter()
+        .filter(|device| is_top(&device.name, facts.recording))
+        .max_by(|a, b| busy(a).total_cmp(&busy(b)));
+    let is_idle = |device: &DeviceUse| busy(device) < MOSTLY_BUSY && in_queue(device) < mean / 2.0;
+    if mean < FULL * f64::from(depth) || (job.is_kernel() && busiest.is_some_and(is_idle)) {
+        return None;
+    }
+    let mut evidence =
+        vec![format!("{mean:.1} operations were in flight on average, of iodepth={depth}: the queue was kept full")];
+    evidence.extend(
+        busiest.filter(|_| job.is_kernel()).map(|device| {
+            format!("{} had something to do {} of the time", device.name, percent(busy(device).min(1.0)))
+        }),
+    );
+    let size = mean_bytes(job);
+    let (what, unit) = if size >= LARGE_BYTES { ("its bandwidth", "bandwidth") } else { ("operations", "IOPS") };
+    let more = (depth * 2).to_string();
+    let experiment = format!(
+        "{}: the same {unit} at twice the latency if the device is full; else it can do more",
+        command(facts, job, &[("iodepth", &more)])
+    );
+    Some((Kind::Device, format!("the device ({what} of {})", bytes(size)), evidence, experiment))
+}
+
+fn unknown(job: &Job<'_>) -> Cause {
+    let answer = "this recording does not say: neither processors nor the queue nor a schedule stand out";
+    let mean = job.members.iter().filter_map(Member::mean_depth).sum::<f64>() / job.members.len() as f64;
+    let evidence = vec![format!("{mean:.1} operations were in flight on average")];
+    (
+        Kind::Unknown,
+        answer.to_owned(),
+        evidence,
+        "iolab run with --interval=100ms shows whether the rate changed with time".to_owned(),
+    )
+}
+
+fn basics(job: &Job<'_>) -> String {
+    let members: Vec<_> = job.members.iter().map(|member| (member.plan, member.worker)).collect();
+    let rate = Throughput::of(&Direction::ALL, &members).ios_per_second();
+    let mut text = format!("{} IOPS", count(rate.round() as u64));
+    if let Some(mean) = mean_latency_ns(job) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, ", mean latency {}", rounded_ns(mean));
+    }
+    let busy = job.members.iter().map(Member::cpu_share).sum::<f64>();
+    let _ = write!(text, ", {} workers on a CPU for {busy:.2} of {}", job.members.len(), job.members.len());
+    text
+}
+
+fn mean_latency_ns(job: &Job<'_>) -> Option<f64> {
+    let sum: Option<f64> = job.members.iter().map(Member::lat_sum_ns).sum();
+    let sum = sum?;
+    Some(sum / job.sum(Member::ios).max(1) as f64).filter(|mean| *mean > 0.0)
+}
+
+fn mean_bytes(job: &Job<'_>) -> f64 {
+    let moved: u64 = Direction::ALL
+        .iter()
+        .map(|way| job.sum(|member| member.worker.directions[*way as usize].bytes))
+        .fold(0, u64::saturating_add);
+    moved as f64 / job.sum(Member::ios).max(1) as f64
+}
+
+fn busy(device: &DeviceUse) -> f64 {
+    let ticks_ms = device.after.io_ticks_ms.saturating_sub(device.before.io_ticks_ms);
+    ticks_ms as f64 * 1e6 / device.elapsed_ns.max(1) as f64
+}
+
+/// The part of all operations' time in which they were requests of a device; `None` where that is
+/// not known.
+fn share_in_devices(facts: &Facts<'_>) -> Option<f64> {
+    let tops = facts.recording.devices.iter().filter(|device| is_top(&device.name, facts.recording));
+    let waited_ns: f64 = tops.map(|device| in_queue(device) * device.elapsed_ns as f64).reduce(|a, b| a + b)?;
+    let members = facts.jobs.iter().filter(|job| job.is_direct()).flat_map(|job| &job.members);
+    let sum_ns: Option<f64> = members.map(Member::lat_sum_ns).sum();
+    sum_ns.filter(|sum_ns| *sum_ns > 0.0).map(|sum_ns| (waited_ns / sum_ns).min(1.0))
+}
+
+/// Mean number of requests in the device's queue.
+fn in_queue(device: &DeviceUse) -> f64 {
+    let waited_ms = device.after.time_in_queue_ms.saturating_sub(device.before.time_in_queue_ms);
+    waited_ms as f64 * 1e6 / device.elapsed_ns.max(1) as f64
+}
+
+/// The job as a command line, with some options changed or, where the new value is empty, left out.
+fn command(facts: &Facts<'_>, job: &Job<'_>, changes: &[(&str, &str)]) -> String {
+    let mut options = facts.recording.plan.global_options.clone();
+    options.extend(job.first().plan.job_options.clone());
+    for (name, value) in changes {
+        options.remove(*name);
+        if !value.is_empty() {
+            options.insert((*name).to_owned(), (*value).to_owned());
+        }
+    }
+    options.remove("name");
+    let mut text = format!("iolab run {}", quoted(&format!("--name={}", job.name)));
+    for (name, value) in &options {
+        let word = if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") };
+        text.push(' ');
+        text.push_str(&quoted(&word));
+    }
+    text
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_=./:,%+@".contains(character);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_survive_a_shell() {
+        for (word, expected) in [("--bs=4k", "--bs=4k"), ("--x=a b", "'--x=a b'"), ("it's", "'it'\\''s'")] {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What the rules share: what they return, and how the evidence of several jobs becomes one
+//! sentence.
+//!
+//! One file for each thing that rules look at. A rule is a function from facts to what it has seen,
+//! nothing when all is well.
+
+pub(crate) mod arithmetic;
+pub(crate) mod cache;
+pub(crate) mod host;
+pub(crate) mod processor;
+pub(crate) mod queue;
+pub(crate) mod requests;
+pub(crate) mod samples;
+pub(crate) mod schedule;
+pub(crate) mod steadiness;
+
+use iolab_recording::Severity;
+
+use crate::facts::{Facts, Job};
+
+/// Most jobs whose numbers are spelled out in one finding.
+const JOBS_SHOWN: usize = 3;
+
+/// What a rule has seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// How grave it is.
+    pub severity: Severity,
+    /// The numbers.
+    pub evidence: String,
+    /// Jobs it is about; empty when it is about the run.
+    pub jobs: Vec<String>,
+}
+
+impl Seen {
+    /// About the run as a whole.
+    pub(crate) fn of_run(severity: Severity, evidence: String) -> Seen {
+        Seen { severity, evidence, jobs: Vec::new() }
+    }
+
+    /// About some jobs together.
+    pub(crate) fn of_several(severity: Severity, jobs: Vec<String>, evidence: &str) -> Seen {
+        let mut names = jobs.iter().take(JOBS_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        if jobs.len() > JOBS_SHOWN {
+            names.push_str(", …");
+        }
+        Seen { severity, evidence: format!("{names}: {evidence}"), jobs }
+    }
+}
+
+/// One finding about every job that `look` says something of.
+pub(crate) fn of_jobs<'a>(
+    facts: &Facts<'a>,
+    severity: Severity,
+    look: impl Fn(&Job<'a>) -> Option<String>,
+) -> Vec<Seen> {
+    let seen = facts.shown().filter_map(|job| Some((job.name, look(job)?))).collect();
+    together(severity, seen)
+}
+
+/// One finding of the words about several jobs.
+pub(crate) fn together(severity: Severity, seen: Vec<(&str, String)>) -> Vec<Seen> {
+    if seen.is_empty() {
+        return Vec::new();
+    }
+    let mut sentences: Vec<String> =
+        seen.iter().take(JOBS_SHOWN).map(|(job, evidence)| format!("{job}: {evidence}")).collect();
+    if seen.len() > JOBS_SHOWN {
+        sentences.push(format!("and {} more jobs", seen.len() - JOBS_SHOWN));
+    }
+    let jobs = seen.iter().map(|(job, _)| (*job).to_owned()).collect();
+    vec![Seen { severity, evidence: sentences.join("; "), jobs }]
+}

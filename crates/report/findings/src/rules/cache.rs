@@ -1,0 +1,191 @@
+//! Whether the device was reached at all: the page cache, blocks that were never written, layers
+//! between.
+
+use iolab_plan::Direction;
+use iolab_recording::Severity;
+
+use super::{Seen, of_jobs};
+use crate::facts::{Facts, Job, Stage};
+use crate::traffic::{DATA, Traffic, is_top};
+use crate::wording::{bytes, percent};
+
+/// Less than this says nothing about where it went.
+const LEAST_BYTES: f64 = 1048576.0;
+
+/// From this share of the job's bytes down, the device did so little that figures are not about it.
+const HARDLY: f64 = 0.5;
+
+/// From this share down, a part worth a word came from elsewhere.
+const NOT_ALL: f64 = 0.95;
+
+/// Buffered I/O of which the device saw little.
+pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for (stage, traffic) in observed(facts) {
+        for direction in DATA {
+            let asked = sum(facts, stage, direction, Job::is_buffered);
+            let direct = sum(facts, stage, direction, Job::is_direct);
+            let device = (traffic.bytes[direction as usize] - direct).max(0.0);
+            if asked < LEAST_BYTES || device > NOT_ALL * asked {
+                continue;
+            }
+            let severity = if device <= HARDLY * asked { Severity::Invalid } else { Severity::Warning };
+            let files = file_bytes(facts, stage);
+            let memory = facts.recording.host.memory_bytes as f64;
+            let fits = if files > 0.0 && files < memory {
+                format!("; the files' {} fit into the memory's {}", bytes(files), bytes(memory))
+            } else {
+                String::new()
+            };
+            let evidence = format!(
+                "of {} {} without direct=1, the device {} {} ({}){fits}",
+                bytes(asked),
+                if direction == Direction::Read { "read" } else { "written" },
+                past(direction),
+                bytes(device),
+                percent(device / asked)
+            );
+            seen.push(Seen::of_several(severity, names(facts, stage, direction, Job::is_buffered), &evidence));
+        }
+    }
+    seen
+}
+
+/// Direct reads that no device was asked for.
+pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for (stage, traffic) in observed(facts) {
+        let asked = sum(facts, stage, Direction::Read, Job::is_direct);
+        let device = traffic.bytes[Direction::Read as usize];
+        if asked >= LEAST_BYTES && device <= HARDLY * asked {
+            let evidence = format!(
+                "of {} read with direct=1, the device read {} ({})",
+                bytes(asked),
+                bytes(device),
+                percent(device / asked)
+            );
+            let jobs = names(facts, stage, Direction::Read, Job::is_direct);
+            seen.push(Seen::of_several(Severity::Invalid, jobs, &evidence));
+        }
+    }
+    seen
+}
+
+/// Direct writes that did not become writes of the device.
+pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for (stage, traffic) in observed(facts) {
+        let asked = sum(facts, stage, Direction::Write, Job::is_direct);
+        let device = traffic.bytes[Direction::Write as usize];
+        if asked >= LEAST_BYTES && device <= HARDLY * asked {
+            let evidence = format!(
+                "of {} written with direct=1, the device wrote {} ({})",
+                bytes(asked),
+                bytes(device),
+                percent(device / asked)
+            );
+            let jobs = names(facts, stage, Direction::Write, Job::is_direct);
+            seen.push(Seen::of_several(Severity::Invalid, jobs, &evidence));
+        }
+    }
+    seen
+}
+
+/// A device made of others that did less than it did.
+pub(crate) fn cache_beneath(facts: &Facts<'_>) -> Vec<Seen> {
+    let devices = &facts.recording.devices;
+    let mut seen = Vec::new();
+    for device in devices.iter().filter(|device| !device.parts.is_empty() && is_top(&device.name, facts.recording)) {
+        let own = Traffic::between(&device.before, &device.after);
+        let parts = devices.iter().filter(|part| device.parts.contains(&part.name));
+        let below = parts.map(|part| Traffic::between(&part.before, &part.after)).reduce(Traffic::add);
+        let Some(below) = below else { continue };
+        for direction in DATA {
+            let (above, below) = (own.bytes[direction as usize], below.bytes[direction as usize]);
+            if above >= LEAST_BYTES && below <= HARDLY * above {
+                let evidence = format!(
+                    "{} {} {}, {} beneath it {} ({})",
+                    device.name,
+                    past(direction),
+                    bytes(above),
+                    device.parts.join(" and "),
+                    bytes(below),
+                    percent(below / above)
+                );
+                seen.push(Seen::of_run(Severity::Invalid, evidence));
+            }
+        }
+    }
+    seen
+}
+
+/// Buffered reads of small files where no counters say what reached a device.
+pub(crate) fn fits_in_memory(facts: &Facts<'_>) -> Vec<Seen> {
+    if !facts.recording.devices.is_empty() {
+        return Vec::new();
+    }
+    let memory = facts.recording.host.memory_bytes;
+    of_jobs(facts, Severity::Warning, |job| {
+        let files = job_file_bytes(job);
+        let is_about_reads = job.is_buffered() && job.whole_bytes(Direction::Read) as f64 >= LEAST_BYTES;
+        (is_about_reads && files > 0 && files < memory).then(|| {
+            format!(
+                "{} of files read without direct=1 fit into {} of memory, and no block device was found under them",
+                bytes(files as f64),
+                bytes(memory as f64)
+            )
+        })
+    })
+}
+
+/// Direct I/O on a file system of which no device is known.
+pub(crate) fn no_device(facts: &Facts<'_>) -> Vec<Seen> {
+    if !facts.recording.devices.is_empty() {
+        return Vec::new();
+    }
+    of_jobs(facts, Severity::Note, |job| {
+        let moved: u64 = DATA.iter().map(|direction| job.whole_bytes(*direction)).fold(0, u64::saturating_add);
+        let looked = job.first().plan.measurement.disk_util;
+        (looked && job.is_direct() && moved as f64 >= LEAST_BYTES)
+            .then(|| format!("no block device was found under its files, to which {} went", bytes(moved as f64)))
+    })
+}
+
+/// Stages with data through the kernel and devices that were looked at.
+fn observed<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = (&'f Stage, Traffic)> {
+    facts.stages.iter().filter_map(|stage| Some((stage, stage.traffic?)))
+}
+
+fn sum<'a>(facts: &Facts<'a>, stage: &Stage, direction: Direction, of: impl Fn(&Job<'a>) -> bool) -> f64 {
+    facts.of(stage).filter(|job| of(job)).map(|job| job.whole_bytes(direction) as f64).sum()
+}
+
+fn names<'a>(facts: &Facts<'a>, stage: &Stage, direction: Direction, of: impl Fn(&Job<'a>) -> bool) -> Vec<String> {
+    let jobs = facts.of(stage).filter(|job| of(job) && job.whole_bytes(direction) > 0);
+    jobs.map(|job| job.name.to_owned()).collect()
+}
+
+/// Bytes of the files of a stage's buffered jobs, each file once.
+fn file_bytes(facts: &Facts<'_>, stage: &Stage) -> f64 {
+    let mut files: Vec<_> = facts
+        .of(stage)
+        .filter(|job| job.is_buffered())
+        .flat_map(|job| job.members.iter().flat_map(|member| &member.plan.files))
+        .map(|file| (&file.path, file.start_bytes, file.length_bytes))
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    files.iter().map(|file| file.2 as f64).sum()
+}
+
+fn job_file_bytes(job: &Job<'_>) -> u64 {
+    job.sum(|member| member.plan.files.iter().map(|file| file.length_bytes).fold(0, u64::saturating_add))
+}
+
+fn past(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "read",
+        Direction::Write => "wrote",
+        Direction::Trim => "trimmed",
+    }
+}

@@ -1,0 +1,278 @@
+//! Every rule on recordings of real runs: what is found in each is exactly what is true of it.
+//! States that could not be had on the machine at hand are made from these by changing a number.
+
+use iolab_findings::{Kind, RULES, find, limits};
+use iolab_recording::{QuotaUse, Recording, Severity};
+
+fn recording(name: &str) -> Recording {
+    let path = format!("{}/tests/recordings/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    Recording::from_json(&std::fs::read_to_string(&path).expect(&path)).expect(name)
+}
+
+fn rules_of(recording: &Recording) -> Vec<String> {
+    find(recording).into_iter().map(|finding| finding.rule).collect()
+}
+
+/// What is true of each recording. Other tasks were busy where it says so.
+const EXPECTED: &[(&str, &[&str])] = &[
+    ("buffered-aio", &["host-busy", "submission-blocks", "too-few-samples"]),
+    ("buffered-mix", &["page-cache", "page-cache", "host-busy"]),
+    ("cliff", &["host-busy", "cliff", "too-few-samples"]),
+    ("cpu-quota", &["host-busy", "cpu-quota", "other-traffic", "too-few-samples"]),
+    ("depth-not-reached", &["host-busy", "steal", "depth-not-reached"]),
+    ("device-bytes", &["device-bytes", "host-busy", "volatile-cache"]),
+    ("direct-read", &["host-busy", "too-few-samples"]),
+    ("direct-write", &["too-few-samples", "volatile-cache"]),
+    ("drift", &["page-cache", "host-busy", "drift"]),
+    ("fsync-write", &["host-busy", "too-few-samples"]),
+    ("large-read", &["too-few-samples", "requests-split"]),
+    ("late-generator", &["host-busy", "generator-late", "too-few-samples"]),
+    ("loop-cached", &["cache-beneath", "host-busy"]),
+    ("loop-direct", &["too-few-samples"]),
+    ("many-jobs", &["page-cache"]),
+    ("many-segments", &["host-busy", "too-few-samples", "requests-split"]),
+    ("memory-file-direct", &["host-busy", "steal", "no-device"]),
+    ("memory-file", &["fits-in-memory", "host-busy", "steal"]),
+    ("merged-read", &["requests-merged"]),
+    ("more-workers-than-cpus", &["page-cache", "more-workers-than-cpus"]),
+    ("null", &["host-busy"]),
+    ("one-buffered", &["page-cache", "cpu-bound"]),
+    ("overload", &["host-busy", "rate-not-reached", "too-few-samples"]),
+    ("paced", &["other-traffic", "too-few-samples"]),
+    ("planted-load", &["host-busy", "other-traffic", "too-few-samples"]),
+    ("pollers-apart", &["host-busy", "tool-bound", "generator-late", "too-few-samples"]),
+    ("queue-read", &["host-busy"]),
+    ("shared-core", &["shared-core", "too-few-samples"]),
+    ("short", &["host-busy", "too-short"]),
+    ("sparse-read", &["unwritten-blocks", "host-busy"]),
+    ("stages", &["page-cache", "host-busy", "other-traffic", "too-few-samples"]),
+    ("synchronous-depth", &["host-busy", "other-traffic", "synchronous-engine", "too-few-samples"]),
+    ("tool-bound", &["fits-in-memory", "host-busy", "tool-bound", "cpu-bound"]),
+    ("uncounted", &["host-busy", "steal", "uncounted", "too-few-samples"]),
+    ("zram-aio", &["submission-blocks", "cpu-bound"]),
+    ("zram-iostats-off", &["host-busy"]),
+    ("zram-read", &["cpu-bound"]),
+    ("zram-split", &["cpu-bound", "too-few-samples", "requests-split"]),
+];
+
+#[test]
+fn each_recording_has_its_findings_and_no_others() {
+    for (name, expected) in EXPECTED {
+        assert_eq!(rules_of(&recording(name)), *expected, "{name}");
+    }
+}
+
+/// A change of a recording after which a rule must fire that was silent before.
+type Edge = (&'static str, &'static str, fn(&mut Recording));
+
+const EDGES: &[Edge] = &[
+    ("littles-law", "queue-read", |recording| recording.workers[0].runtime_ns /= 3),
+    ("bandwidth", "direct-read", |recording| recording.workers[0].directions[0].bytes += 1 << 30),
+    ("bandwidth", "direct-read", |recording| recording.workers[0].directions[0].bytes /= 2),
+    ("steal", "loop-direct", |recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        host.last_mut().expect("samples").steal_ns += 1_000_000_000;
+    }),
+    ("thermal", "loop-direct", |recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        host.first_mut().expect("samples").thermal_events = Some(1_200);
+        host.last_mut().expect("samples").thermal_events = Some(1_237);
+    }),
+    ("cpu-quota", "loop-direct", |recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        host.first_mut().expect("samples").quota = Some(QuotaUse::default());
+        let throttled = QuotaUse { periods: 20, throttled_periods: 1, throttled_ns: 30_000_000 };
+        host.last_mut().expect("samples").quota = Some(throttled);
+    }),
+    ("host-busy", "loop-direct", |recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        let (idle_ns, waited_ns) = (host[0].idle_ns, host[0].cpu_some_ns);
+        let last = host.last_mut().expect("samples");
+        last.user_ns += last.idle_ns - idle_ns;
+        last.idle_ns = idle_ns;
+        last.iowait_ns = last.iowait_ns.min(last.at_ns);
+        last.cpu_some_ns = waited_ns.map(|waited_ns| waited_ns + last.at_ns);
+    }),
+    ("clock", "zram-read", |recording| {
+        recording.host.clock = "clock_gettime".to_owned();
+        recording.calibration.as_mut().expect("calibrated").loops[0].stamp_ps = 900_000;
+    }),
+    ("other-traffic", "direct-read", |recording| recording.devices[0].after.write_sectors += 1 << 20),
+    ("too-few-samples", "merged-read", |recording| {
+        let direction = &mut recording.workers[0].directions[0];
+        (direction.lat.count, direction.clat.count) = (999, 999);
+    }),
+    ("rate-not-reached", "paced", |recording| {
+        let schedule = recording.workers[0].schedule.as_mut().expect("paced");
+        schedule.sent /= 2;
+    }),
+];
+
+/// What a recording is whose devices do not count.
+fn stop_counting(recording: &mut Recording) {
+    for device in &mut recording.devices {
+        device.after = device.before;
+    }
+    for series in &mut recording.observations.as_mut().expect("observed").devices {
+        series.settings.insert("iostats".to_owned(), "0".to_owned());
+        let counters = series.samples[0].counters;
+        series.samples.iter_mut().for_each(|sample| sample.counters = counters);
+    }
+}
+
+#[test]
+fn nothing_is_concluded_from_counters_that_stand_still() {
+    for name in ["direct-read", "direct-write", "buffered-mix", "sparse-read", "zram-read", "stages"] {
+        let mut recording = recording(name);
+        stop_counting(&mut recording);
+        let found = rules_of(&recording);
+        let of_counters = ["page-cache", "unwritten-blocks", "device-bytes", "other-traffic"];
+        assert!(!found.iter().any(|rule| of_counters.contains(&rule.as_str())), "{name}: {found:?}");
+        assert!(found.iter().any(|rule| rule == "uncounted"), "{name}: {found:?}");
+    }
+}
+
+#[test]
+fn a_change_of_one_number_is_noticed() {
+    for (rule, name, change) in EDGES {
+        let mut recording = recording(name);
+        let silent = !rules_of(&recording).iter().any(|found| found == rule);
+        change(&mut recording);
+        let found = rules_of(&recording);
+        assert!(silent && found.iter().any(|found| found == rule), "{rule} in {name}: {silent} {found:?}");
+    }
+}
+
+/// What neither a quota nor heat does must not be told, nor what is not known.
+#[test]
+fn quotas_and_heat_that_did_nothing_are_not_spoken_of() {
+    let quiet = |change: fn(&mut Recording)| {
+        let mut recording = recording("loop-direct");
+        change(&mut recording);
+        assert_eq!(rules_of(&recording), ["too-few-samples"]);
+    };
+    // A quota that was never used up, one that took a moment, and heat of earlier times.
+    quiet(|recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        let before = QuotaUse { periods: 70, throttled_periods: 60, throttled_ns: 5_000_000_000 };
+        host.first_mut().expect("samples").quota = Some(before);
+        host.last_mut().expect("samples").quota = Some(QuotaUse { periods: 90, ..before });
+    });
+    quiet(|recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        host.first_mut().expect("samples").quota = Some(QuotaUse::default());
+        let moment = QuotaUse { periods: 20, throttled_periods: 1, throttled_ns: 2_000_000 };
+        host.last_mut().expect("samples").quota = Some(moment);
+    });
+    quiet(|recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        host.iter_mut().for_each(|sample| sample.thermal_events = Some(1_237));
+    });
+    // A processor that went offline: its count is gone.
+    quiet(|recording| {
+        let host = &mut recording.observations.as_mut().expect("observed").host;
+        host.first_mut().expect("samples").thermal_events = Some(3);
+    });
+}
+
+/// Rules that no run on the machine at hand could break: two look for defects of iolab, one for a
+/// processor without an invariant TSC, one for sensors of heat.
+const ONLY_EDITED: [&str; 4] = ["littles-law", "bandwidth", "thermal", "clock"];
+
+#[test]
+fn nearly_every_rule_fires_in_a_real_run() {
+    let is_real = |rule: &&str| EXPECTED.iter().any(|(_, found)| found.contains(rule));
+    let edited: Vec<&str> = RULES.iter().map(|rule| rule.name).filter(|rule| !is_real(rule)).collect();
+    assert_eq!(edited, ONLY_EDITED);
+}
+
+/// The level that was left, the one it fell to, and when: as the limit was set, 1500 and 600 IOPS,
+/// after 6.5 s.
+#[test]
+fn a_cliff_is_told_where_it_was() {
+    let findings = find(&recording("cliff"));
+    let cliff = findings.iter().find(|finding| finding.rule == "cliff").expect("it has one");
+    assert!(cliff.evidence.contains("from 1,4") || cliff.evidence.contains("from 1,5"), "{}", cliff.evidence);
+    assert!(cliff.evidence.contains("to 600 IOPS (60 %) 6 s"), "{}", cliff.evidence);
+}
+
+#[test]
+fn the_limit_that_cut_requests_is_named() {
+    let split = |name: &str| {
+        let findings = find(&recording(name));
+        findings.into_iter().find(|finding| finding.rule == "requests-split").expect(name).evidence
+    };
+    // This recording does not have the other setting.
+    assert!(split("large-read").ends_with("max_sectors_kb of vda is 4096"), "{}", split("large-read"));
+    let by_segments = "max_sectors_kb of vda is 4096, max_segments (pieces of memory in a request) 254";
+    assert!(split("many-segments").ends_with(by_segments), "{}", split("many-segments"));
+}
+
+#[test]
+fn the_quota_is_named() {
+    let findings = find(&recording("cpu-quota"));
+    let quota = findings.iter().find(|finding| finding.rule == "cpu-quota").expect("it has one");
+    let expected =
+        "the CPU quota (20.0 ms of CPU time in 100 ms for control group /box) was used up in 37 of 40 periods";
+    assert!(quota.evidence.starts_with(expected), "{}", quota.evidence);
+}
+
+#[test]
+fn every_rule_fires_somewhere_and_is_silent_somewhere() {
+    for rule in RULES {
+        let in_table = EXPECTED.iter().filter(|(_, found)| found.contains(&rule.name)).count();
+        let by_change = EDGES.iter().filter(|(name, ..)| *name == rule.name).count();
+        assert!(in_table + by_change > 0, "{} fires nowhere", rule.name);
+        assert!(in_table < EXPECTED.len(), "{} always fires", rule.name);
+    }
+}
+
+#[test]
+fn findings_that_void_the_figures_stand_first() {
+    for (name, _) in EXPECTED {
+        let severities: Vec<Severity> = find(&recording(name)).iter().map(|finding| finding.severity).collect();
+        assert!(severities.is_sorted(), "{name}");
+    }
+    assert_eq!(find(&recording("buffered-mix"))[0].severity, Severity::Invalid);
+}
+
+#[test]
+fn jobs_without_statistics_are_not_spoken_of() {
+    let mut hidden = recording("synchronous-depth");
+    hidden.plan.workers[0].measurement.stats = false;
+    assert!(!rules_of(&hidden).iter().any(|rule| rule == "synchronous-engine"));
+    assert!(limits(&hidden).is_empty());
+}
+
+#[test]
+fn a_recording_of_nothing_has_nothing_to_say() {
+    let mut empty = recording("direct-read");
+    empty.workers[0] = iolab_recording::WorkerRecording::default();
+    empty.observations = None;
+    assert_eq!(find(&empty), []);
+    assert!(limits(&empty).is_empty());
+}
+
+#[test]
+fn what_limited_a_run_is_said() {
+    for (name, expected) in [
+        ("buffered-mix", Kind::Cache),
+        ("sparse-read", Kind::Cache),
+        ("loop-cached", Kind::Cache),
+        ("memory-file", Kind::Cache),
+        ("null", Kind::Tool),
+        ("paced", Kind::Schedule),
+        ("zram-read", Kind::Processor),
+        ("buffered-aio", Kind::Submission),
+        ("direct-write", Kind::Latency),
+        ("merged-read", Kind::Device),
+        ("queue-read", Kind::Device),
+        ("overload", Kind::Latency),
+        ("fsync-write", Kind::Host),
+    ] {
+        let limits = limits(&recording(name));
+        assert_eq!(limits.len(), 1, "{name}");
+        assert_eq!(limits[0].kind, expected, "{name}: {limits:?}");
+        assert!(limits[0].experiment.contains("iolab "), "{name}: {}", limits[0].experiment);
+    }
+}

@@ -1,0 +1,286 @@
+//! Figures of one recording: its distribution, its history over time with what block layer and host
+//! did meanwhile, its heat map.
+
+use iolab_aggregate::{IntervalFigures, figures, interval_figures, summed_series};
+use iolab_charts::{
+    Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment, Measure, Panel, Spacing, Spectrum,
+    SpectrumSeries, TimeMark, TimeSeries, Timeline, Unit,
+};
+use iolab_histogram::{BUCKETS, SparseHistogram, bucket_low};
+use iolab_recording::{DeviceSample, DeviceSeries, HostSample, Recording};
+use iolab_statistics::samples_needed;
+
+use super::Gallery;
+use super::distributions::spectrum_of;
+
+/// Draws what a recording has. `of` says in titles which trial it is; empty for a page about this
+/// recording alone.
+pub(crate) fn run_charts(gallery: &mut Gallery, recording: &Recording, of: &str) {
+    let of = if of.is_empty() { String::new() } else { format!("; {of}") };
+    let intervals = interval_figures(recording);
+    if of.is_empty() {
+        gallery.group(
+            "Percentile spectrum",
+            "Each nine to the right is ten times rarer; a percentile with too few samples is not drawn.",
+        );
+        spectrum(gallery, recording);
+    }
+    if of.is_empty() {
+        gallery.group("Over time", "Everything below each other happened at the same time.");
+    }
+    timeline(gallery, recording, &intervals, &of);
+    heat_maps(gallery, &intervals, &of);
+}
+
+fn spectrum(gallery: &mut Gallery, recording: &Recording) {
+    let told = figures(recording);
+    let several = told.jobs.len() > 1;
+    let named = told.jobs.iter().flat_map(|job| {
+        let name = &job.plan.job;
+        job.directions.iter().map(move |direction| {
+            (if several { format!("{name}, {}", direction.name) } else { direction.name.to_owned() }, &direction.lat)
+        })
+    });
+    let series: Vec<SpectrumSeries> = named
+        .map(|(name, latencies)| spectrum_of(&name, latencies))
+        .filter(|series| !series.points.is_empty())
+        .collect();
+    if !series.is_empty() {
+        let heading = Heading::new(&gallery.id("spectrum"), "Latency by percentile");
+        gallery.add(Spectrum { heading, series, latency: Spacing::Log }.draw());
+    }
+}
+
+fn timeline(gallery: &mut Gallery, recording: &Recording, intervals: &[IntervalFigures<'_>], of: &str) {
+    let mut panels = vec![rates(recording)];
+    let observations = recording.observations.as_ref();
+    if let Some(device) = observations.and_then(|seen| seen.devices.first()).filter(|device| device.samples.len() > 2) {
+        panels.extend(device_panels(device));
+    }
+    if let Some(host) = observations.map(|seen| seen.host.as_slice()).filter(|host| host.len() > 2) {
+        panels.push(host_panel(host));
+    }
+    panels.retain(|panel| panel.series.iter().any(|series| series.points.len() > 2));
+    let latencies = bands(intervals);
+    if panels.is_empty() && latencies.is_empty() {
+        return;
+    }
+    let heading = Heading::new(&gallery.id("over-time"), &format!("Latency and load over time{of}"));
+    gallery.add(Timeline { heading, latency: Spacing::Log, latencies, panels, marks: marks(recording) }.draw());
+}
+
+/// Median, p99 and largest latency of each interval, by direction, of all jobs together.
+fn bands(intervals: &[IntervalFigures<'_>]) -> Vec<LatencyBand> {
+    let band = |LatencyHistory { name, moments }: LatencyHistory| {
+        let moment = |Moment { start_ns, length_ns, latencies }: &Moment| {
+            let percentile = |percent: f64| {
+                (latencies.count >= samples_needed(percent)).then(|| latencies.percentile(percent) as f64)
+            };
+            LatencyMoment {
+                at_ns: *start_ns as f64 + *length_ns as f64 / 2.0,
+                p50_ns: percentile(50.0),
+                p99_ns: percentile(99.0),
+                max_ns: (!latencies.is_empty()).then_some(latencies.max as f64),
+            }
+        };
+        LatencyBand { name: name.to_owned(), moments: moments.iter().map(moment).collect() }
+    };
+    merged(intervals).into_iter().map(band).filter(|band| band.moments.len() > 1).collect()
+}
+
+/// The latencies of one direction over time.
+struct LatencyHistory {
+    name: &'static str,
+    moments: Vec<Moment>,
+}
+
+/// The latencies of one interval.
+struct Moment {
+    start_ns: u64,
+    length_ns: u64,
+    latencies: SparseHistogram,
+}
+
+/// The latencies of each direction over time, of all jobs together.
+fn merged(intervals: &[IntervalFigures<'_>]) -> Vec<LatencyHistory> {
+    let mut all =
+        iolab_plan::Direction::ALL.map(|direction| LatencyHistory { name: direction.name(), moments: Vec::new() });
+    for interval in intervals {
+        let moments = &mut all[interval.direction.index()].moments;
+        // Intervals of several jobs end together, but the first of each begins when the job does.
+        let end_ns = interval.start_ns + interval.length_ns;
+        match moments.iter_mut().find(|moment| moment.start_ns + moment.length_ns == end_ns) {
+            Some(moment) => {
+                moment.start_ns = moment.start_ns.min(interval.start_ns);
+                moment.length_ns = end_ns - moment.start_ns;
+                moment.latencies.merge(&interval.lat);
+            }
+            None => moments.push(Moment {
+                start_ns: interval.start_ns,
+                length_ns: interval.length_ns,
+                latencies: interval.lat.clone(),
+            }),
+        }
+    }
+    all.into_iter().filter(|history| !history.moments.is_empty()).collect()
+}
+
+/// Bandwidth of all workers together.
+fn rates(recording: &Recording) -> Panel {
+    let interval_ns = recording.plan.workers.iter().map(|worker| worker.measurement.interval_ns).max().unwrap_or(0);
+    let workers: Vec<_> = recording.workers.iter().collect();
+    let series = iolab_plan::Direction::ALL.map(|direction| {
+        let samples = summed_series(&workers, &[direction], interval_ns);
+        let point = |sample: &iolab_aggregate::Sample| {
+            (middle(sample.start_ns, sample.end_ns), sample.kib_per_second() * 1024.0)
+        };
+        TimeSeries { name: direction.name().to_owned(), points: samples.iter().map(point).collect() }
+    });
+    let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.0);
+    let series = series.into_iter().filter(is_used).collect();
+    Panel { measure: Measure::linear("bandwidth of the jobs", Unit::BytesPerSecond), series }
+}
+
+pub(super) fn middle(start_ns: u64, end_ns: u64) -> f64 {
+    (start_ns as f64 + end_ns as f64) / 2.0
+}
+
+/// What two looks at a device say of the time between.
+type Between = fn(&DeviceSample, &DeviceSample, f64) -> f64;
+
+/// Requests, merges, sizes and queue of a device.
+fn device_panels(device: &DeviceSeries) -> Vec<Panel> {
+    let least_ns = least_ns(device.samples.iter().map(|sample| sample.at_ns));
+    let line = |name: &str, of: Between| {
+        let whole = device.samples.windows(2).filter(|pair| pair[1].at_ns.saturating_sub(pair[0].at_ns) >= least_ns);
+        let points = whole.map(|pair| {
+            let seconds = (pair[1].at_ns - pair[0].at_ns) as f64 / 1e9;
+            (middle(pair[0].at_ns, pair[1].at_ns), of(&pair[0], &pair[1], seconds))
+        });
+        TimeSeries { name: name.to_owned(), points: points.collect() }
+    };
+    let panel = |name: &str, unit: Unit, series: Vec<TimeSeries>| {
+        let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.0);
+        let series = series.into_iter().filter(is_used).collect();
+        Panel { measure: Measure::linear(&format!("{name} of {}", device.name), unit), series }
+    };
+    vec![
+        panel(
+            "requests",
+            Unit::PerSecond,
+            vec![
+                line("reads", |one, next, seconds| gain(next.counters.read_ios, one.counters.read_ios) / seconds),
+                line("writes", |one, next, seconds| gain(next.counters.write_ios, one.counters.write_ios) / seconds),
+                line("merged reads", |one, next, seconds| {
+                    gain(next.counters.read_merges, one.counters.read_merges) / seconds
+                }),
+                line("merged writes", |one, next, seconds| {
+                    gain(next.counters.write_merges, one.counters.write_merges) / seconds
+                }),
+            ],
+        ),
+        panel(
+            "request size",
+            Unit::Bytes,
+            vec![
+                line("reads", |one, next, _| {
+                    let requests = gain(next.counters.read_ios, one.counters.read_ios);
+                    gain(next.counters.read_sectors, one.counters.read_sectors) * 512.0 / requests
+                }),
+                line("writes", |one, next, _| {
+                    let requests = gain(next.counters.write_ios, one.counters.write_ios);
+                    gain(next.counters.write_sectors, one.counters.write_sectors) * 512.0 / requests
+                }),
+            ],
+        ),
+        panel(
+            "queue",
+            Unit::Count,
+            vec![line("mean length", |one, next, seconds| {
+                gain(next.counters.time_in_queue_ms, one.counters.time_in_queue_ms) / (seconds * 1e3)
+            })],
+        ),
+    ]
+}
+
+/// A shorter time between two looks, as at the end of a run, says more of chance than of the
+/// device.
+pub(super) fn least_ns(times_ns: impl Iterator<Item = u64> + Clone) -> u64 {
+    let gaps = times_ns.clone().zip(times_ns.skip(1)).map(|(one, next)| next.saturating_sub(one));
+    (gaps.max().unwrap_or(0) / 2).max(1)
+}
+
+/// What a counter gained.
+fn gain(later: u64, earlier: u64) -> f64 {
+    later.saturating_sub(earlier) as f64
+}
+
+/// Where the CPUs spent their time.
+fn host_panel(host: &[HostSample]) -> Panel {
+    let least_ns = least_ns(host.iter().map(|sample| sample.at_ns));
+    let line = |name: &str, of: fn(&HostSample) -> u64| {
+        let whole = host.windows(2).filter(|pair| pair[1].at_ns.saturating_sub(pair[0].at_ns) >= least_ns);
+        let points = whole.map(|pair| {
+            let total = |sample: &HostSample| {
+                sample.user_ns + sample.system_ns + sample.idle_ns + sample.iowait_ns + sample.steal_ns
+            };
+            let all = gain(total(&pair[1]), total(&pair[0]));
+            (middle(pair[0].at_ns, pair[1].at_ns), gain(of(&pair[1]), of(&pair[0])) / all)
+        });
+        TimeSeries { name: name.to_owned(), points: points.collect() }
+    };
+    let series = vec![
+        line("user", |sample| sample.user_ns),
+        line("system", |sample| sample.system_ns),
+        line("waiting for I/O", |sample| sample.iowait_ns),
+        line("stolen", |sample| sample.steal_ns),
+        line("stopped by a quota", |sample| sample.quota.map_or(0, |quota| quota.throttled_ns)),
+    ];
+    let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.001);
+    Panel { measure: Measure::linear("CPU time", Unit::Share), series: series.into_iter().filter(is_used).collect() }
+}
+
+/// The end of the ramp, where all workers have the same.
+fn marks(recording: &Recording) -> Vec<TimeMark> {
+    let mut ends: Vec<u64> = recording
+        .plan
+        .workers
+        .iter()
+        .zip(&recording.workers)
+        .filter(|(plan, _)| plan.limits.ramp_ns > 0)
+        .map(|(plan, worker)| worker.started_ns + plan.limits.ramp_ns)
+        .collect();
+    ends.sort_unstable();
+    ends.first().map(|end| TimeMark { at_ns: *end as f64, label: "ramp ends".to_owned() }).into_iter().collect()
+}
+
+/// A heat map for each direction. The first and the last interval may be shorter than the others:
+/// they are drawn as wide, so that all lie on one raster.
+fn heat_maps(gallery: &mut Gallery, intervals: &[IntervalFigures<'_>], of: &str) {
+    for LatencyHistory { name, moments } in merged(intervals) {
+        let grid_ns = moments.iter().map(|moment| moment.length_ns).max().unwrap_or(0);
+        let column = |(place, moment): (usize, &Moment)| {
+            let end_ns = moment.start_ns + moment.length_ns;
+            let start_ns = if place == 0 { end_ns.saturating_sub(grid_ns) } else { moment.start_ns };
+            let cells = moment.latencies.buckets.iter().map(cell).collect();
+            HeatColumn { start_ns: start_ns as f64, length_ns: grid_ns as f64, cells }
+        };
+        let is_drawn = |entry: &(usize, &Moment)| entry.1.length_ns > 0 && !entry.1.latencies.is_empty();
+        let columns: Vec<HeatColumn> = moments.iter().enumerate().filter(is_drawn).map(column).collect();
+        if columns.len() > 2 {
+            let heading =
+                Heading::new(&gallery.id(&format!("heat-{name}")), &format!("Latencies of {name}s over time{of}"));
+            gallery.add(HeatMap { heading, columns }.draw());
+        }
+    }
+}
+
+fn cell(bucket: &(u32, u64)) -> HeatCell {
+    let place = bucket.0 as usize;
+    let next = (place + 1).min(BUCKETS - 1);
+    HeatCell {
+        low_ns: (bucket_low(place) as f64).max(1.0),
+        high_ns: (bucket_low(next) as f64).max(bucket_low(place) as f64 + 1.0),
+        count: bucket.1 as f64,
+    }
+}

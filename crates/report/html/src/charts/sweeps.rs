@@ -1,0 +1,230 @@
+//! Figures of studies along their axes: latency against load, speed over block size, lines,
+//! matrices, groups.
+
+use iolab_charts::{
+    BlockSizePoint, BlockSizeSeries, BlockSizes, Estimate, GroupSeries, Groups, Heading, LatencyLoad, LoadCurve,
+    LoadPoint, Matrix, Roofline, Spacing, Sweep, SweepPoint, SweepSeries,
+};
+use iolab_study::{Figure, Measure, Side};
+
+use super::Gallery;
+use super::axes::{self, Kind, Line, MOST_PANELS, Panel, panels, place};
+use super::choice::Shape;
+use super::values::{self, Material, measure, short, side_words};
+
+/// Latency over throughput, along the depth or the jobs.
+pub(super) fn latency_load(gallery: &mut Gallery, shape: &Shape<'_>) {
+    let Some((number, axis)) = shape.of(Kind::Depth).or(shape.of(Kind::Jobs)) else { return };
+    let material = &shape.material;
+    for side in sides(material) {
+        for panel in panels(&material.outcome, &[number]).iter().take(MOST_PANELS) {
+            let several = panel.lines.len() > 1;
+            // One line has room for several percentiles, several lines for one each.
+            let percents: &[f64] = if several { &[99.0] } else { &[50.0, 99.0, 99.9] };
+            let curve = |line: &Line, percent: f64| {
+                let name = if several { line.name.clone() } else { format!("p{percent}") };
+                let latency = Figure { side, measure: Measure::Latency(percent) };
+                let rate = Figure { side, measure: Measure::Iops };
+                let mut service: Vec<LoadPoint> = line
+                    .configurations
+                    .iter()
+                    .filter_map(|one| {
+                        let throughput = material.estimate(&rate, *one).value?;
+                        let latency_ns = material.estimate(&latency, *one);
+                        latency_ns.value.map(|_| LoadPoint { offered: None, throughput, latency_ns })
+                    })
+                    .collect();
+                service.sort_by(|one, other| one.throughput.total_cmp(&other.throughput));
+                LoadCurve { name, response: Vec::new(), service }
+            };
+            let curves: Vec<LoadCurve> = percents
+                .iter()
+                .flat_map(|percent| panel.lines.iter().map(move |line| (line, *percent)))
+                .map(|(line, percent)| curve(line, percent))
+                .filter(|curve| curve.service.len() > 1)
+                .collect();
+            if curves.is_empty() {
+                continue;
+            }
+            let what = if several { "p99 latency" } else { "Latency" };
+            let title = titled(&format!("{what}{} against load, along {}", side_words(side), axes::title(axis)), panel);
+            let heading = Heading { id: gallery.id("latency-load"), title, note: String::new() };
+            gallery.add(LatencyLoad { heading, curves, knee: None, slo: None, latency: Spacing::Log }.draw());
+        }
+    }
+}
+
+/// Reads and writes where there are both, else everything.
+pub(super) fn sides(material: &Material<'_>) -> Vec<Side> {
+    match material.sides() {
+        both if both.len() == 2 => both,
+        _ => vec![Side::All],
+    }
+}
+
+fn titled(title: &str, panel: &Panel) -> String {
+    if panel.name.is_empty() { title.to_owned() } else { format!("{title}; {}", panel.name) }
+}
+
+/// Bandwidth and IOPS over the block size, under the roof that the study has seen.
+pub(super) fn block_sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
+    let Some((number, axis)) = shape.of(Kind::BlockSize) else { return };
+    let material = &shape.material;
+    for side in sides(material) {
+        let [bandwidth, iops] = [Measure::Bandwidth, Measure::Iops].map(|measure| Figure { side, measure });
+        let best = |figure: &Figure| {
+            let all = 0..material.outcome.design.configurations.len();
+            all.filter_map(|one| material.estimate(figure, one).value).reduce(f64::max)
+        };
+        let roofline = || {
+            Some(Roofline { name: "best of this study".to_owned(), iops: best(&iops)?, bandwidth: best(&bandwidth)? })
+        };
+        for panel in panels(&material.outcome, &[number]).iter().take(MOST_PANELS) {
+            let point = |configuration: &usize| {
+                let block_bytes = place(axis, &material.outcome.design.configurations[*configuration].points[number])?;
+                let [bandwidth, iops] = [&bandwidth, &iops].map(|figure| material.estimate(figure, *configuration));
+                Some(BlockSizePoint { block_bytes, bandwidth, iops })
+            };
+            let series = |line: &Line| {
+                let mut points: Vec<BlockSizePoint> = line.configurations.iter().filter_map(point).collect();
+                points.sort_by(|one, other| one.block_bytes.total_cmp(&other.block_bytes));
+                BlockSizeSeries { name: line.name.clone(), points }
+            };
+            let title = titled(&format!("Bandwidth and IOPS{} over block size", side_words(side)), panel);
+            let heading = Heading::new(&gallery.id("block-sizes"), &title);
+            let series = panel.lines.iter().map(series).collect();
+            gallery.add(BlockSizes { heading, series, roofline: roofline(), spacing: Spacing::Log }.draw());
+        }
+    }
+}
+
+/// Every figure along every axis of numbers.
+pub(super) fn lines(gallery: &mut Gallery, shape: &Shape<'_>) {
+    let material = &shape.material;
+    for (number, axis) in shape.numeric() {
+        for figure in material.figures().iter().filter(|figure| material.is_known(figure)) {
+            let is_speed = matches!(figure.measure, Measure::Bandwidth | Measure::Iops);
+            // Speed over block size has a figure of its own, with the roof.
+            if is_speed && axes::kind(axis) == Kind::BlockSize {
+                continue;
+            }
+            for panel in panels(&material.outcome, &[number]).iter().take(MOST_PANELS) {
+                let point = |configuration: &usize| {
+                    let x = place(axis, &material.outcome.design.configurations[*configuration].points[number])?;
+                    Some(SweepPoint { x, y: material.estimate(figure, *configuration) })
+                };
+                let series = |line: &Line| {
+                    let mut points: Vec<SweepPoint> = line.configurations.iter().filter_map(point).collect();
+                    points.sort_by(|one, other| one.x.total_cmp(&other.x));
+                    SweepSeries { name: line.name.clone(), points }
+                };
+                let title = titled(&format!("{} over {}", values::titled(figure), axes::title(axis)), panel);
+                let sweep = Sweep {
+                    heading: Heading::new(&gallery.id(&format!("{}-over-{}", figure.name(), axis.name)), &title),
+                    axis_title: axes::title(axis),
+                    axis: axes::scale(axis),
+                    measure: measure(figure),
+                    series: panel.lines.iter().map(series).collect(),
+                };
+                gallery.add(sweep.draw());
+            }
+        }
+    }
+}
+
+/// One value for each depth and number of jobs.
+pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
+    let (Some((depth, depth_axis)), Some((jobs, jobs_axis))) = (shape.of(Kind::Depth), shape.of(Kind::Jobs)) else {
+        return;
+    };
+    let material = &shape.material;
+    let outcome = &material.outcome;
+    let [rows, columns] =
+        [jobs, depth].map(|axis| outcome.points(axis).into_iter().map(str::to_owned).collect::<Vec<_>>());
+    for figure in material.figures().iter().filter(|figure| material.is_known(figure)).take(MOST_PANELS) {
+        for panel in panels(outcome, &[depth, jobs]).iter().flat_map(single_lines).take(MOST_PANELS) {
+            let cell = |row: &String, column: &String| {
+                let is_it = |number: &&usize| {
+                    let points = &outcome.design.configurations[**number].points;
+                    points[jobs] == *row && points[depth] == *column
+                };
+                let found = panel.configurations.iter().find(is_it);
+                found.map_or_else(Estimate::default, |number| material.estimate(figure, *number))
+            };
+            let among = if panel.name == "all" { String::new() } else { format!("; {}", panel.name) };
+            let matrix = Matrix {
+                heading: Heading::new(
+                    &gallery.id(&format!("{}-matrix", figure.name())),
+                    &format!("{} by queue depth and jobs{among}", values::titled(figure)),
+                ),
+                measure: iolab_charts::Measure { spacing: Spacing::Log, ..measure(figure) },
+                row_title: axes::title(jobs_axis),
+                column_title: axes::title(depth_axis),
+                cells: rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect()).collect(),
+                rows: rows.clone(),
+                columns: columns.clone(),
+            };
+            gallery.add(matrix.draw());
+        }
+    }
+}
+
+/// A panel as one line each, with the panel's name in theirs.
+fn single_lines(panel: &Panel) -> Vec<Line> {
+    let named = |line: &Line| {
+        let parts = [panel.name.as_str(), line.name.as_str()];
+        let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty() && *part != "all").collect();
+        let name = if known.is_empty() { "all".to_owned() } else { known.join(", ") };
+        Line { name, configurations: line.configurations.clone() }
+    };
+    panel.lines.iter().map(named).collect()
+}
+
+/// Every figure by name: the compared axis in colours, everything else in groups.
+pub(super) fn groups(gallery: &mut Gallery, shape: &Shape<'_>) {
+    let material = &shape.material;
+    let outcome = &material.outcome;
+    let Some(compared) = outcome.compared_axis() else { return };
+    let contests = outcome.contests();
+    let name =
+        |common: &[(String, String)]| common.iter().map(|(_, point)| point.as_str()).collect::<Vec<_>>().join(", ");
+    let titles = contests[0].common.iter().map(|(axis, _)| axis.as_str()).collect::<Vec<_>>().join(", ");
+    let points = outcome.points(compared);
+    // Without other axes, each point is a group by itself, so that its name stands below it.
+    let alone = contests.len() == 1;
+    for figure in material.figures().iter().filter(|figure| material.is_known(figure)) {
+        let of = |members: &[usize], point: &str| {
+            let found = members.iter().find(|number| outcome.design.configurations[**number].points[compared] == point);
+            found.map_or_else(Estimate::default, |number| material.estimate(figure, *number))
+        };
+        let series: Vec<GroupSeries> = match alone {
+            true => {
+                let values = points.iter().map(|point| of(&contests[0].members, point)).collect();
+                vec![GroupSeries { name: short(figure), values }]
+            }
+            false => points
+                .iter()
+                .map(|point| {
+                    let values = contests.iter().map(|contest| of(&contest.members, point)).collect();
+                    GroupSeries { name: (*point).to_owned(), values }
+                })
+                .collect(),
+        };
+        let axis_name = &outcome.design.axes[compared];
+        let groups = Groups {
+            heading: Heading::new(
+                &gallery.id(&format!("{}-by-{axis_name}", figure.name())),
+                &format!("{} by {axis_name}", values::titled(figure)),
+            ),
+            measure: measure(figure),
+            group_title: if alone { axis_name.clone() } else { titles.clone() },
+            groups: if alone {
+                points.iter().map(|point| (*point).to_owned()).collect()
+            } else {
+                contests.iter().map(|contest| name(&contest.common)).collect()
+            },
+            series,
+        };
+        gallery.add(groups.draw());
+    }
+}

@@ -1,0 +1,176 @@
+//! The frame of every page: head, style, landmarks, contents; and the small parts that all sections
+//! are made of.
+//!
+//! A page needs nothing but itself: no script, no font, no request. Its content security policy
+//! says so, and a browser holds it to that. Whatever comes from outside (names, texts, messages)
+//! enters through the templates, which escape it, and stands in `bdi`, so that right-to-left text
+//! cannot reorder what is around it.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// One section of a page.
+pub(crate) struct Section {
+    id: String,
+    title: String,
+    /// What it is called in the contents, below the section that it is a part of; `None` for one
+    /// that stands by itself.
+    part: Option<String>,
+    body: Markup,
+}
+
+impl Section {
+    /// `id` is unique on the page.
+    pub(crate) fn new(id: impl Into<String>, title: impl Into<String>, body: Markup) -> Section {
+        Section { id: id.into(), title: title.into(), part: None, body }
+    }
+
+    /// As a part of the last section before it that stands by itself; `name` is what the contents
+    /// call it.
+    #[must_use]
+    pub(crate) fn part(self, name: impl Into<String>) -> Section {
+        Section { part: Some(name.into()), ..self }
+    }
+}
+
+/// What stands above the sections.
+pub(crate) struct Header<'a> {
+    pub(crate) title: &'a str,
+    /// What the study asks; may be empty.
+    pub(crate) question: &'a str,
+    /// What was run, where and when.
+    pub(crate) facts: Markup,
+    pub(crate) version: &'a str,
+}
+
+/// Nothing may be loaded and no script may run; styles and pictures stand in the page itself.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/// The whole document.
+pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
+    let style = format!("{}\n{}", iolab_charts::STYLE, include_str!("style.css"));
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "iolab " (header.version) };
+                title { (header.title) }
+                // The style sheet is this crate's own text: nothing from outside is in it.
+                style { (PreEscaped(style)) }
+            }
+            body {
+                a.skip href="#content" { "Skip to the content" }
+                header {
+                    h1 { bdi { (header.title) } }
+                    @if !header.question.trim().is_empty() { p.question { bdi { (header.question.trim()) } } }
+                    div.facts { (header.facts) }
+                }
+                nav aria-label="Contents" {
+                    (contents(sections))
+                }
+                main #content tabindex="-1" {
+                    @for section in sections {
+                        section id=(section.id) aria-labelledby={ (section.id) "-title" } {
+                            h2 id={ (section.id) "-title" } { bdi { (section.title) } }
+                            (section.body)
+                        }
+                    }
+                }
+                footer { p { "Made by iolab " (header.version) ". This file is complete: it loads nothing and runs no script." } }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+/// Links to all sections: in a row, or where some are parts of others, a line for each whole with
+/// its parts below.
+fn contents(sections: &[Section]) -> Markup {
+    let link = |section: &Section, name: &str| html! { a href={ "#" (section.id) } { bdi { (name) } } };
+    let has_parts = sections.iter().any(|section| section.part.is_some());
+    html! {
+        ul class=[has_parts.then_some("wholes")] {
+            @for group in sections.chunk_by(|_, next| next.part.is_some()) {
+                @if let [whole, parts @ ..] = group {
+                    li {
+                        (link(whole, &whole.title))
+                        @if !parts.is_empty() {
+                            ul { @for part in parts { li { (link(part, part.part.as_deref().unwrap_or_default())) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A text from outside, kept apart from what is around it.
+pub(crate) fn name(text: &str) -> Markup {
+    html! { bdi { (text) } }
+}
+
+/// A number with its unit, which is read from left to right wherever it stands.
+pub(crate) fn number(text: &str) -> Markup {
+    html! { bdi.n dir="ltr" { (text) } }
+}
+
+/// A table that scrolls by itself where it is too wide, and that keyboards can reach.
+pub(crate) fn table(caption: &Markup, label: &str, head: &[&str], rows: &[Vec<Cell>]) -> Markup {
+    // A heading stands above its numbers.
+    let counts =
+        |place: usize| rows.first().and_then(|row| row.get(place)).is_some_and(|cell| matches!(cell, Cell::Number(_)));
+    html! {
+        div.scroll role="region" aria-label=(label) tabindex="0" {
+            table {
+                caption { (caption) }
+                thead { tr { @for (place, column) in head.iter().enumerate() { th class=[counts(place).then_some("n")] scope="col" { bdi { (column) } } } } }
+                tbody { @for row in rows { tr { @for cell in row { (cell.markup()) } } } }
+            }
+        }
+    }
+}
+
+/// One cell of a table.
+pub(crate) enum Cell {
+    /// What the row is about.
+    Head(String),
+    /// A text from outside.
+    Text(String),
+    /// A number.
+    Number(String),
+    /// Anything else.
+    Rich(Markup),
+}
+
+impl Cell {
+    /// A cell of which nothing is known but its text: numbers begin with a digit or a sign.
+    pub(crate) fn text_or_number(text: &str) -> Cell {
+        let is_number = text.starts_with(|first: char| first.is_ascii_digit() || "+-−×÷–".contains(first));
+        if is_number { Cell::Number(text.to_owned()) } else { Cell::Text(text.to_owned()) }
+    }
+
+    fn markup(&self) -> Markup {
+        html! {
+            @match self {
+                Cell::Head(text) => th scope="row" { bdi { (text) } },
+                Cell::Text(text) => td { bdi { (text) } },
+                Cell::Number(text) => td.n dir="ltr" { (text) },
+                Cell::Rich(markup) => td { (markup) },
+            }
+        }
+    }
+}
+
+/// Something long, behind its heading.
+pub(crate) fn details(summary: &str, body: &Markup) -> Markup {
+    html! { details { summary { (summary) } (body) } }
+}
+
+/// `1 trial`, `2 trials`.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -1,0 +1,234 @@
+//! The report of one recording: what it says first, then each job, its distribution, its course
+//! over time, and what it ran on.
+
+use iolab_aggregate::{DirectionFigures, JobFigures, figures};
+use iolab_plan::describe;
+use iolab_recording::Recording;
+use maud::{Markup, html};
+
+use crate::charts::{Gallery, device_galleries, run_charts};
+use crate::frame::{Cell, Header, Section, counted, details, document, name, number, table};
+use crate::number::{bytes, bytes_per_second, grouped, percent, rate, time};
+use crate::{Page, cost, digest, environment, findings};
+
+/// The page of a recording and its figures. `source` is how the reader would name the file, `notes`
+/// what must be said with it.
+pub fn recording_page(recording: &Recording, source: &str, notes: &[String], version: &str) -> Page {
+    let told = figures(recording);
+    let mut gallery = Gallery::new("");
+    run_charts(&mut gallery, recording, "");
+    let device_figures = device_galleries(recording.observations.as_ref().map_or(&[], |seen| &seen.devices));
+    let title = match told.jobs.as_slice() {
+        [] => "A run".to_owned(),
+        [only] => only.plan.job.clone(),
+        [first, rest @ ..] => format!("{} and {}", first.plan.job, counted(rest.len(), "other job", "other jobs")),
+    };
+    let mut sections = vec![
+        Section::new("summary", "What came out", summary(recording, &told.jobs, notes)),
+        Section::new("jobs", "Jobs", jobs(&told.jobs)),
+    ];
+    if !gallery.is_empty() {
+        sections.push(Section::new("figures", "Figures", gallery.markup()));
+    }
+    sections.extend([
+        Section::new("cost", "Cost", costs(&told.jobs)),
+        Section::new("devices", "Block devices", devices(recording, &device_figures)),
+        Section::new("environment", "Environment", environment(recording)),
+        Section::new("again", "How to do it again", again(recording, source)),
+    ]);
+    let header = Header { title: &title, question: "", facts: facts(recording), version };
+    let figures = std::iter::once(gallery).chain(device_figures).flat_map(Gallery::into_figures).collect();
+    Page { html: document(&header, &sections), figures }
+}
+
+fn facts(recording: &Recording) -> Markup {
+    html! {
+        p { (counted(recording.workers.len(), "worker", "workers")) ", " (number(&time(recording.elapsed_ns as f64)))
+            @if recording.has_several_hosts() {
+                ", on " (counted(recording.hosts.len(), "host", "hosts")) " ("
+                (name(&recording.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", "))) ")"
+            } @else { ", on " (name(&recording.host.hostname)) ", Linux " (name(&recording.host.kernel)) }
+            ", begun " (environment::date(recording.started_unix_ns)) "." }
+    }
+}
+
+fn summary(recording: &Recording, jobs: &[JobFigures<'_>], notes: &[String]) -> Markup {
+    let gathered = findings::gather([(String::new(), recording.findings.as_slice())].into_iter());
+    let warnings = digest::warnings(recording);
+    html! {
+        @for note in notes { p.weak { (name(note)) } }
+        @if recording.interrupted { p.weak { "The run was interrupted: the figures are of the part that was done." } }
+        @if !gathered.is_empty() { (findings::markup(&gathered)) }
+        h3 { "In short" }
+        ul.conclusions {
+            @for job in jobs {
+                @for direction in job.directions.iter().filter(|direction| direction.ios > 0) { li { (sentence(job, direction)) } }
+                @if let Some(message) = &job.error_message { li { strong.severity { "Failed: " } (name(&job.plan.job)) ": " (name(message)) } }
+                @if job.directions.iter().all(|direction| direction.ios == 0) { li { (name(&job.plan.job)) " completed no operation." } }
+            }
+        }
+        @if !warnings.is_empty() {
+            h3 { "Warnings" }
+            ul { @for text in &warnings { li { (name(text)) } } }
+        }
+    }
+}
+
+fn sentence(job: &JobFigures<'_>, direction: &DirectionFigures) -> Markup {
+    let latency = &direction.lat;
+    html! {
+        strong { (name(&job.plan.job)) @if !job.hosts.is_empty() { " on " (name(&job.hosts.join(", "))) } ", " (direction.name) } ": "
+        (number(&rate(direction.ios_per_second()))) ", " (number(&bytes_per_second(direction.bytes_per_second())))
+        @if !latency.is_empty() {
+            "; half of the operations took at most " (number(&time(latency.percentile(50.0) as f64)))
+            @for percent in [99.0, 99.9] {
+                @if latency.count >= iolab_statistics::samples_needed(percent) {
+                    ", " (number(&format!("{percent} %"))) " at most " (number(&time(latency.percentile(percent) as f64)))
+                }
+            }
+            ", the slowest " (number(&time(latency.max as f64)))
+        }
+        "."
+    }
+}
+
+/// Percentiles of the table of jobs.
+const PERCENTILES: [f64; 4] = [50.0, 99.0, 99.9, 99.99];
+
+fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
+    let names: Vec<String> = PERCENTILES.iter().map(|percent| format!("p{percent}")).collect();
+    let head: Vec<&str> = ["job", "direction", "operations", "data", "rate", "bandwidth", "mean"]
+        .into_iter()
+        .chain(names.iter().map(String::as_str))
+        .chain(["slowest"])
+        .collect();
+    let row = |job: &JobFigures<'_>, direction: &DirectionFigures| {
+        let latency = &direction.lat;
+        let or_dash = |ns: Option<f64>| Cell::Number(ns.map_or("\u{2013}".to_owned(), time));
+        let mut cells = vec![
+            Cell::Head(titled(job)),
+            Cell::Text(direction.name.to_owned()),
+            Cell::Number(grouped(direction.ios)),
+            Cell::Number(bytes(direction.bytes as f64)),
+            Cell::Number(rate(direction.ios_per_second())),
+            Cell::Number(bytes_per_second(direction.bytes_per_second())),
+            or_dash((!latency.is_empty()).then(|| latency.mean())),
+        ];
+        let enough = |percent: f64| latency.count >= iolab_statistics::samples_needed(percent);
+        cells.extend(PERCENTILES.map(|percent| or_dash(enough(percent).then(|| latency.percentile(percent) as f64))));
+        cells.push(or_dash((!latency.is_empty()).then_some(latency.max as f64)));
+        cells
+    };
+    let used = |job: &JobFigures<'_>| -> Vec<Vec<Cell>> {
+        job.directions.iter().filter(|direction| direction.ios > 0).map(|direction| row(job, direction)).collect()
+    };
+    let rows: Vec<Vec<Cell>> = jobs.iter().flat_map(used).collect();
+    html! {
+        p { "Latencies are from the beginning of an operation to its completion. A percentile with too few samples is not shown." }
+        (table(&html! { "Each job and direction" }, "Each job and direction", &head, &rows))
+        @for job in jobs.iter().filter(|job| job.schedule.is_some()) { (schedule(job)) }
+    }
+}
+
+/// A job as tables name it: with its hosts where there are several.
+fn titled(job: &JobFigures<'_>) -> String {
+    let own = &job.plan.job;
+    if job.hosts.is_empty() { own.clone() } else { format!("{own} on {}", job.hosts.join(", ")) }
+}
+
+/// How a paced load kept its schedule.
+fn schedule(job: &JobFigures<'_>) -> Markup {
+    let Some(schedule) = &job.schedule else { return html! {} };
+    html! {
+        p { (name(&job.plan.job)) " was asked for " (number(&rate(schedule.asked_iops()))) " and sent " (number(&rate(schedule.sent_iops())))
+            "; at the end " (grouped(schedule.backlog_at_end)) " operations were due and not sent, the longest lag was "
+            (number(&time(schedule.lag_most_ns as f64))) "." }
+        @for text in &job.saturation { p { strong.severity { (name(text)) } } }
+    }
+}
+
+fn costs(jobs: &[JobFigures<'_>]) -> Markup {
+    let row = |job: &JobFigures<'_>| {
+        let operations: u64 = job.directions.iter().map(|direction| direction.ios).sum();
+        let per_operation = |ns: u64| {
+            Cell::Number(if operations == 0 { "\u{2013}".to_owned() } else { time(ns as f64 / operations as f64) })
+        };
+        let (user, system) =
+            job.workers.iter().fold((0, 0), |sum, worker| (sum.0 + worker.cpu.user_ns, sum.1 + worker.cpu.system_ns));
+        let switches = if operations == 0 { 0.0 } else { job.cpu.context_switches as f64 / operations as f64 };
+        let share = job.overheads.iter().map(iolab_recording::Overhead::share_percent).reduce(f64::max);
+        vec![
+            Cell::Head(titled(job)),
+            per_operation(user + system),
+            per_operation(user),
+            per_operation(system),
+            Cell::Number(percent(job.cpu.user_percent)),
+            Cell::Number(percent(job.cpu.system_percent)),
+            Cell::Number(format!("{switches:.2}")),
+            Cell::Rich(cost::share_markup(share)),
+        ]
+    };
+    let head = [
+        "job",
+        "CPU per operation",
+        "user",
+        "system",
+        "user, of the time",
+        "system, of the time",
+        "switches per operation",
+        "iolab's own part",
+    ];
+    html! {
+        (table(&html! { "CPU time of the workers" }, "CPU time of the workers", &head, &jobs.iter().map(row).collect::<Vec<_>>()))
+        ul { @for job in jobs { @for overhead in &job.overheads { li { (name(&job.plan.job)) ": " (name(&overhead.line())) } } } }
+    }
+}
+
+fn devices(recording: &Recording, [wholes, parts]: &[Gallery; 2]) -> Markup {
+    let told = iolab_aggregate::device_figures(&recording.devices, &recording.hosts);
+    let row = |device: &iolab_aggregate::DeviceFigures| {
+        let gained = &device.gained;
+        let mean = |sectors: u64, ios: u64| {
+            Cell::Number(if ios == 0 { "\u{2013}".to_owned() } else { bytes(sectors as f64 * 512.0 / ios as f64) })
+        };
+        vec![
+            Cell::Head(device.name.clone()),
+            Cell::Number(grouped(gained.read_ios)),
+            Cell::Number(grouped(gained.read_merges)),
+            mean(gained.read_sectors, gained.read_ios),
+            Cell::Number(grouped(gained.write_ios)),
+            Cell::Number(grouped(gained.write_merges)),
+            mean(gained.write_sectors, gained.write_ios),
+            Cell::Number(percent(device.util_percent)),
+        ]
+    };
+    let head = ["device", "reads", "merged", "mean size", "writes", "merged", "mean size", "busy"];
+    html! {
+        @if !told.is_empty() {
+            (table(&html! { "Requests that the block layer completed during the run" }, "Requests of block devices", &head, &told.iter().map(row).collect::<Vec<_>>()))
+        }
+        (wholes.markup())
+        @if !parts.is_empty() { (details("The devices that these are made of", &parts.markup())) }
+        (environment::devices(recording))
+    }
+}
+
+fn environment(recording: &Recording) -> Markup {
+    html! {
+        @if recording.has_several_hosts() { (environment::hosts(recording)) }
+        @else { (environment::machine(&[&recording.host], &[recording.iolab_version.as_str()])) }
+        h3 { "Command line" }
+        (environment::code(&recording.host.command_line.join(" ")))
+    }
+}
+
+fn again(recording: &Recording, source: &str) -> Markup {
+    html! {
+        @for text in &recording.plan.sources {
+            h3 { (name(&text.name)) }
+            (environment::code(&text.text))
+        }
+        (environment::code(&format!("iolab run JOB.fio --record=NEW.iolab\niolab report {source} -o report.html")))
+        (details("The plan, with every default", &environment::code(&describe(&recording.plan))))
+    }
+}

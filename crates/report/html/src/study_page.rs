@@ -1,0 +1,243 @@
+//! The report of a study: what was asked and what came out first, then the evidence, then how to
+//! make it again.
+
+use iolab_charts::Figure;
+use iolab_recording::{HostFacts, Recording};
+use iolab_statistics::Rules;
+use iolab_study::{Analysis, Collection, Design, Planned, Study};
+use maud::{Markup, html};
+
+use crate::charts::{Gallery, Material, forest, run_charts, study_charts, with_table};
+use crate::digest::Digest;
+use crate::frame::{Header, Section, counted, details, document, name};
+use crate::standing::Outcome;
+use crate::{Page, cost, environment, findings, results, steady, summary, verdicts};
+
+/// All that a report of a study is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct StudyReport<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Its design.
+    pub design: &'a Design,
+    /// What came of it.
+    pub analysis: &'a Analysis,
+    /// By which rules.
+    pub rules: &'a Rules,
+    /// The text of its job.
+    pub job: &'a str,
+    /// Its folder, as the reader would name it.
+    pub folder: &'a str,
+    /// Trials that were not run, or not to their end.
+    pub missing: usize,
+    /// The trials that were run and recorded; those of a command leave no recording.
+    pub digests: &'a [Digest],
+    /// The recordings of some typical trials, see [`exemplars`].
+    pub exemplars: &'a [(Planned, Recording)],
+    /// Version of the program that makes the report.
+    pub version: &'a str,
+}
+
+/// The page of a study.
+pub fn study_page(report: &StudyReport<'_>) -> Page {
+    let header = Header {
+        title: &report.study.title,
+        question: &report.study.question,
+        facts: facts(report),
+        version: report.version,
+    };
+    let (sections, figures) = sections(report, "", "What came out");
+    Page { html: document(&header, &sections), figures }
+}
+
+/// The page of several studies of one matter: the sections of each, under its name.
+pub fn collection_page(collection: &Collection, reports: &[StudyReport<'_>]) -> Page {
+    let titles = distinct_titles(reports);
+    let (mut all, mut figures) = (Vec::new(), Vec::new());
+    for (place, (report, title)) in reports.iter().zip(&titles).enumerate() {
+        let own = sections(report, &format!("s{}-", place + 1), title);
+        all.extend(own.0);
+        figures.extend(own.1);
+    }
+    let trials = reports.iter().map(|report| report.design.trials.len() - report.missing).sum();
+    let header = Header {
+        title: &collection.title,
+        question: &collection.question,
+        facts: html! { p { (counted(reports.len(), "study", "studies")) ", " (counted(trials, "trial", "trials")) "." } },
+        version: reports.first().map_or("", |report| report.version),
+    };
+    Page { html: document(&header, &all), figures }
+}
+
+/// The titles of studies; a number tells those apart that have the same.
+fn distinct_titles(reports: &[StudyReport<'_>]) -> Vec<String> {
+    let title = |(place, report): (usize, &StudyReport<'_>)| {
+        let title = &report.study.title;
+        let before = reports[..place].iter().filter(|other| other.study.title == *title).count();
+        if before == 0 { title.clone() } else { format!("{title} ({})", before + 1) }
+    };
+    reports.iter().enumerate().map(title).collect()
+}
+
+/// The sections of one study. On a page with several, `prefix` makes their ids unique and `title`
+/// is the study's.
+fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section>, Vec<Figure>) {
+    let outcome =
+        Outcome { study: report.study, design: report.design, analysis: report.analysis, rules: report.rules };
+    let is_part = !prefix.is_empty();
+    let section = |id: &str, own: &str, body: Markup| {
+        let id = format!("{prefix}{id}");
+        match is_part {
+            true => Section::new(id, format!("{title}: {}", lowered(own)), body).part(own),
+            false => Section::new(id, own, body),
+        }
+    };
+    let mut sections = vec![Section::new(format!("{prefix}summary"), title, opening(report, &outcome, is_part))];
+    let forests = forests(&outcome, prefix);
+    if verdicts::exist(&outcome) {
+        sections.push(section("verdicts", "Verdicts", verdict_section(&outcome, &forests)));
+    }
+    let gallery = gallery(report, &outcome, prefix);
+    if !gallery.is_empty() {
+        sections.push(section("figures", "Figures", gallery.markup()));
+    }
+    let rounds = steady::gallery(&outcome, prefix);
+    if steady::exists(&outcome) {
+        sections.push(section("steady", "Steady state", steady::section(&outcome, &rounds)));
+    }
+    sections.push(section("results", "All results", results::section(&outcome)));
+    if !report.digests.is_empty() {
+        sections.push(section("cost", "Cost", cost::section(&outcome, report.digests)));
+    }
+    sections.extend([
+        section("environment", "Environment", environment_section(report, &outcome)),
+        section("again", "How to do it again", again(report, &outcome)),
+    ]);
+    let forests = forests.into_iter().map(|(_, figure)| figure);
+    (sections, forests.chain(gallery.into_figures()).chain(rounds.into_figures()).collect())
+}
+
+/// A forest plot for each figure with comparisons, by the number of the figure.
+fn forests(outcome: &Outcome<'_>, prefix: &str) -> Vec<(usize, Figure)> {
+    let all = 0..outcome.analysis.figures.len();
+    let compared = all.filter(|number| !verdicts::of_figure(outcome, *number).is_empty());
+    compared.map(|number| (number, forest(outcome, number, prefix))).collect()
+}
+
+/// What the study varied, then what happened in some typical trials.
+fn gallery(report: &StudyReport<'_>, outcome: &Outcome<'_>, prefix: &str) -> Gallery {
+    let mut gallery = Gallery::new(prefix);
+    study_charts(&mut gallery, Material { outcome: *outcome, digests: report.digests });
+    gallery.group(
+        "Typical trials over time",
+        "Of some configurations, the trial whose first figure is in the middle. What stands below each other happened at the same time.",
+    );
+    for (planned, recording) in report.exemplars {
+        let name = format!("{}, block {}", outcome.name(planned.configuration), planned.block + 1);
+        run_charts(&mut gallery, recording, &name);
+    }
+    gallery
+}
+
+fn lowered(title: &str) -> String {
+    let mut letters = title.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// What came out; a part of a larger page begins with what was asked.
+fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool) -> Markup {
+    let run_name =
+        |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
+    let gathered = findings::gather(report.digests.iter().map(|digest| (run_name(digest), digest.findings.as_slice())));
+    html! {
+        @if is_part {
+            @if !report.study.question.trim().is_empty() { p.question { (name(report.study.question.trim())) } }
+            (facts(report))
+        }
+        (summary::section(outcome, &gathered, report.missing))
+    }
+}
+
+fn facts(report: &StudyReport<'_>) -> Markup {
+    let (configurations, blocks) = (report.design.configurations.len(), report.study.blocks as usize);
+    let first = report.digests.iter().min_by_key(|digest| digest.started_unix_ns);
+    html! {
+        p {
+            (counted(report.design.trials.len() - report.missing, "trial", "trials")) ": " (counted(configurations, "configuration", "configurations"))
+            " in " (counted(blocks, "block", "blocks")) ", in random order"
+            @if let Some(first) = first {
+                "; on " (name(&first.host.hostname)) ", Linux " (name(&first.host.kernel)) ", begun " (environment::date(first.started_unix_ns))
+            } "."
+        }
+    }
+}
+
+fn verdict_section(outcome: &Outcome<'_>, forests: &[(usize, Figure)]) -> Markup {
+    html! {
+        (verdicts::reading(outcome))
+        @for (number, figure) in forests {
+            h3 { bdi { (outcome.analysis.figures[*number].name()) } }
+            (with_table(figure, &verdicts::of(outcome, *number)))
+        }
+    }
+}
+
+fn environment_section(report: &StudyReport<'_>, outcome: &Outcome<'_>) -> Markup {
+    let hosts: Vec<&HostFacts> = report.digests.iter().map(|digest| &digest.host).collect();
+    let versions: Vec<&str> = report.digests.iter().map(|digest| digest.iolab_version.as_str()).collect();
+    let warnings =
+        findings::repeated(report.digests.iter().flat_map(|digest| digest.warnings.iter().map(String::as_str)));
+    let line = report.digests.first().map(|digest| digest.host.command_line.join(" "));
+    html! {
+        (environment::machine(&hosts, &versions))
+        @if let Some((_, recording)) = report.exemplars.first() { (environment::devices(recording)) }
+        (environment::order(outcome, report.digests))
+        @if !warnings.is_empty() {
+            (details(&format!("Warnings of the runs ({})", warnings.len()), &html! {
+                ul { @for (text, count) in &warnings { li { (name(text)) span.weak { " (" (counted(*count, "trial", "trials")) ")" } } } }
+            }))
+        }
+        @if let Some(line) = line { (details("Command line of the first trial", &environment::code(&line))) }
+    }
+}
+
+fn again(report: &StudyReport<'_>, outcome: &Outcome<'_>) -> Markup {
+    let commands = format!(
+        "iolab study run STUDY.toml --folder {folder}   # the same order again: seed {seed}\niolab study resume {folder}   # what is missing\niolab run {folder}/jobs/c000.fio   # one configuration by itself\niolab report {folder} -o report.html",
+        folder = report.folder,
+        seed = report.study.seed,
+    );
+    html! { (environment::code(&commands)) (environment::plan(outcome, report.job)) }
+}
+
+/// The trials whose recordings a report shows in full: of the baseline and of the best
+/// configurations in the first figure, each the trial whose value is in the middle.
+pub fn exemplars(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> Vec<Planned> {
+    let outcome = Outcome { study, design, analysis, rules };
+    let mut configurations: Vec<usize> = Vec::new();
+    for standing in outcome.standings(0) {
+        configurations
+            .extend([standing.best].into_iter().chain(standing.rivals.last().map(|rival| rival.configuration)));
+    }
+    if configurations.is_empty() {
+        configurations.extend(0..design.configurations.len());
+    }
+    let mut chosen: Vec<Planned> = Vec::new();
+    for configuration in configurations {
+        if chosen.len() < MOST_EXEMPLARS && chosen.iter().all(|planned| planned.configuration != configuration) {
+            chosen.extend(middle(&outcome, configuration).map(|block| Planned { block, configuration, level: None }));
+        }
+    }
+    chosen
+}
+
+/// More would make the page long and say little more.
+const MOST_EXEMPLARS: usize = 3;
+
+/// The block in which a configuration's first figure is in the middle.
+fn middle(outcome: &Outcome<'_>, configuration: usize) -> Option<u32> {
+    let values = &outcome.row(0, configuration)?.values;
+    let mut known: Vec<(u32, f64)> = (0..).zip(values).filter_map(|(block, value)| Some((block, (*value)?))).collect();
+    known.sort_by(|one, other| one.1.total_cmp(&other.1));
+    known.get(known.len() / 2).map(|(block, _)| *block)
+}

@@ -1,0 +1,206 @@
+//! The summary: the answer that terminals give, too, then what came out in sentences. Where nothing
+//! can be concluded, the sentence says why and what would decide.
+
+use iolab_statistics::Verdict;
+use iolab_study::{Figure, Measure, answer, would_decide_all};
+use maud::{Markup, html};
+
+use crate::findings::{self, Gathered};
+use crate::frame::{Cell, counted, details, name, number, table};
+use crate::number::{change_with_limits, confidence, limits, meaning, shown};
+use crate::standing::{Outcome, Rival, Standing};
+use crate::steady;
+
+/// Answer, findings, conclusions.
+pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usize) -> Markup {
+    let analysis = outcome.analysis;
+    let answer = answer(outcome.study, outcome.design, analysis, outcome.rules);
+    html! {
+        p.answer { strong { (name(&answer.sentence)) } }
+        @if !answer.findings.is_empty() { ul { @for finding in &answer.findings { li { (name(finding)) } } } }
+        @if !findings.is_empty() { (findings::markup(findings)) }
+        h3 { "Conclusions" }
+        @if missing > 0 {
+            p.weak { "The study is not complete: " (counted(missing, "trial is", "trials are")) " still to be run. What follows is what is known so far." }
+        }
+        @for caveat in steady::caveats(outcome) { p { strong.severity { (caveat) } } }
+        @if analysis.figures.is_empty() { p { "The study asks for no figure." } }
+        ul.conclusions {
+            @for figure in 0..analysis.figures.len() { li { (conclusion(outcome, figure)) } }
+        }
+    }
+}
+
+fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize) -> Markup {
+    let figure = &outcome.analysis.figures[number_of_figure];
+    let standings = outcome.standings(number_of_figure);
+    let unknown: usize =
+        outcome.analysis.rows.iter().filter(|row| row.figure == number_of_figure && row.median.is_none()).count();
+    html! {
+        strong { (figure.name()) } " (" (meaning(figure)) "): "
+        @match standings.as_slice() {
+            [] => { (why_nothing(figure)) },
+            [only] => { (contest(outcome, figure, only)) },
+            several => { (tally(outcome, figure, several)) },
+        }
+        @if unknown > 0 && !standings.is_empty() {
+            " " (counted(unknown, "configuration has", "configurations have")) " no value: " (why_nothing(figure))
+        }
+    }
+}
+
+/// Why a figure has no value, and what would give it one.
+fn why_nothing(figure: &Figure) -> Markup {
+    html! {
+        @match &figure.measure {
+            Measure::Latency(percent) | Measure::Response(percent) => {
+                "no trial has the samples that this percentile needs ("
+                (number(&crate::number::grouped(iolab_statistics::samples_needed(*percent)))) " operations); longer trials would have them."
+            },
+            _ => "no trial has such operations.",
+        }
+        @if matches!(figure.measure, Measure::Response(_)) { " Response times exist for paced loads only (a rate, or recorded arrivals)." }
+    }
+}
+
+/// A single contest in a few sentences.
+fn contest(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Markup {
+    let best = outcome.short_name(standing.best);
+    let value = html! { (number(&shown(figure, standing.median.estimate))) " " (interval_note(figure, standing)) };
+    if standing.rivals.is_empty() {
+        return html! { (name(best)) " has " (value) ". There is nothing to hold it against." };
+    }
+    let having = |wanted: fn(Verdict) -> bool| -> Vec<&Rival> {
+        standing.rivals.iter().filter(|rival| wanted(rival.comparison.verdict)).collect()
+    };
+    let beaten = having(|verdict| verdict == Verdict::Better);
+    let equal = having(|verdict| verdict == Verdict::Equivalent);
+    let open = having(|verdict| matches!(verdict, Verdict::Undecided { .. }));
+    html! {
+        @if beaten.len() == standing.rivals.len() { (superlative(figure)) " is " (name(best)) " with " (value) ", " }
+        @else { "the " (superlative(figure)) " median has " (name(best)) " with " (value) ". It is " }
+        @if !beaten.is_empty() {
+            (word(figure, Verdict::Better)) " than " (listed(outcome, &beaten))
+            @if beaten.len() > MOST_NAMED { "; the nearest, " (against(outcome, beaten[0])) }
+            ". "
+        }
+        @if !equal.is_empty() { @if !beaten.is_empty() { "It is " } (word(figure, Verdict::Equivalent)) " to " (listed(outcome, &equal)) ". " }
+        @if !open.is_empty() {
+            @if !beaten.is_empty() || !equal.is_empty() { "It is " }
+            "not told apart from " (listed(outcome, &open)) " (" (word(figure, open[0].comparison.verdict)) "): " (what_decides(outcome, &open))
+        }
+    }
+}
+
+/// What the configuration with the best value is.
+fn superlative(figure: &Figure) -> &'static str {
+    if figure.is_judged() { "best" } else { "highest" }
+}
+
+/// More rivals than these are counted instead of named.
+const MOST_NAMED: usize = 4;
+
+fn listed(outcome: &Outcome<'_>, rivals: &[&Rival]) -> Markup {
+    html! {
+        @if rivals.len() > MOST_NAMED { (rivals.len()) " others" }
+        @else {
+            @for (place, rival) in rivals.iter().enumerate() {
+                @if place > 0 { @if place + 1 == rivals.len() { " and " } @else { ", " } }
+                (against(outcome, rival))
+            }
+        }
+    }
+}
+
+fn against(outcome: &Outcome<'_>, rival: &Rival) -> Markup {
+    html! { (name(outcome.short_name(rival.configuration))) " (" (number(&change_with_limits(&rival.comparison.ratio))) ")" }
+}
+
+/// What it would take, by the rival that takes most.
+fn what_decides(outcome: &Outcome<'_>, open: &[&Rival]) -> Markup {
+    let decide = would_decide_all(open.iter().map(|rival| &rival.comparison), outcome.rules);
+    html! { @if let Some(decide) = decide { (decide) "." } }
+}
+
+fn interval_note(figure: &Figure, standing: &Standing) -> Markup {
+    let median = &standing.median;
+    html! { @if median.low < median.high { "(" (number(&limits(figure, median))) ", " (confidence(median.confidence)) ")" } }
+}
+
+/// Several contests: who wins how many, and the rest in a table.
+fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Markup {
+    let is_clear = |standing: &&Standing| {
+        !standing.rivals.is_empty() && standing.rivals.iter().all(|rival| rival.comparison.verdict == Verdict::Better)
+    };
+    let mut wins: Vec<(&str, usize)> = Vec::new();
+    for standing in standings.iter().filter(is_clear) {
+        let winner = outcome.short_name(standing.best);
+        match wins.iter_mut().find(|entry| entry.0 == winner) {
+            Some(entry) => entry.1 += 1,
+            None => wins.push((winner, 1)),
+        }
+    }
+    wins.sort_by_key(|entry| std::cmp::Reverse(entry.1));
+    let clear: usize = wins.iter().map(|entry| entry.1).sum();
+    let alone = standings.iter().filter(|standing| standing.rivals.is_empty()).count();
+    let open = standings.len() - clear - alone;
+    let axes: Vec<&str> = standings[0].common.iter().map(|(axis, _)| axis.as_str()).collect();
+    html! {
+        @if clear == 0 {
+            "in none of the " (standings.len()) " combinations of " (name(&axes.join(" and "))) " is the " (superlative(figure)) " told apart from all others"
+        } @else {
+            "in " (standings.len()) " combinations of " (name(&axes.join(" and "))) ", "
+            @for (place, (winner, count)) in wins.iter().enumerate() {
+                @if place > 0 { ", " } (name(winner)) " is " (word(figure, Verdict::Better)) " than all others in " (count)
+            }
+            @if open > 0 { "; in " (open) " the " (superlative(figure)) " is not told apart from all others" }
+        }
+        @if alone > 0 { "; in " (alone) " there is nothing to compare" }
+        "."
+        (details("Each combination", &each(outcome, figure, standings, &axes)))
+    }
+}
+
+fn each(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing], axes: &[&str]) -> Markup {
+    let head: Vec<&str> =
+        axes.iter().copied().chain(["best median", "value", "against the nearest", "verdicts"]).collect();
+    let row = |standing: &Standing| {
+        let mut cells: Vec<Cell> = standing.common.iter().map(|(_, point)| Cell::Head(point.clone())).collect();
+        let nearest = standing.rivals.first().map(|rival| against(outcome, rival));
+        cells.extend([
+            Cell::Text(outcome.short_name(standing.best).to_owned()),
+            Cell::Number(shown(figure, standing.median.estimate)),
+            Cell::Rich(nearest.unwrap_or_else(|| html! { "nothing to compare" })),
+            Cell::Rich(verdicts(outcome, figure, standing)),
+        ]);
+        cells
+    };
+    let rows: Vec<Vec<Cell>> = standings.iter().map(row).collect();
+    let caption = html! { (figure.name()) ": the best of each combination" };
+    table(&caption, &format!("{}: the best of each combination", figure.name()), &head, &rows)
+}
+
+fn verdicts(outcome: &Outcome<'_>, figure: &Figure, standing: &Standing) -> Markup {
+    html! {
+        @for (place, rival) in standing.rivals.iter().enumerate() {
+            @if place > 0 { ", " }
+            (name(outcome.short_name(rival.configuration))) " " (word(figure, rival.comparison.verdict))
+        }
+    }
+}
+
+/// The word of a verdict on `figure`, as seen from the candidate. Where neither direction is good
+/// in itself, it is higher or lower.
+pub(crate) fn word(figure: &Figure, verdict: Verdict) -> Markup {
+    let (class, sign) = match verdict {
+        Verdict::Better if figure.is_judged() => ("better", "▲"),
+        Verdict::Worse if figure.is_judged() => ("worse", "▼"),
+        Verdict::Better => ("equivalent", "▲"),
+        Verdict::Worse => ("equivalent", "▼"),
+        Verdict::Equivalent => ("equivalent", "≈"),
+        Verdict::Undecided { .. } => ("undecided", "?"),
+    };
+    let word = iolab_study::word(figure, verdict);
+    // The sign is for those who do not tell the colours apart; the word is for everybody.
+    html! { span class={ "verdict " (class) } { span aria-hidden="true" { (sign) } " " (word) } }
+}

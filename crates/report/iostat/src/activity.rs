@@ -1,0 +1,79 @@
+//! What a block device did between two looks.
+
+use iolab_recording::{DeviceCounters, DeviceSample};
+
+/// Counters gained, and the time in which they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Activity {
+    /// Counters gained; `in_flight` is the one of the later look.
+    pub gained: DeviceCounters,
+    /// Time between the looks, ns.
+    pub elapsed_ns: u64,
+    /// Whose activity it is: of one device, or of so many together.
+    pub devices: u64,
+}
+
+impl Activity {
+    /// Between two looks, the earlier one first. A counter that went backwards (the device was
+    /// replaced) gained nothing.
+    pub fn between(before: &DeviceSample, after: &DeviceSample) -> Activity {
+        let elapsed_ns = after.at_ns.saturating_sub(before.at_ns);
+        Activity { gained: gained(&before.counters, &after.counters), elapsed_ns, devices: 1 }
+    }
+
+    /// Of several devices together, in time that passed for all of them.
+    pub fn of_group(members: &[Activity], elapsed_ns: u64) -> Activity {
+        let gained = members.iter().fold(DeviceCounters::default(), |sum, one| added(&sum, &one.gained));
+        Activity { gained, elapsed_ns, devices: members.len().max(1) as u64 }
+    }
+
+    /// From the start of the machine to a look, whose time is the time since then.
+    pub fn since_boot(look: &DeviceSample) -> Activity {
+        Activity::between(&DeviceSample::default(), look)
+    }
+
+    /// Whether a request was completed.
+    pub fn is_idle(&self) -> bool {
+        let gained = &self.gained;
+        gained.read_ios + gained.write_ios + gained.discard_ios + gained.flush_ios == 0
+    }
+
+    /// This many in one second. In sysstat's order of operations, so that the last digit is the
+    /// same.
+    pub(crate) fn per_second(&self, count: u64) -> f64 {
+        let hundredths = self.elapsed_ns as f64 / 1e7;
+        if hundredths == 0.0 { 0.0 } else { count as f64 / hundredths * 100.0 }
+    }
+}
+
+/// What the counters gained; how many are in flight is no counter, and is that of now.
+fn gained(before: &DeviceCounters, after: &DeviceCounters) -> DeviceCounters {
+    DeviceCounters { in_flight: after.in_flight, ..paired(after, before, u64::saturating_sub) }
+}
+
+fn added(sum: &DeviceCounters, one: &DeviceCounters) -> DeviceCounters {
+    paired(sum, one, u64::saturating_add)
+}
+
+/// Each figure of one with the same of the other.
+fn paired(one: &DeviceCounters, other: &DeviceCounters, joined: fn(u64, u64) -> u64) -> DeviceCounters {
+    DeviceCounters {
+        read_ios: joined(one.read_ios, other.read_ios),
+        read_merges: joined(one.read_merges, other.read_merges),
+        read_sectors: joined(one.read_sectors, other.read_sectors),
+        read_ticks_ms: joined(one.read_ticks_ms, other.read_ticks_ms),
+        write_ios: joined(one.write_ios, other.write_ios),
+        write_merges: joined(one.write_merges, other.write_merges),
+        write_sectors: joined(one.write_sectors, other.write_sectors),
+        write_ticks_ms: joined(one.write_ticks_ms, other.write_ticks_ms),
+        in_flight: joined(one.in_flight, other.in_flight),
+        io_ticks_ms: joined(one.io_ticks_ms, other.io_ticks_ms),
+        time_in_queue_ms: joined(one.time_in_queue_ms, other.time_in_queue_ms),
+        discard_ios: joined(one.discard_ios, other.discard_ios),
+        discard_merges: joined(one.discard_merges, other.discard_merges),
+        discard_sectors: joined(one.discard_sectors, other.discard_sectors),
+        discard_ticks_ms: joined(one.discard_ticks_ms, other.discard_ticks_ms),
+        flush_ios: joined(one.flush_ios, other.flush_ios),
+        flush_ticks_ms: joined(one.flush_ticks_ms, other.flush_ticks_ms),
+    }
+}

@@ -1,0 +1,27 @@
+//! What `iostat -x` says of two looks at a block device, column by column: names, numbers, rounding
+//! and widths of sysstat.
+//!
+//! ```text
+//! two DeviceSamples ─▶ Activity (counters gained, time between) ─▶ Column::value ─▶ header(), row(), json_object()
+//! ```
+//! Each column carries its formula, where the kernel counts what goes into it, and how it misleads:
+//! `iolab explain` and the reference page come from the same table. What the kernel's counters are
+//! is in Documentation/block/stat.rst and Documentation/admin-guide/iostats.rst, what the columns
+//! are in iostat(1). Nothing here reads a counter.
+
+mod activity;
+mod cells;
+mod columns;
+mod cpu;
+mod json;
+mod layout;
+mod short;
+mod table;
+
+pub use activity::Activity;
+pub use columns::{Column, Figure, Unit, find, reference_page, text};
+pub use cpu::{CPU, CpuColumn, CpuTicks};
+pub use json::{cpu_json, json_object};
+pub use layout::{Layout, cpu_header};
+pub use short::SHORT;
+pub use table::{EXTENDED, PLAIN};

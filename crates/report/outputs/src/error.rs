@@ -1,0 +1,90 @@
+//! Why an output cannot be written, and what to do then.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why an output is not written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// Something else stands at its name.
+    #[error("{}: {what}, not {wanted} that iolab wrote: it is not replaced; name another file, or add --force", path.display())]
+    Foreign {
+        /// The name.
+        path: PathBuf,
+        /// What stands there.
+        what: &'static str,
+        /// What may stand there.
+        wanted: &'static str,
+    },
+    /// What stands at its name is never replaced, whatever the user says.
+    #[error("{}: {what}: an output is never written there", path.display())]
+    Never {
+        /// The name.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+    },
+    /// It would replace what the same command reads.
+    #[error("{}: this is {what}, which the same command reads: name another file for the output", path.display())]
+    Input {
+        /// The name.
+        path: PathBuf,
+        /// What it is to the command.
+        what: String,
+    },
+    /// Two outputs of one command have the same name.
+    #[error("{}: this name is wanted for {one} and for {other}: name another file for one of them", path.display())]
+    Clash {
+        /// The name.
+        path: PathBuf,
+        /// What wants it.
+        one: String,
+        /// What wants it, too.
+        other: String,
+    },
+    /// It cannot be an output at all: a folder, no name, a folder that is not there or not
+    /// writable.
+    #[error("{}: {reason}", path.display())]
+    Unusable {
+        /// The name.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// What stands at the name is not what stood there when it was judged.
+    #[error("{}: another file took this name meanwhile: it is left as it is", path.display())]
+    Changed {
+        /// The name.
+        path: PathBuf,
+    },
+    /// A system call failed.
+    #[error("{what} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// The name.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+impl OutputError {
+    /// Whether something would have been destroyed: the user may want to say otherwise.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, OutputError::Foreign { .. } | OutputError::Never { .. } | OutputError::Input { .. })
+    }
+
+    /// Whether the user named what cannot be an output.
+    pub fn is_mistake(&self) -> bool {
+        matches!(self, OutputError::Clash { .. } | OutputError::Unusable { .. })
+    }
+
+    pub(crate) fn io(what: &'static str, path: &Path, source: impl Into<io::Error>) -> OutputError {
+        OutputError::Io { what, path: path.to_owned(), source: source.into() }
+    }
+
+    pub(crate) fn unusable(path: &Path, reason: impl Into<String>) -> OutputError {
+        OutputError::Unusable { path: path.to_owned(), reason: reason.into() }
+    }
+}

@@ -1,0 +1,19 @@
+//! What stands at a name.
+
+use iolab_observe::FileId;
+use rustix::fs::Stat;
+
+/// What stands at a name, as far as a file that replaces it has to know.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Old {
+    pub(crate) id: FileId,
+    pub(crate) mode: u32,
+    pub(crate) owner: u32,
+    pub(crate) group: u32,
+}
+
+impl Old {
+    pub(crate) fn of(stat: &Stat) -> Old {
+        Old { id: FileId::of_stat(stat), mode: stat.st_mode, owner: stat.st_uid, group: stat.st_gid }
+    }
+}

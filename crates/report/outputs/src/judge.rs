@@ -1,0 +1,116 @@
+//! What stands at a name.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use iolab_observe::FileId;
+use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+use crate::kind::{HEAD_BYTES, Kind};
+use crate::{OutputError, mark};
+
+/// A name in a folder that is held open.
+#[derive(Debug)]
+pub(crate) struct Name {
+    pub(crate) path: PathBuf,
+    pub(crate) folder: OwnedFd,
+    pub(crate) name: OsString,
+    pub(crate) folder_id: FileId,
+}
+
+impl Name {
+    /// Opens the folder of a path; the folder may be reached through links, as the user's own paths
+    /// are.
+    pub(crate) fn open(path: &Path) -> Result<Name, OutputError> {
+        let is_folder = path.as_os_str().as_bytes().ends_with(b"/");
+        let name = path.file_name().filter(|_| !is_folder);
+        let name = name.ok_or_else(|| OutputError::unusable(path, "the name of a folder, not of a file"))?.to_owned();
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(parent, flags, Mode::empty()).map_err(|errno| {
+            let reason = match errno {
+                Errno::NOENT => format!("there is no folder {}: make it first", parent.display()),
+                Errno::NOTDIR => format!("{} is not a folder", parent.display()),
+                other => format!("{}: {}", parent.display(), std::io::Error::from(other)),
+            };
+            OutputError::unusable(path, reason)
+        })?;
+        let stat = rustix::fs::fstat(&folder).map_err(|errno| OutputError::io("looking at", path, errno))?;
+        Ok(Name { path: path.to_owned(), folder, name, folder_id: FileId::of_stat(&stat) })
+    }
+
+    /// What stands there, without following a link; `None` where nothing does.
+    pub(crate) fn stat(&self) -> Result<Option<Stat>, OutputError> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.folder, &self.name, flags, Mode::empty()) {
+            Ok(fd) => rustix::fs::fstat(fd).map(Some).map_err(|errno| OutputError::io("looking at", &self.path, errno)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(OutputError::unusable(&self.path, std::io::Error::from(errno).to_string())),
+        }
+    }
+
+    /// Refuses a folder in which nothing can be made.
+    pub(crate) fn writable(&self) -> Result<(), OutputError> {
+        let access = rustix::fs::accessat(&self.folder, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
+        access.map_err(|errno| {
+            let reason = std::io::Error::from(errno);
+            OutputError::unusable(&self.path, format!("no file can be made in its folder: {reason}"))
+        })
+    }
+
+    /// Refuses a file that somebody has mounted something on.
+    pub(crate) fn not_mounted(&self) -> Result<(), OutputError> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let facts = rustix::fs::statx(&self.folder, &self.name, flags, StatxFlags::BASIC_STATS);
+        // A kernel that does not say so refuses the rename.
+        if facts.is_ok_and(|facts| facts.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)) {
+            return Err(OutputError::Never { path: self.path.clone(), what: "something is mounted there".to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Opens the regular file there for reading, if it may be read and is still that one.
+    pub(crate) fn open_file(&self, id: FileId) -> Option<File> {
+        open_regular(&self.folder, &self.name, id)
+    }
+}
+
+fn open_regular(folder: &OwnedFd, name: &OsStr, id: FileId) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).ok()?);
+    let stat = rustix::fs::fstat(&file).ok()?;
+    (FileId::of_stat(&stat) == id).then_some(file)
+}
+
+/// Whether iolab wrote the regular file at a name, or fio did.
+pub(crate) fn is_own(name: &Name, stat: &Stat, kind: Kind) -> bool {
+    if stat.st_size == 0 {
+        // Under another name somebody else has it, too.
+        return stat.st_nlink <= 1;
+    }
+    let Some(file) = name.open_file(FileId::of_stat(stat)) else { return false };
+    let length = u64::try_from(stat.st_size).unwrap_or(0);
+    if mark::is_on(&file, kind, length) {
+        return true;
+    }
+    let mut head = Vec::new();
+    let read = file.take(HEAD_BYTES as u64).read_to_end(&mut head);
+    read.is_ok() && kind.recognises(&name.path, &head)
+}
+
+/// What kind of thing it is, in a sentence.
+pub(crate) fn described(stat: &Stat) -> &'static str {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => "a file of its own",
+        FileType::Symlink => "a symbolic link",
+        FileType::Directory => "a folder",
+        FileType::BlockDevice => "a block device",
+        FileType::Socket => "a socket",
+        _ => "something else",
+    }
+}

@@ -1,0 +1,123 @@
+//! The kinds of outputs: what each is recognised by, and who may read it.
+
+use std::path::Path;
+
+use iolab_recording::partial;
+
+use crate::log_lines;
+
+/// What an output is. It replaces only outputs of its own kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A recording: JSON whose first field is its format.
+    Recording,
+    /// A partial recording, by the mark it begins with.
+    Partial,
+    /// What can be made again from recordings: reports of all formats, pages, figures, exports;
+    /// those of fio, too.
+    Report,
+    /// Lines of a latency, bandwidth, IOPS or histogram log, of fio, too.
+    Log,
+    /// A file inside the folder of a study, which is iolab's as a whole.
+    StudyPart,
+}
+
+/// What of a file is looked at.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
+
+impl Kind {
+    /// Its word in the mark.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Kind::Recording => "recording",
+            Kind::Partial => "partial",
+            Kind::Report => "report",
+            Kind::Log => "log",
+            Kind::StudyPart => "study",
+        }
+    }
+
+    /// In a sentence.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Kind::Recording => "a recording",
+            Kind::Partial => "a partial recording",
+            Kind::Report => "a report",
+            Kind::Log => "a log",
+            Kind::StudyPart => "a file of a study",
+        }
+    }
+
+    /// Recordings say what was done where, by whom and how: they are their owner's.
+    pub(crate) fn is_private(self) -> bool {
+        matches!(self, Kind::Recording | Kind::Partial | Kind::StudyPart)
+    }
+
+    /// Whether a file at `path` that begins with `head` is of this kind.
+    pub(crate) fn recognises(self, path: &Path, head: &[u8]) -> bool {
+        match self {
+            Kind::Recording => head.starts_with(b"{\"iolab_recording\":"),
+            Kind::Partial => partial::is_partial(head),
+            Kind::Report => is_report(&String::from_utf8_lossy(head)),
+            Kind::Log => path.extension().is_some_and(|end| end == "log") && log_lines::are_all(head),
+            Kind::StudyPart => true,
+        }
+    }
+}
+
+/// Reports of runs in every format, of fio's and of iolab's making; pages; exports of the database.
+fn is_report(head: &str) -> bool {
+    // fio and iolab say before a report what is to be known of it.
+    let is_note = |line: &str| ["fio: ", "note: "].iter().any(|start| line.starts_with(start));
+    let mut lines = head.lines().filter(|line| !line.is_empty() && !is_note(line));
+    let Some(first) = lines.next() else { return false };
+    let is_job_line = first.contains(": (g=") && first.contains("): rw=") && first.contains("ioengine=");
+    let is_json = first.starts_with(['{', '[']) && head.get(..4096).unwrap_or(head).contains("\"fio version\"");
+    let is_page = head.contains("<meta name=\"generator\" content=\"iolab ");
+    let is_export = first.starts_with("id,kind,title,parent,block,points,");
+    is_job_line || is_json || is_page || is_export || is_terse(first)
+}
+
+/// A version of the format, fio's own from the third on, and more fields than anything else has.
+fn is_terse(line: &str) -> bool {
+    const FIELDS_LEAST: usize = 100;
+    let is_versioned = ["3;fio-", "4;fio-", "5;fio-", "2;"].iter().any(|start| line.starts_with(start));
+    is_versioned && line.matches(';').count() >= FIELDS_LEAST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_knows_its_own_and_nothing_else() {
+        let terse = format!("3;fio-3.42;a;0;0{}", ";0".repeat(120));
+        let page = "<!DOCTYPE html><html><head><meta name=\"generator\" content=\"iolab 0.1.0\">";
+        let normal = "a: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.42";
+        let cases: [(&str, Kind); 12] = [
+            ("{\"iolab_recording\":1,\"iolab_version\":\"0.1.0\"", Kind::Recording),
+            (normal, Kind::Report),
+            ("fio: something to know\nnote: more\na: (g=0): rw=read, bs=4k, ioengine=null", Kind::Report),
+            ("{\n  \"fio version\" : \"fio-3.36\",\n", Kind::Report),
+            ("[\n{\n  \"fio version\" : \"fio-3.36\",\n", Kind::Report),
+            (&terse, Kind::Report),
+            (page, Kind::Report),
+            ("id,kind,title,parent,block,points,started_unix_ns,elapsed_ns\r\n", Kind::Report),
+            ("0, 1200, 0, 4096, 0\n1, 900, 1, 4096, 0\n", Kind::Log),
+            ("1, 0, 4096, 0\n", Kind::Log),
+            ("dear diary", Kind::StudyPart),
+            ("3;a;short;line", Kind::StudyPart),
+        ];
+        for (head, of) in cases {
+            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log] {
+                assert_eq!(kind.recognises(Path::new("x_bw.1.log"), head.as_bytes()), kind == of, "{kind:?}: {head}");
+            }
+        }
+        for head in ["", "{}", "{\"name\": \"mine\"}", "1,2,3", "# notes\n", "\0\0\0", "a;b;c"] {
+            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log] {
+                assert!(!kind.recognises(Path::new("x.log"), head.as_bytes()), "{kind:?}: {head}");
+            }
+        }
+        assert!(!Kind::Log.recognises(Path::new("table.csv"), b"0, 1200, 0, 4096, 0\n"), "a log is called one");
+    }
+}

@@ -1,0 +1,175 @@
+//! A new file beside the name it is to have: written there, and given the name by one rename(2).
+//!
+//! What stood at the name when it was judged is compared with what the rename found there; a file
+//! that somebody put there meanwhile gets its name back.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::os::fd::OwnedFd;
+
+use iolab_observe::FileId;
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
+use rustix::io::Errno;
+
+use crate::identity::Old;
+use crate::judge::Name;
+use crate::{Kind, OutputError, mark};
+
+/// Names that are tried; each is random.
+const NAMES_TRIED: u32 = 16;
+
+/// A file that has not got its name yet, or has.
+#[derive(Debug)]
+pub(crate) struct NewFile {
+    pub(crate) file: File,
+    name: Name,
+    kind: Kind,
+    temporary: OsString,
+    old: Option<FileId>,
+    has_name: bool,
+}
+
+impl NewFile {
+    /// Makes the file. It takes over who may read it from a report or log that it replaces;
+    /// recordings are their owner's, whatever the umask.
+    pub(crate) fn make(name: Name, kind: Kind, old: Option<Old>) -> Result<NewFile, OutputError> {
+        let failed = |errno| OutputError::io("making a file beside", &name.path, errno);
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = if kind.is_private() { 0o600 } else { 0o666 };
+        let mut made = Err(Errno::EXIST);
+        let mut temporary = OsString::new();
+        for _ in 0..NAMES_TRIED {
+            temporary = random_name();
+            made = rustix::fs::openat(&name.folder, &temporary, flags, Mode::from_raw_mode(mode));
+            if !matches!(made, Err(Errno::EXIST)) {
+                break;
+            }
+        }
+        let file = File::from(made.map_err(failed)?);
+        mark::set(&file, kind, None);
+        let new = NewFile { file, name, kind, temporary, old: old.map(|old| old.id), has_name: false };
+        new.permissions(mode, old).map_err(|errno| OutputError::io("making a file beside", &new.name.path, errno))?;
+        Ok(new)
+    }
+
+    fn permissions(&self, mode: u32, old: Option<Old>) -> Result<(), Errno> {
+        if self.kind.is_private() {
+            return rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode));
+        }
+        let Some(old) = old else { return Ok(()) };
+        // Only root may give files away; the mode goes with the owner.
+        if rustix::fs::fchown(&self.file, Some(Uid::from_raw(old.owner)), Some(Gid::from_raw(old.group))).is_ok() {
+            rustix::fs::fchmod(&self.file, Mode::from_raw_mode(old.mode & 0o777))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn take_name(&mut self) -> Result<(), OutputError> {
+        if self.has_name {
+            return Ok(());
+        }
+        let taken = match self.old {
+            None => self.take_free_name(),
+            Some(old) => self.replace(old),
+        };
+        match taken {
+            Ok(true) => {
+                self.has_name = true;
+                Ok(())
+            }
+            Ok(false) => Err(OutputError::Changed { path: self.name.path.clone() }),
+            Err(errno) => Err(OutputError::io("giving its name to", &self.name.path, errno)),
+        }
+    }
+
+    /// False when the name is not free any more.
+    fn take_free_name(&self) -> Result<bool, Errno> {
+        let (folder, from, to) = (&self.name.folder, &self.temporary, &self.name.name);
+        match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => Ok(false),
+            // Not every file system can: then a hard link is what takes no name from anybody.
+            Err(Errno::INVAL | Errno::NOSYS) => match rustix::fs::linkat(folder, from, folder, to, AtFlags::empty()) {
+                Ok(()) => rustix::fs::unlinkat(folder, from, AtFlags::empty()).map(|()| true),
+                Err(Errno::EXIST) => Ok(false),
+                Err(_) => self.rename_if(None),
+            },
+            renamed => renamed.map(|()| true),
+        }
+    }
+
+    /// False when the name is of another file than the one judged.
+    fn replace(&self, old: FileId) -> Result<bool, Errno> {
+        let (folder, from, to) = (&self.name.folder, &self.temporary, &self.name.name);
+        match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::EXCHANGE) {
+            Ok(()) if id_of(folder, from)? == Some(old) => {
+                rustix::fs::unlinkat(folder, from, AtFlags::empty()).map(|()| true)
+            }
+            Ok(()) => {
+                rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::EXCHANGE)?;
+                Ok(false)
+            }
+            // Somebody removed the old one: nothing is replaced.
+            Err(Errno::NOENT) => self.take_free_name(),
+            Err(Errno::INVAL | Errno::NOSYS) => self.rename_if(Some(old)),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// For file systems that cannot do better: a look, and the rename right after it.
+    fn rename_if(&self, expected: Option<FileId>) -> Result<bool, Errno> {
+        let (folder, from, to) = (&self.name.folder, &self.temporary, &self.name.name);
+        if id_of(folder, to)? != expected {
+            return Ok(false);
+        }
+        rustix::fs::renameat(folder, from, folder, to).map(|()| true)
+    }
+
+    /// Makes what was written durable, marks it, and gives it its name.
+    pub(crate) fn finish(&mut self) -> Result<(), OutputError> {
+        let length = self.file.metadata().map(|metadata| metadata.len()).ok();
+        mark::set(&self.file, self.kind, length);
+        match self.file.sync_all() {
+            // Some file systems have nothing to make durable.
+            Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
+                return Err(OutputError::io("writing", &self.name.path, error));
+            }
+            _ => {}
+        }
+        self.take_name()
+    }
+
+    /// Removes the file, if its name is still its own.
+    pub(crate) fn remove(&mut self) {
+        let current = if self.has_name { &self.name.name } else { &self.temporary };
+        let own = rustix::fs::fstat(&self.file).map(|stat| FileId::of_stat(&stat)).ok();
+        if own.is_some() && id_of(&self.name.folder, current).ok().flatten() == own {
+            // One that cannot be removed does no harm.
+            let _ = rustix::fs::unlinkat(&self.name.folder, current, AtFlags::empty());
+        }
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.has_name {
+            self.remove();
+        }
+    }
+}
+
+pub(crate) fn id_of(folder: &OwnedFd, name: &OsString) -> Result<Option<FileId>, Errno> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(FileId::of_stat(&stat))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// A name that nobody can know beforehand; the seed is the system's.
+fn random_name() -> OsString {
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    OsString::from(format!(".iolab-{random:016x}"))
+}

@@ -1,0 +1,126 @@
+//! A name that was judged: what is written there may stand there.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
+
+use crate::identity::Old;
+use crate::judge::Name;
+use crate::new_file::NewFile;
+use crate::output::Output;
+use crate::{Kind, OutputError, stream};
+
+/// Where an output is to be written.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    kind: Kind,
+    at: At,
+}
+
+#[derive(Debug)]
+enum At {
+    Stream(File),
+    /// A pipe or device, which is opened when it is written to: a pipe's reader must not see the
+    /// end of it before.
+    NamedStream(Name),
+    Name(Name, Option<Old>),
+}
+
+impl Place {
+    pub(crate) fn stream(path: &Path, kind: Kind, file: File) -> Place {
+        Place { path: path.to_owned(), kind, at: At::Stream(file) }
+    }
+
+    pub(crate) fn named_stream(name: Name, kind: Kind) -> Place {
+        Place { path: name.path.clone(), kind, at: At::NamedStream(name) }
+    }
+
+    pub(crate) fn name(name: Name, kind: Kind, old: Option<Old>) -> Place {
+        Place { path: name.path.clone(), kind, at: At::Name(name, old) }
+    }
+
+    /// Its path, as the user wrote it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is a terminal, a pipe or a device, beside which there is no place for anything.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.at, At::Stream(_) | At::NamedStream(_))
+    }
+
+    /// The file that stands there, if one does and it can be read.
+    pub fn existing(&self) -> Option<File> {
+        match &self.at {
+            At::Name(name, Some(old)) => name.open_file(old.id),
+            _ => None,
+        }
+    }
+
+    /// Whether something stands there.
+    pub fn is_taken(&self) -> bool {
+        matches!(&self.at, At::Name(_, Some(_)))
+    }
+
+    /// Gives what stands there the first name of `NAME.1`, `NAME.2`, … that is free, and returns
+    /// it.
+    ///
+    /// # Errors
+    /// It cannot be renamed.
+    pub fn set_aside(&mut self) -> Result<PathBuf, OutputError> {
+        const MOST: u32 = 100_000;
+        let At::Name(name, old) = &mut self.at else { return Ok(self.path.clone()) };
+        for number in 1..MOST {
+            let mut aside = name.name.clone();
+            aside.push(format!(".{number}"));
+            match rename_to_free(name, &aside) {
+                Ok(()) => {
+                    *old = None;
+                    return Ok(self.path.with_file_name(aside));
+                }
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(OutputError::io("renaming", &self.path, errno)),
+            }
+        }
+        Err(OutputError::io("renaming", &self.path, io::ErrorKind::AlreadyExists))
+    }
+
+    /// Begins to write: to a new file, or to the stream.
+    ///
+    /// # Errors
+    /// No file can be made there.
+    pub fn begin(self) -> Result<Output, OutputError> {
+        match self.at {
+            At::Stream(file) => Ok(Output::stream(self.path, file)),
+            At::NamedStream(name) => Ok(Output::stream(self.path, stream::open(&name)?)),
+            At::Name(name, old) => Ok(Output::file(self.path, NewFile::make(name, self.kind, old)?)),
+        }
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// It cannot be written; then what stood there still does.
+    pub fn write(self, bytes: &[u8]) -> Result<(), OutputError> {
+        use std::io::Write;
+        let path = self.path.clone();
+        let mut output = self.begin()?;
+        output.write_all(bytes).map_err(|error| OutputError::io("writing", &path, error))?;
+        output.finish()
+    }
+}
+
+fn rename_to_free(name: &Name, to: &std::ffi::OsString) -> Result<(), Errno> {
+    let (folder, from) = (&name.folder, &name.name);
+    match rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => match crate::new_file::id_of(folder, to)? {
+            Some(_) => Err(Errno::EXIST),
+            None => rustix::fs::renameat(folder, from, folder, to),
+        },
+        renamed => renamed,
+    }
+}

@@ -1,0 +1,244 @@
+//! fio's JSON report (`json` and `json+`), with its keys, their order, types and number formats.
+//!
+//! The first line is exactly `{` and the last exactly `}`. Additions, all where readers of fio's
+//! output ignore them: `iolab version` at the top, `resp_ns` (latency from the intended start) in
+//! directions of paced loads; of runs of several hosts `hosts`, and in each job the names of its
+//! own as `hostname`, as fio has it of clients.
+//!
+//! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make
+//! the output one valid JSON array, which fio's is not, the program prints a line `[` before the
+//! first document, a line `,` between documents and a line `]` after the last; a single final
+//! report stays a bare document.
+
+mod direction;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use iolab_aggregate::{
+    DepthShares, DeviceFigures, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, SteadyFigures,
+};
+use iolab_recording::{DeviceCounters, Host, Recording};
+
+use writer::Writer;
+
+/// Variants of the report, and what the recording cannot know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JsonStyle {
+    /// `json+`: with the non-empty histogram buckets of everything that has percentiles.
+    pub plus: bool,
+    /// Seconds by which the reader's clock is ahead of UTC, for the `time` text.
+    pub utc_offset_seconds: i32,
+}
+
+/// The report, ending in a line break.
+pub fn json(recording: &Recording, style: JsonStyle) -> String {
+    let figures = iolab_aggregate::figures(recording);
+    let ended_ms = (recording.started_unix_ns + recording.elapsed_ns) / 1_000_000;
+    let mut writer = Writer::new();
+    writer.text("fio version", crate::FIO_VERSION);
+    writer.text("iolab version", &recording.iolab_version);
+    writer.number("timestamp", ended_ms / 1000);
+    writer.number("timestamp_ms", ended_ms);
+    writer.text("time", &crate::calendar::calendar_text(ended_ms / 1000, style.utc_offset_seconds));
+    if !recording.plan.global_options.is_empty() {
+        options(&mut writer, "global options", &recording.plan.global_options);
+    }
+    if recording.has_several_hosts() {
+        writer.array("hosts", &recording.hosts, write_host);
+    }
+    writer.array("jobs", &figures.jobs, |writer, job| write_job(writer, job, recording, style.plus));
+    if !figures.devices.is_empty() {
+        writer.array("disk_util", &figures.devices, write_device);
+    }
+    writer.finish()
+}
+
+/// Of runs of several hosts only.
+fn write_host(writer: &mut Writer, host: &Host) {
+    writer.text("name", &host.name);
+    writer.text("hostname", &host.facts.hostname);
+    writer.text("kernel", &host.facts.kernel);
+    writer.text("cpu_model", &host.facts.cpu_model);
+    writer.number("cpus", host.facts.cpus);
+    writer.number("memory_bytes", host.facts.memory_bytes);
+    writer.number("clock_offset_ns", host.clock_offset_ns);
+    writer.number("clock_error_ns", host.clock_error_ns);
+}
+
+fn options(writer: &mut Writer, key: &str, options: &BTreeMap<String, String>) {
+    writer.object(key, |writer| options.iter().for_each(|(name, value)| writer.text(name, value)));
+}
+
+fn write_job(writer: &mut Writer, job: &JobFigures<'_>, recording: &Recording, plus: bool) {
+    writer.text("jobname", &job.plan.job);
+    writer.number("groupid", job.plan.group);
+    if !job.hosts.is_empty() {
+        writer.text("hostname", &job.hosts.join(", "));
+    }
+    writer.number("job_start", (recording.started_unix_ns + job.started_ns) / 1_000_000);
+    writer.number("error", job.errno);
+    writer.number("eta", 0);
+    writer.number("elapsed", recording.elapsed_ns.div_ceil(1_000_000_000));
+    options(writer, "job options", &job.plan.job_options);
+    let percentiles = &job.plan.measurement.percentiles;
+    for figures in &job.directions {
+        direction::write_direction(writer, figures, percentiles, plus);
+    }
+    writer.object("sync", |writer| {
+        writer.number("total_ios", job.sync.ios);
+        let wanted = percentiles.clat || percentiles.lat;
+        direction::write_latency(writer, "lat_ns", &job.sync.lat, wanted.then_some(percentiles), plus);
+    });
+    if let Some(mixed) = &job.mixed {
+        direction::write_direction(writer, mixed, percentiles, plus);
+    }
+    write_schedule(writer, job);
+    write_overheads(writer, job);
+    write_machine(writer, job);
+    write_bands(writer, job);
+    if job.errors.shown {
+        writer.number("total_err", job.errors.total);
+        writer.number("first_error", job.errors.first);
+    }
+    // iolab has no latency_target: these are the values of a job without one.
+    writer.number("latency_depth", job.plan.queue.asked_depth);
+    writer.number("latency_target", 0);
+    writer.number("latency_target_ns", 0);
+    writer.float("latency_percentile", 100.0);
+    writer.number("latency_window", 0);
+    writer.number("latency_window_us", 0);
+    if let Some(description) = &job.plan.description {
+        writer.text("desc", description);
+    }
+    if let Some(steady) = &job.steady {
+        writer.object("steadystate", |writer| write_steady(writer, steady));
+    }
+}
+
+/// As in fio, the excursion stands under the name of the criterion's kind, and what the window
+/// still lacks is 0.
+fn write_steady(writer: &mut Writer, steady: &SteadyFigures) {
+    let (plan, seen) = (&steady.plan, &steady.seen);
+    let excursion = seen.excursion.unwrap_or(0.0);
+    writer.text("ss", &format!("{}:{:.6}{}", steady.name(), plan.limit, plan.unit()));
+    writer.number("duration", plan.window_ns() / 1_000_000_000);
+    writer.number("attained", u64::from(seen.attained));
+    writer.text("criterion", &format!("{:.6}{}", steady.criterion(), plan.unit()));
+    writer.float("max_deviation", if plan.slope { 0.0 } else { excursion });
+    writer.float("slope", if plan.slope { excursion } else { 0.0 });
+    writer.object("data", |writer| {
+        let window = |values: &[f64]| {
+            let values: Vec<u64> = values.iter().map(|value| *value as u64).collect();
+            let room = (plan.samples as usize).saturating_sub(values.len());
+            values.into_iter().chain(std::iter::repeat_n(0, room))
+        };
+        writer.number("bw_mean", steady.mean_bytes_per_s() as u64);
+        writer.number("iops_mean", steady.mean_iops() as u64);
+        writer.numbers("iops", window(&seen.iops));
+        writer.numbers("bw", window(&seen.bytes_per_s));
+    });
+}
+
+/// An object of iolab's own, for paced loads only.
+fn write_schedule(writer: &mut Writer, job: &JobFigures<'_>) {
+    let Some(schedule) = &job.schedule else { return };
+    writer.object("schedule", |writer| {
+        writer.number("asked", schedule.asked);
+        writer.float("asked_iops", schedule.asked_iops());
+        writer.number("sent", schedule.sent);
+        writer.float("sent_iops", schedule.sent_iops());
+        writer.number("backlog_at_end", schedule.backlog_at_end);
+        writer.number("backlog_most", schedule.backlog_most);
+        writer.number("lag_at_end_ns", schedule.lag_at_end_ns);
+        writer.number("lag_most_ns", schedule.lag_most_ns);
+        writer.number("behind_for_ns", schedule.behind_for_ns);
+        writer.number("saturated", u64::from(!job.saturation.is_empty()));
+        if !job.saturation.is_empty() {
+            writer.text("saturation", &job.saturation.join("; "));
+        }
+    });
+}
+
+/// Objects of iolab's own, for calibrated runs only.
+fn write_overheads(writer: &mut Writer, job: &JobFigures<'_>) {
+    if job.overheads.is_empty() {
+        return;
+    }
+    writer.array("overhead", &job.overheads, |writer, overhead| {
+        writer.number("workers", overhead.workers);
+        writer.float("tool_ns_per_io", overhead.tool_ns);
+        writer.float("ns_per_io", overhead.per_io_ns);
+        writer.float("share_percent", overhead.share_percent());
+        writer.float("clock_stamp_ns", overhead.stamp_ns);
+        writer.object("timer_late_ns", |writer| {
+            writer.number("p50", overhead.timer.p50_ns);
+            writer.number("p99", overhead.timer.p99_ns);
+            writer.number("max", overhead.timer.max_ns);
+        });
+        let limit = overhead.limit();
+        writer.number("limited", u64::from(limit.is_some()));
+        if let Some(sentence) = limit {
+            writer.text("limit", &sentence);
+        }
+    });
+}
+
+fn write_machine(writer: &mut Writer, job: &JobFigures<'_>) {
+    writer.number("job_runtime", job.cpu.runtime_ms);
+    writer.float("usr_cpu", job.cpu.user_percent);
+    writer.float("sys_cpu", job.cpu.system_percent);
+    writer.number("ctx", job.cpu.context_switches);
+    writer.number("majf", job.cpu.major_faults);
+    writer.number("minf", job.cpu.minor_faults);
+    const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+    const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+    let mut shares = |key: &str, names: [&str; 7], shares: &DepthShares| {
+        writer.object(key, |writer| names.iter().zip(shares.0).for_each(|(name, share)| writer.float(name, share)));
+    };
+    shares("iodepth_level", DEPTHS, &job.depth);
+    shares("iodepth_submit", BATCHES, &job.submit);
+    shares("iodepth_complete", BATCHES, &job.complete);
+}
+
+fn write_bands(writer: &mut Writer, job: &JobFigures<'_>) {
+    let mut bands = |key: &str, ends: &[u64], shares: &[f64]| {
+        writer.object(key, |writer| {
+            for (place, share) in shares.iter().enumerate() {
+                let name = ends.get(place).map_or(">=2000".to_owned(), u64::to_string);
+                writer.float(&name, *share);
+            }
+        });
+    };
+    bands("latency_ns", &NANOSECOND_BANDS, &job.bands.ns);
+    bands("latency_us", &MICROSECOND_BANDS, &job.bands.us);
+    bands("latency_ms", &MILLISECOND_BANDS, &job.bands.ms);
+}
+
+fn write_device(writer: &mut Writer, device: &DeviceFigures) {
+    writer.text("name", &device.name);
+    write_counters(writer, "", &device.gained);
+    writer.float("util", device.util_percent);
+    if let Some((mean, util)) = &device.parts {
+        write_counters(writer, "aggr_", mean);
+        writer.float("aggr_util", *util);
+    }
+}
+
+fn write_counters(writer: &mut Writer, prefix: &str, of: &DeviceCounters) {
+    // fio misspells the last of the merges in aggregates; readers know it so.
+    let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
+    for (name, value) in [
+        ("read_ios", of.read_ios),
+        ("write_ios", of.write_ios),
+        ("read_sectors", of.read_sectors),
+        ("write_sectors", of.write_sectors),
+        ("read_merges", of.read_merges),
+        (write_merges, of.write_merges),
+        ("read_ticks", of.read_ticks_ms),
+        ("write_ticks", of.write_ticks_ms),
+        ("in_queue", of.time_in_queue_ms),
+    ] {
+        writer.number(&format!("{prefix}{name}"), value);
+    }
+}

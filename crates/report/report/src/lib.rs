@@ -1,0 +1,41 @@
+//! Reports: pure functions from a [`iolab_recording::Recording`] to text.
+//!
+//! One file or folder per format: [`mod@normal`], [`mod@json`], [`mod@terse`], [`logs`],
+//! [`intervals`], [`observed`], [`status`], [`mod@summary`] and [`mod@perf`]. All of them read the
+//! same figures from [`iolab_aggregate`], so formats cannot drift apart. fio's formats are
+//! reproduced in layout, keys, order and units; where fio's own figures are known to mislead
+//! (extremes of groups, percentiles above the maximum, shares that add to more than 100 %) the
+//! layout stays and the figure is right. Nothing here does I/O, reads a clock, the locale or the
+//! environment: what depends on them is passed in.
+
+mod calendar;
+pub mod columns;
+mod errno;
+pub mod intervals;
+pub mod json;
+pub mod log_lines;
+pub mod logs;
+pub mod normal;
+mod number;
+pub mod observed;
+pub mod perf;
+pub mod status;
+pub mod summary;
+pub mod terse;
+
+pub use calendar::iso_text;
+pub use intervals::{intervals_json_lines, intervals_table};
+pub use json::{JsonStyle, json};
+pub use log_lines::{LogText, OperationLines};
+pub use logs::{
+    aggregate_bandwidth_log, aggregate_bandwidth_log_name, histogram_log_line, log_file_names, log_line, write_log_line,
+};
+pub use normal::{Style, normal, normal_body, normal_header};
+pub use observed::{observed_json_lines, observed_table};
+pub use perf::{PerfDetail, perf};
+pub use status::{Snapshot, status_line};
+pub use summary::summary;
+pub use terse::{TerseVersion, terse};
+
+/// The fio version whose formats these are, as reports that name one print it.
+pub const FIO_VERSION: &str = "fio-3.42";

@@ -1,0 +1,87 @@
+//! The lines of one direction: rates, latencies, percentiles, and the spread over time.
+
+use std::fmt::Write;
+
+use iolab_aggregate::{DirectionFigures, SeriesSummary};
+use iolab_plan::MeasurementPlan;
+
+use super::latency::{write_percentiles, write_summary};
+use crate::number::NumberStyle;
+
+/// Nothing for a direction without I/O.
+pub(super) fn write_direction(text: &mut String, figures: &DirectionFigures, measurement: &MeasurementPlan) {
+    if figures.ios == 0 {
+        return;
+    }
+    let style = NumberStyle::of(measurement);
+    let bytes_per_second = figures.bytes_per_second() as u64;
+    let _ = writeln!(
+        text,
+        "  {}: IOPS={}, BW={} ({})({}/{}msec)",
+        figures.name,
+        style.count(figures.ios_per_second() as u64),
+        style.rate(bytes_per_second),
+        style.rate_other(bytes_per_second),
+        style.bytes(figures.bytes),
+        figures.runtime_ms()
+    );
+    let percentiles = &measurement.percentiles;
+    let latencies = [
+        ("slat", &figures.slat, percentiles.slat),
+        ("clat", &figures.clat, percentiles.clat),
+        ("lat", &figures.lat, percentiles.lat),
+        ("resp", &figures.response, true),
+        // That all of them are 0 is said by the summary.
+        ("wait", &figures.backlog_wait, figures.backlog_wait.max > 0),
+        ("late", &figures.generator_late, figures.generator_late.max > 0),
+    ];
+    for (name, histogram, _) in latencies {
+        write_summary(text, name, histogram);
+    }
+    for (name, histogram, wanted) in latencies {
+        if wanted {
+            write_percentiles(text, name, histogram, &percentiles.list);
+        }
+    }
+    write_bandwidth(text, figures, style);
+    let SeriesSummary { samples, min, max, mean, stddev } = figures.iops;
+    if samples > 0 {
+        let _ = writeln!(
+            text,
+            "   iops        : min={min:5}, max={max:5}, avg={mean:5.2}, stdev={stddev:5.2}, samples={samples}"
+        );
+    }
+}
+
+fn write_bandwidth(text: &mut String, figures: &DirectionFigures, style: NumberStyle) {
+    let SeriesSummary { samples, min, max, mean, stddev } = figures.bandwidth;
+    if samples == 0 {
+        return;
+    }
+    // The series is in KiB/s; show it in KiB/s or kB/s, a step larger once that is past a million.
+    let step = if style.binary { 1024.0 } else { 1000.0 };
+    let mut factor = if style.binary { 1.0 } else { 1.024 } * if style.bits { 8.0 } else { 1.0 };
+    let large = mean * factor > step * step;
+    if large {
+        factor /= step;
+    }
+    let unit = match (style.binary, style.bits, large) {
+        (true, false, false) => "KiB",
+        (true, false, true) => "MiB",
+        (true, true, false) => "Kibit",
+        (true, true, true) => "Mibit",
+        (false, false, false) => "kB",
+        (false, false, true) => "MB",
+        (false, true, false) => "kbit",
+        (false, true, true) => "Mbit",
+    };
+    let _ = writeln!(
+        text,
+        "   bw ({unit:>5}/s): min={:5}, max={:5}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={samples}",
+        (min as f64 * factor) as u64,
+        (max as f64 * factor) as u64,
+        figures.share_percent,
+        mean * factor,
+        stddev * factor
+    );
+}

@@ -1,0 +1,36 @@
+//! The hosts of a run of several: what they are, and how well their clocks agree.
+
+use std::fmt::Write;
+
+use iolab_recording::Recording;
+use iolab_units::rounded_ns;
+
+/// Nothing for a run of one host.
+pub(super) fn write(text: &mut String, recording: &Recording) {
+    if !recording.has_several_hosts() {
+        return;
+    }
+    let _ = writeln!(text, "\nHosts (clocks against the first):");
+    for (number, host) in (0..).zip(&recording.hosts) {
+        let workers = recording.plan.workers.iter().filter(|plan| plan.host == number).count();
+        let clock = match number {
+            0 => String::new(),
+            _ => format!(
+                ", clock {}{} +- {}",
+                if host.clock_offset_ns < 0 { "-" } else { "+" },
+                rounded_ns(host.clock_offset_ns.unsigned_abs() as f64),
+                rounded_ns(host.clock_error_ns as f64)
+            ),
+        };
+        let facts = &host.facts;
+        let _ = writeln!(
+            text,
+            "  {}: {workers} {}, Linux {}, {} x {}{clock}",
+            host.name,
+            if workers == 1 { "worker" } else { "workers" },
+            facts.kernel,
+            facts.cpus,
+            facts.cpu_model
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! The block of one job: its line, directions, bands, flushes, CPU, depths, counts and errors.
+
+use std::fmt::Write;
+
+use super::{direction, latency};
+use crate::errno::errno_text;
+use crate::number::NumberStyle;
+use iolab_aggregate::{
+    Bands, DepthShares, JobFigures, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths,
+};
+
+pub(super) fn write_job(text: &mut String, job: &JobFigures<'_>, date: &str) {
+    write_title(text, job, date);
+    if let Some(description) = &job.plan.description {
+        let _ = writeln!(text, "  Description  : [{description}]");
+    }
+    if !job.hosts.is_empty() {
+        let _ = writeln!(text, "  hosts        : {}", job.hosts.join(", "));
+    }
+    for figures in job.directions.iter().chain(&job.mixed) {
+        direction::write_direction(text, figures, &job.plan.measurement);
+    }
+    write_schedule(text, job);
+    write_bands(text, &job.bands);
+    write_sync(text, job);
+    let cpu = &job.cpu;
+    let _ = writeln!(
+        text,
+        "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}",
+        cpu.user_percent, cpu.system_percent, cpu.context_switches, cpu.major_faults, cpu.minor_faults
+    );
+    write_overheads(text, job);
+    const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+    const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+    write_shares(text, "  IO depths    ", DEPTHS, &job.depth);
+    write_shares(text, "     submit    ", BATCHES, &job.submit);
+    write_shares(text, "     complete  ", BATCHES, &job.complete);
+    write_counts(text, job);
+    // iolab has no latency_target: the line keeps its place with the values fio shows without one.
+    let depth = job.plan.queue.asked_depth;
+    let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={depth}");
+    if job.errors.shown {
+        let (total, first) = (job.errors.total, job.errors.first);
+        let words = if first == 0 { "Success".to_owned() } else { errno_text(first) };
+        let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{words}>");
+    }
+    write_steady(text, job);
+}
+
+/// fio's line, with its second bandwidth in bytes (fio shows that of the first in thousands).
+fn write_steady(text: &mut String, job: &JobFigures<'_>) {
+    let Some(steady) = &job.steady else { return };
+    let style = NumberStyle::of(&job.plan.measurement);
+    let bytes_per_second = steady.mean_bytes_per_s() as u64;
+    let _ = writeln!(
+        text,
+        "  steadystate  : attained={}, bw={} ({}), iops={}, {} {}={:.3}{}",
+        if steady.seen.attained { "yes" } else { "no" },
+        style.rate(bytes_per_second),
+        style.rate_other(bytes_per_second),
+        style.count(steady.mean_iops() as u64),
+        steady.plan.measure.name(),
+        if steady.plan.slope { "slope" } else { "mean dev" },
+        steady.criterion(),
+        steady.plan.unit()
+    );
+}
+
+fn write_title(text: &mut String, job: &JobFigures<'_>, date: &str) {
+    let _ =
+        write!(text, "{}: (groupid={}, jobs={}): err={:2}", job.plan.job, job.plan.group, job.workers.len(), job.errno);
+    if job.errno != 0 {
+        let words = errno_text(job.errno);
+        let _ = match &job.error_message {
+            Some(message) => write!(text, " ({message}, error={words})"),
+            None => write!(text, " (error={words})"),
+        };
+    }
+    let _ = writeln!(text, ": pid={}: {date}", job.pid);
+}
+
+/// How the schedule of a paced load was kept; nothing for other loads.
+fn write_schedule(text: &mut String, job: &JobFigures<'_>) {
+    let Some(schedule) = &job.schedule else { return };
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let _ = writeln!(
+        text,
+        "  schedule     : asked={:.2}/s, sent={:.2}/s, backlog: end={} ({:.2} msec), most={} ({:.2} msec)",
+        schedule.asked_iops(),
+        schedule.sent_iops(),
+        schedule.backlog_at_end,
+        ms(schedule.lag_at_end_ns),
+        schedule.backlog_most,
+        ms(schedule.lag_most_ns)
+    );
+    for sentence in &job.saturation {
+        let _ = writeln!(text, "     {sentence}");
+    }
+}
+
+/// What the tool itself cost; nothing for runs that were not calibrated.
+fn write_overheads(text: &mut String, job: &JobFigures<'_>) {
+    for overhead in &job.overheads {
+        let _ = writeln!(text, "  overhead     : {}", overhead.line());
+        if let Some(sentence) = overhead.limit() {
+            let _ = writeln!(text, "     {sentence}");
+        }
+    }
+}
+
+fn write_bands(text: &mut String, bands: &Bands) {
+    let named = |ends: &[u64]| ends.iter().map(u64::to_string).collect::<Vec<String>>();
+    let mut milliseconds = named(&MILLISECOND_BANDS);
+    milliseconds.push(">=2000".to_owned());
+    write_band_lines(text, "nsec", &named(&NANOSECOND_BANDS), &bands.ns);
+    write_band_lines(text, "usec", &named(&MICROSECOND_BANDS), &bands.us);
+    write_band_lines(text, "msec", &milliseconds, &bands.ms);
+}
+
+fn write_band_lines(text: &mut String, unit: &str, names: &[String], shares: &[f64]) {
+    let shown = names.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+    // What happened at all shows: never 0.00 %.
+    let items: Vec<String> = shown.map(|(name, share)| format!("{name}={:3.2}%", share.max(0.01))).collect();
+    for line in items.chunks(5) {
+        let _ = writeln!(text, "  lat ({unit})   : {}", line.join(", "));
+    }
+}
+
+fn write_sync(text: &mut String, job: &JobFigures<'_>) {
+    if job.sync.lat.is_empty() {
+        return;
+    }
+    text.push_str("  fsync/fdatasync/sync_file_range:\n");
+    latency::write_summary(text, "sync", &job.sync.lat);
+    latency::write_percentiles(text, "sync", &job.sync.lat, &job.plan.measurement.percentiles.list);
+}
+
+fn write_shares(text: &mut String, title: &str, names: [&str; 7], shares: &DepthShares) {
+    let shown = shown_tenths(&shares.0);
+    let items: Vec<String> =
+        names.iter().zip(shown).map(|(name, tenths)| format!("{name}={}.{}%", tenths / 10, tenths % 10)).collect();
+    let _ = writeln!(text, "{title}: {}", items.join(", "));
+}
+
+fn write_counts(text: &mut String, job: &JobFigures<'_>) {
+    // `mixed` alone stands in the place of reads, as in fio.
+    let of = |count: fn(&iolab_aggregate::DirectionFigures) -> u64| {
+        let mut counts = [0_u64; 3];
+        job.directions.iter().enumerate().for_each(|(place, figures)| counts[place] = count(figures));
+        counts.map(|count| count.to_string()).join(",")
+    };
+    let _ = writeln!(
+        text,
+        "     issued rwts: total={},{} short={},0 dropped={},0",
+        of(|figures| figures.ios),
+        job.sync.ios,
+        of(|figures| figures.short_ios),
+        of(|figures| figures.dropped_ios)
+    );
+}

@@ -1,0 +1,63 @@
+//! Opening a database that cannot be written: of another user, or on a read-only file system.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::schema::{self, State, VERSION};
+use crate::{BUSY_MS, Store, StoreError};
+
+/// Opens it; `reason` is why it could not be opened for writing.
+///
+/// SQLite reads a database in WAL mode with the help of a file beside it, which it must be able to
+/// make or write. Where it cannot, nobody can write the database either (the folder is read-only),
+/// and it is read as one that does not change.
+pub(crate) fn open(path: &Path, reason: &str) -> Result<Store, StoreError> {
+    let plain = attempt(path, path.to_owned());
+    if plain.is_ok() || !only_whole(path) {
+        return plain.map_err(|error| told(path, error, reason));
+    }
+    attempt(path, unchanging(path)).map_err(|error| told(path, error, reason))
+}
+
+fn attempt(path: &Path, name: PathBuf) -> Result<Store, StoreError> {
+    let failed = |error: rusqlite::Error| StoreError::of(path, &error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(name, flags).map_err(failed)?;
+    connection.busy_timeout(Duration::from_millis(BUSY_MS)).map_err(failed)?;
+    let path = path.to_owned();
+    match schema::state(&connection).map_err(failed)? {
+        State::Version(VERSION) => Ok(Store { path, connection }),
+        State::Version(found) if found > VERSION => Err(StoreError::Newer { path, found, known: VERSION }),
+        State::Version(found) => {
+            let reason = format!("of version {found}; it is brought up to version {VERSION} when it can be written");
+            Err(StoreError::Sqlite { path, reason })
+        }
+        State::New => Err(StoreError::Sqlite { path, reason: "empty, and it cannot be written".to_owned() }),
+        State::Foreign => Err(StoreError::Foreign { path }),
+    }
+}
+
+/// Whether all that was ever written is in the database itself, not in a log beside it.
+fn only_whole(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).map_or(true, |metadata| metadata.len() == 0)
+}
+
+/// The name by which SQLite takes a file for one that does not change (sqlite.org/uri.html).
+fn unchanging(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    PathBuf::from(format!("file://{escaped}?immutable=1"))
+}
+
+fn told(path: &Path, error: StoreError, reason: &str) -> StoreError {
+    match error {
+        StoreError::Sqlite { reason: now, .. } if now != reason => {
+            StoreError::Sqlite { path: path.to_owned(), reason: format!("{now}; for writing: {reason}") }
+        }
+        error => error,
+    }
+}

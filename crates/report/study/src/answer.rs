@@ -1,0 +1,223 @@
+//! The answer of a study: one sentence with figures, then what else was found. Terminal and page
+//! say the same, because both say this.
+
+use iolab_statistics::{Rules, Verdict};
+
+use crate::comparisons::{AxisEffect, Contrast, Interaction, Standing};
+use crate::words::{ratio_with_limits, size_word, word, would_decide, would_decide_all};
+use crate::{Analysis, Design, Figure, Measure, Study, shown};
+
+/// What a study has to say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The answer itself, of the figure that matters most.
+    pub sentence: String,
+    /// What else was found: axes, interactions, the other figures, what is wrong with trials.
+    pub findings: Vec<String>,
+}
+
+/// The answer of a study as far as it has been run.
+pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> Answer {
+    let told = Told { design, analysis, rules };
+    let primary = study.primary_figure();
+    let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else {
+        return Answer { sentence: "The study asks for no figure.".to_owned(), findings: told.about_trials(None) };
+    };
+    let mut findings = told.axes(standing);
+    let others = analysis.standings.iter().filter(|one| one.figure != primary);
+    findings.extend(others.map(|one| format!("{}: {}", analysis.figures[one.figure].name(), told.sentence(one))));
+    findings.extend(told.about_trials(Some(standing)));
+    let figure = analysis.figures[primary].name();
+    Answer { sentence: format!("{} ({figure})", told.sentence(standing)), findings }
+}
+
+impl Study {
+    /// The number of the figure that matters most: the first, unless block sizes are compared by
+    /// operations per second, which would favour the smallest.
+    pub fn primary_figure(&self) -> usize {
+        let varies_size = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.settings);
+        let varies_size = varies_size.into_iter().any(|setting| ["bs", "blocksize"].contains(&setting.option.as_str()));
+        let is_first_iops = self.figures.first().is_some_and(|figure| figure.measure == Measure::Iops);
+        let bandwidth = self.figures.iter().position(|figure| figure.measure == Measure::Bandwidth);
+        bandwidth.filter(|_| varies_size && is_first_iops).unwrap_or(0)
+    }
+}
+
+impl Design {
+    /// What tells a configuration from the others, with the names of the axes: `bs=64k,
+    /// iodepth=32`.
+    pub fn label(&self, configuration: usize) -> String {
+        let points = &self.configurations[configuration].points;
+        let varies = |axis: &usize| self.configurations.iter().any(|other| other.points[*axis] != points[*axis]);
+        let axes = (0..self.axes.len()).filter(varies);
+        let names: Vec<String> = axes.map(|axis| format!("{}={}", self.axes[axis], points[axis])).collect();
+        if names.is_empty() { "the job".to_owned() } else { names.join(", ") }
+    }
+}
+
+/// More names than these are counted instead.
+const MOST_NAMED: usize = 3;
+
+struct Told<'a> {
+    design: &'a Design,
+    analysis: &'a Analysis,
+    rules: &'a Rules,
+}
+
+impl Told<'_> {
+    /// What came of one figure.
+    fn sentence(&self, standing: &Standing) -> String {
+        let figure = &self.analysis.figures[standing.figure];
+        let Some(best) = standing.best else { return "no trial has a value".to_owned() };
+        let name = self.design.label(best);
+        let value = self.value(standing.figure, best);
+        let all = 0..self.design.configurations.len();
+        let rivals: Vec<Contrast> = all
+            .filter(|one| *one != best)
+            .filter_map(|one| self.analysis.contrast(standing.figure, one, best))
+            .collect();
+        if rivals.is_empty() {
+            return format!("{name}: {value}");
+        }
+        let having = |wanted: fn(Verdict) -> bool| -> Vec<&Contrast> {
+            rivals.iter().filter(|one| wanted(one.comparison.verdict)).collect()
+        };
+        let equal = having(|verdict| verdict == Verdict::Equivalent);
+        let open = having(|verdict| matches!(verdict, Verdict::Undecided { .. }));
+        let superlative = if figure.is_judged() { "best" } else { "highest" };
+        let base = self.against_baseline(standing, best, &rivals);
+        if equal.len() == rivals.len() {
+            let zone = self.rules.zone * 100.0;
+            return format!("all {} configurations are equivalent, within {zone:.0} %: {value}", rivals.len() + 1);
+        }
+        if rivals.iter().any(|one| one.comparison.blocks < self.rules.least_blocks) {
+            let decide = would_decide_all(rivals.iter().map(|one| &one.comparison), self.rules).unwrap_or_default();
+            return format!("{name} looks {superlative}: {value}{base}; {decide}");
+        }
+        let mut text = match (open.len(), equal.len()) {
+            (0, 0) => format!("{name} is {superlative}: {value}{base}"),
+            (0, _) => format!("{name} is {superlative}: {value}{base}; equivalent: {}", self.names(&equal)),
+            (open, _) if open == rivals.len() => {
+                format!("no difference is decided; {name} looks {superlative}: {value}{base}")
+            }
+            _ => format!("{name} is among the {superlative}: {value}{base}; not told apart from {}", self.names(&open)),
+        };
+        if let Some(decide) = would_decide_all(open.iter().map(|one| &one.comparison), self.rules) {
+            text += &format!("; {decide}");
+        }
+        text
+    }
+
+    /// A figure of a configuration with its limits.
+    fn value(&self, number: usize, configuration: usize) -> String {
+        let figure = &self.analysis.figures[number];
+        let Some(median) = self.analysis.row(number, configuration).and_then(|row| row.median) else {
+            return "no value".to_owned();
+        };
+        let unit = if figure.measure == Measure::Iops { " IOPS" } else { "" };
+        let limits = match median.low < median.high {
+            true => format!(" [{}, {}]", shown(figure, median.low), shown(figure, median.high)),
+            false => String::new(),
+        };
+        format!("{}{unit}{limits}", shown(figure, median.estimate))
+    }
+
+    /// The best against the baseline or, where it is the baseline, the next one.
+    fn against_baseline(&self, standing: &Standing, best: usize, rivals: &[Contrast]) -> String {
+        let size = |one: &Contrast| match one.comparison.blocks < self.rules.least_blocks {
+            true => format!(", {}", size_word(one.comparison.ratio.estimate)),
+            false => String::new(),
+        };
+        if let Some(one) = rivals.iter().find(|one| one.baseline == standing.baseline) {
+            let ratio = ratio_with_limits(&one.comparison.ratio);
+            return format!(", {ratio} against the baseline ({}){}", self.design.label(standing.baseline), size(one));
+        }
+        let distance = |one: &&Contrast| one.comparison.ratio.estimate.ln().abs();
+        let next = rivals.iter().min_by(|one, other| distance(one).total_cmp(&distance(other)));
+        let is_baseline = if best == standing.baseline { "; it is the baseline" } else { "" };
+        next.map_or(String::new(), |one| {
+            let ratio = ratio_with_limits(&one.comparison.ratio);
+            format!("{is_baseline}, {ratio} against the next ({}){}", self.design.label(one.baseline), size(one))
+        })
+    }
+
+    fn names(&self, rivals: &[&Contrast]) -> String {
+        match rivals.len() {
+            count if count > MOST_NAMED => format!("{count} others"),
+            _ => rivals.iter().map(|one| self.design.label(one.baseline)).collect::<Vec<_>>().join(" and "),
+        }
+    }
+
+    /// What each axis does, and where axes interact; nothing of a single axis, of which the
+    /// sentence has said it.
+    fn axes(&self, standing: &Standing) -> Vec<String> {
+        if standing.axes.len() < 2 {
+            return Vec::new();
+        }
+        let figure = &self.analysis.figures[standing.figure];
+        let axes = standing.axes.iter().enumerate();
+        let mut told: Vec<String> = axes.filter_map(|(place, axis)| self.axis(figure, place, axis)).collect();
+        told.extend(standing.interactions.iter().map(|one| self.interaction(one)));
+        told
+    }
+
+    fn axis(&self, figure: &Figure, place: usize, axis: &AxisEffect) -> Option<String> {
+        let name = &self.design.axes[axis.axis];
+        let share = axis.share.map(|share| format!(" ({:.0} % of the differences)", share * 100.0)).unwrap_or_default();
+        let size = |one: &&crate::PointEffect| one.comparison.ratio.estimate.ln().abs();
+        let largest = axis.points.iter().max_by(|one, other| size(one).total_cmp(&size(other)))?;
+        let comparison = &largest.comparison;
+        let matters = match comparison.verdict {
+            Verdict::Better | Verdict::Worse if place == 0 => "matters most",
+            Verdict::Better | Verdict::Worse => "matters",
+            Verdict::Equivalent => "makes no difference",
+            Verdict::Undecided { .. } if comparison.blocks < self.rules.least_blocks => "cannot be judged yet",
+            Verdict::Undecided { .. } => "may or may not matter",
+        };
+        let decide = would_decide(comparison, self.rules).map(|decide| format!("; {decide}")).unwrap_or_default();
+        Some(format!(
+            "{name} {matters}{share}: {} against {} is {} over all others, {}{decide}",
+            largest.point,
+            largest.baseline,
+            ratio_with_limits(&comparison.ratio),
+            word(figure, comparison.verdict),
+        ))
+    }
+
+    fn interaction(&self, one: &Interaction) -> String {
+        let [of, at] = one.axes.map(|axis| self.design.axes[axis].as_str());
+        let ratio = |ratio: f64| format!("{ratio:.2}x");
+        format!(
+            "{of} and {at} interact: {of}={} against {} is {} at {at}={}, and {} at {at}={}",
+            one.of[1],
+            one.of[0],
+            ratio(one.ratios[0]),
+            one.at[0],
+            ratio(one.ratios[1]),
+            one.at[1],
+        )
+    }
+
+    /// How much trials stray, and which of them do not count, are missing or stand apart.
+    fn about_trials(&self, standing: Option<&Standing>) -> Vec<String> {
+        let mut told = Vec::new();
+        if let Some(noise) = standing.and_then(|one| one.noise) {
+            told.push(format!("trials of one configuration stray by {:.1} % within a block", noise * 100.0));
+        }
+        let far = standing.map(|one| one.far.as_slice()).unwrap_or_default();
+        if far.len() > MOST_NAMED {
+            told.push(format!("far from the rest: {} trials; they count as the edge of what is ordinary", far.len()));
+        }
+        for far in far.iter().filter(|_| far.len() <= MOST_NAMED) {
+            let name = self.design.label(far.configuration);
+            told.push(format!(
+                "far from the rest: block {}, {name}: {:.2}x what the others say; it counts as the edge of what is ordinary",
+                far.block + 1,
+                far.ratio
+            ));
+        }
+        told.extend(self.analysis.flaws.iter().map(|flaw| format!("does not count: {flaw}")));
+        told.extend(self.analysis.missing.iter().map(|missing| format!("missing: {missing}")));
+        told
+    }
+}

@@ -1,0 +1,103 @@
+//! Axes: what a study varies.
+
+use iolab_units::{KbBase, format_bytes, parse_bytes};
+use serde::{Deserialize, Serialize};
+
+use crate::{Setting, StudyError};
+
+/// One thing that is varied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What tables and figures call it.
+    pub name: String,
+    /// Its points, in the order of the file.
+    pub points: Vec<Point>,
+}
+
+/// One value of an axis: a name, and the options that it sets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// What tables and figures call it.
+    pub name: String,
+    /// Options it sets, in order.
+    pub settings: Vec<Setting>,
+}
+
+/// More points than this are a slip of the pen.
+const MOST_POINTS: usize = 1000;
+
+/// The values that a text stands for: `1k..1M x2` (each twice the last), `1..10 +3` (each three
+/// more), or the text itself. The last value is there only if the steps meet it. Sizes stay sizes:
+/// `1k..4k x2` is `1k`, `2k`, `4k`.
+///
+/// # Errors
+/// A range without a step, with a step that leads nowhere, or that goes down.
+pub fn expand(text: &str) -> Result<Vec<String>, StudyError> {
+    let Some((from, rest)) = text.split_once("..") else { return Ok(vec![text.trim().to_owned()]) };
+    let refused =
+        |reason: &str| StudyError::meaning(format!("range '{text}': {reason}, as in '1k..1M x2' or '1..10 +3'"));
+    let (to, step) = rest.trim().split_once([' ', ':']).ok_or_else(|| refused("it needs a step"))?;
+    let number = |word: &str| {
+        parse_bytes(word.trim(), KbBase::K1024).map_err(|error| refused(&format!("'{}': {error}", word.trim())))
+    };
+    let (from_number, to_number) = (number(from)?, number(to)?);
+    if from_number > to_number {
+        return Err(refused("it goes down; write the smaller end first"));
+    }
+    let step = step.trim();
+    let next: Box<dyn Fn(u64) -> Option<u64>> = match (step.strip_prefix('x'), step.strip_prefix('+')) {
+        (Some(factor), _) => {
+            let factor = number(factor)?;
+            if factor < 2 || from_number == 0 {
+                return Err(refused("a factor of 2 at least, from 1 at least"));
+            }
+            Box::new(move |value: u64| value.checked_mul(factor))
+        }
+        (_, Some(more)) => {
+            let more = number(more)?;
+            if more == 0 {
+                return Err(refused("a step of 1 at least"));
+            }
+            Box::new(move |value: u64| value.checked_add(more))
+        }
+        _ => return Err(refused("the step begins with x or +")),
+    };
+    let is_size =
+        from.trim().ends_with(|last: char| last.is_alphabetic()) || to.ends_with(|last: char| last.is_alphabetic());
+    let mut values = Vec::new();
+    let mut value = Some(from_number);
+    while let Some(number) = value.filter(|number| *number <= to_number) {
+        if values.len() == MOST_POINTS {
+            return Err(refused("more than a thousand values"));
+        }
+        values.push(if is_size { format_bytes(number) } else { number.to_string() });
+        value = next(number);
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_become_values() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(expand(text).expect(text), expected, "{text}");
+        check("4k", &["4k"]);
+        check("psync", &["psync"]);
+        check("1k..8k x2", &["1k", "2k", "4k", "8k"]);
+        check("512k..3m x2", &["512k", "1m", "2m"]);
+        check("1..10 +3", &["1", "4", "7", "10"]);
+        check("1..64 x4", &["1", "4", "16", "64"]);
+        check("1..64:x4", &["1", "4", "16", "64"]);
+        check("5..5 +1", &["5"]);
+    }
+
+    #[test]
+    fn ranges_that_lead_nowhere_are_refused() {
+        for text in ["1..10", "10..1 +1", "1..10 x1", "0..10 x2", "1..10 +0", "1..10 ?2", "1..100000 +1", "a..b x2"] {
+            let error = expand(text).expect_err(text).to_string();
+            assert!(error.contains(text), "{error}");
+        }
+    }
+}

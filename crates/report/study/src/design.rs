@@ -1,0 +1,230 @@
+//! The design: which configurations there are, and in which order their trials run.
+
+use iolab_statistics::Random;
+use serde::{Deserialize, Serialize};
+
+use crate::{JobSource, Study, StudyError, job_text, reach};
+
+/// An option of a job and its value, as in a job file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Option.
+    pub option: String,
+    /// Value.
+    pub value: String,
+}
+
+/// One point of every axis.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// Names of the points, in the order of the axes.
+    pub points: Vec<String>,
+    /// All options it sets: those of every trial, then those of the axes.
+    pub settings: Vec<Setting>,
+}
+
+/// One trial to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Planned {
+    /// Block, from 0.
+    pub block: u32,
+    /// Number of the configuration.
+    pub configuration: usize,
+    /// Number of the ladder's level; `None` for a trial without a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<usize>,
+}
+
+/// What will run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Design {
+    /// Names of the axes.
+    pub axes: Vec<String>,
+    /// Configurations, the last axis changing fastest.
+    pub configurations: Vec<Configuration>,
+    /// Trials in the order in which they run: block after block, each in an order of its own.
+    pub trials: Vec<Planned>,
+    /// What the author should know before anything runs.
+    pub warnings: Vec<String>,
+}
+
+/// More trials than this are a slip of the pen.
+const MOST_TRIALS: usize = 100_000;
+
+/// Lays a study out.
+///
+/// # Errors
+/// Two axes that set the same option, names that no axis has, nothing left to run, far too much to
+/// run.
+pub fn design(study: &Study) -> Result<Design, StudyError> {
+    check_options(study)?;
+    check_names(study)?;
+    if !matches!(study.job, JobSource::Command(_)) {
+        let points = study.axes.iter().flat_map(|axis| &axis.points).map(|point| point.settings.as_slice());
+        std::iter::once(study.settings.as_slice()).chain(points).try_for_each(|own| job_text::lines(own).map(drop))?;
+    }
+    let trials_of_one = 1 + study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
+    let size = study.axes.iter().try_fold(trials_of_one, |size, axis| size.checked_mul(axis.points.len()));
+    if size.and_then(|size| size.checked_mul(study.blocks as usize)).is_none_or(|trials| trials > MOST_TRIALS) {
+        return Err(StudyError::meaning(format!("more than {MOST_TRIALS} trials: name fewer values or fewer blocks")));
+    }
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new()];
+    for axis in &study.axes {
+        let longer = |row: &Vec<usize>| {
+            let row = row.clone();
+            (0..axis.points.len()).map(move |point| [row.as_slice(), &[point]].concat())
+        };
+        rows = rows.iter().flat_map(longer).collect();
+    }
+    let configurations: Vec<Configuration> =
+        rows.iter().map(|row| configuration(study, row)).filter(|made| !is_excluded(study, made)).collect();
+    if configurations.is_empty() {
+        return Err(StudyError::meaning("every combination is excluded: nothing is left to run"));
+    }
+    Ok(Design {
+        axes: study.axes.iter().map(|axis| axis.name.clone()).collect(),
+        trials: order(study, configurations.len()),
+        warnings: [
+            confounded(study, &configurations),
+            reach::warning(configurations.len(), study.blocks).into_iter().collect(),
+        ]
+        .concat(),
+        configurations,
+    })
+}
+
+fn configuration(study: &Study, row: &[usize]) -> Configuration {
+    let points = study.axes.iter().zip(row).map(|(axis, point)| &axis.points[*point]);
+    let of_axes = points.clone().flat_map(|point| point.settings.iter().cloned());
+    Configuration {
+        points: points.map(|point| point.name.clone()).collect(),
+        settings: study.settings.iter().cloned().chain(of_axes).collect(),
+    }
+}
+
+fn is_excluded(study: &Study, configuration: &Configuration) -> bool {
+    let has = |(name, point): (&String, &String)| {
+        let mut pairs = study.axes.iter().zip(&configuration.points);
+        pairs.any(|(axis, own)| axis.name == *name && own == point)
+    };
+    study.excluded.iter().any(|row| row.iter().all(has))
+}
+
+/// Each block in a random order of its own. With a ladder: first the closed loops, from which the
+/// rates of the levels follow, then the levels.
+fn order(study: &Study, configurations: usize) -> Vec<Planned> {
+    let mut random = Random::new(study.seed);
+    let levels = study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
+    let mut trials = Vec::with_capacity(configurations * (1 + levels) * study.blocks as usize);
+    for block in 0..study.blocks {
+        let mut closed: Vec<Planned> =
+            (0..configurations).map(|configuration| Planned { block, configuration, level: None }).collect();
+        random.shuffle(&mut closed);
+        trials.extend(closed);
+        let of = |configuration| (0..levels).map(move |level| Planned { block, configuration, level: Some(level) });
+        let mut open: Vec<Planned> = (0..configurations).flat_map(of).collect();
+        if !open.is_empty() {
+            random.shuffle(&mut open);
+        }
+        trials.extend(open);
+    }
+    trials
+}
+
+impl Design {
+    /// What a trial tries, in a few words.
+    pub fn name_of(&self, study: &Study, trial: Planned) -> String {
+        let mut name = self.configurations[trial.configuration].name();
+        if let (Some(level), Some(ladder)) = (trial.level, &study.ladder) {
+            name += &format!(", load {} %", ladder.levels[level]);
+        } else if study.ladder.is_some() {
+            name += ", closed loop";
+        }
+        name
+    }
+}
+
+impl Configuration {
+    /// What it is, in a few words.
+    pub fn name(&self) -> String {
+        if self.points.is_empty() { "the job".to_owned() } else { self.points.join(", ") }
+    }
+}
+
+fn check_options(study: &Study) -> Result<(), StudyError> {
+    let mut seen: Vec<(&str, &str)> =
+        study.settings.iter().map(|setting| (setting.option.as_str(), "settings")).collect();
+    for (place, axis) in study.axes.iter().enumerate() {
+        if study.axes[..place].iter().any(|other| other.name == axis.name) {
+            return Err(StudyError::meaning(format!("two axes are called '{}'", axis.name)));
+        }
+        let mut options: Vec<&str> =
+            axis.points.iter().flat_map(|point| &point.settings).map(|setting| setting.option.as_str()).collect();
+        options.sort_unstable();
+        options.dedup();
+        for option in options {
+            if let Some((_, other)) = seen.iter().find(|(name, _)| *name == option) {
+                let message =
+                    format!("'{option}' is set by axis '{}' and by {other}: one of them has to go", axis.name);
+                return Err(StudyError::meaning(message));
+            }
+            seen.push((option, &axis.name));
+        }
+    }
+    Ok(())
+}
+
+/// Names in `exclude` and `baseline` have to exist: a slip there would silently run, or compare,
+/// something else.
+fn check_names(study: &Study) -> Result<(), StudyError> {
+    let excluded = study.excluded.iter().flatten().map(|(axis, point)| ("exclude", axis, point));
+    let baseline = study.baseline.iter().map(|(axis, point)| ("baseline", axis, point));
+    for (place, name, point) in excluded.chain(baseline) {
+        let Some(axis) = study.axes.iter().find(|axis| axis.name == *name) else {
+            let names: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
+            return Err(StudyError::meaning(format!(
+                "{place}: no axis is called '{name}'; there are: {}",
+                names.join(", ")
+            )));
+        };
+        if !axis.points.iter().any(|own| own.name == *point) {
+            let names: Vec<&str> = axis.points.iter().map(|own| own.name.as_str()).collect();
+            return Err(StudyError::meaning(format!(
+                "{place}: axis '{name}' has no '{point}'; it has: {}",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Pairs of axes that never vary apart, so that nobody could say which of them made a difference.
+fn confounded(study: &Study, configurations: &[Configuration]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let points = |axis: usize| {
+        let mut points: Vec<&str> = configurations.iter().map(|made| made.points[axis].as_str()).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    };
+    let follows = |axis: usize, of: usize| {
+        points(of).iter().all(|point| {
+            let mut with =
+                configurations.iter().filter(|made| made.points[of] == *point).map(|made| &made.points[axis]);
+            let first = with.next();
+            with.all(|other| Some(other) == first)
+        })
+    };
+    for first in 0..study.axes.len() {
+        for second in first + 1..study.axes.len() {
+            let vary = points(first).len() > 1 && points(second).len() > 1;
+            if vary && follows(first, second) && follows(second, first) {
+                let (first, second) = (&study.axes[first].name, &study.axes[second].name);
+                warnings.push(format!(
+                    "'{first}' and '{second}' only ever change together: no one could say which of them made a difference"
+                ));
+            }
+        }
+    }
+    warnings
+}

@@ -1,0 +1,238 @@
+//! Figures: one number of a trial, from its recording.
+
+use iolab_aggregate::{Latency, WholeRun};
+use iolab_histogram::SparseHistogram;
+use iolab_plan::Direction;
+use iolab_recording::Recording;
+use iolab_statistics::{Better, samples_needed};
+use serde::{Deserialize, Serialize};
+
+use crate::device_figure::DeviceFigure;
+use crate::{Reported, StudyError};
+
+/// What is measured, of which operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Operations.
+    pub side: Side,
+    /// What of them.
+    pub measure: Measure,
+}
+
+/// Operations of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// All of them.
+    All,
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}
+
+/// What of the operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Operations per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+    /// Mean of the latencies (`lat`: reaped - begun), ns.
+    MeanLatency,
+    /// A percentile of the latencies, ns.
+    Latency(f64),
+    /// A percentile of the response times (reaped - intended) of a paced load, ns.
+    Response(f64),
+    /// CPU time of the load generator for each operation, ns.
+    CpuPerOperation,
+    /// What the block device under the run's files did.
+    Device(DeviceFigure),
+    /// A number in what the command of the study prints.
+    Reported(Reported),
+}
+
+impl Figure {
+    /// What a study reports unless told.
+    pub fn usual() -> Vec<Figure> {
+        let of_all = |measure| Figure { side: Side::All, measure };
+        [Measure::Iops, Measure::Bandwidth, Measure::Latency(50.0), Measure::Latency(99.0), Measure::Latency(99.9)]
+            .map(of_all)
+            .to_vec()
+    }
+
+    /// Reads `iops`, `bandwidth`, `mean`, `p99`, `p99.9`, `response_p99`, `cpu`, each also as
+    /// `read.…` or `write.…`.
+    ///
+    /// # Errors
+    /// What the names are.
+    pub fn from_name(name: &str) -> Result<Figure, StudyError> {
+        let (side, rest) = match name.split_once('.') {
+            Some(("read", rest)) => (Side::Read, rest),
+            Some(("write", rest)) => (Side::Write, rest),
+            _ => (Side::All, name),
+        };
+        let percent = |word: &str| word.parse().ok().filter(|percent| (0.0..100.0).contains(percent));
+        let measure = match rest {
+            "iops" => Some(Measure::Iops),
+            "bandwidth" | "bw" => Some(Measure::Bandwidth),
+            "mean" => Some(Measure::MeanLatency),
+            "cpu" if side == Side::All => Some(Measure::CpuPerOperation),
+            _ if side == Side::All && rest.starts_with("device.") => {
+                DeviceFigure::from_name(&rest["device.".len()..]).map(Measure::Device)
+            }
+            _ => match (rest.strip_prefix("response_p"), rest.strip_prefix('p')) {
+                (Some(word), _) => percent(word).map(Measure::Response),
+                (_, Some(word)) => percent(word).map(Measure::Latency),
+                _ => None,
+            },
+        };
+        let unknown = || {
+            StudyError::meaning(format!(
+                "no figure is called '{name}': iops, bandwidth, mean, p50, p99, p99.9, response_p99, cpu, and read.… or write.… of those; {}",
+                DeviceFigure::names()
+            ))
+        };
+        measure.map(|measure| Figure { side, measure }).ok_or_else(unknown)
+    }
+
+    /// Its name, as [`Figure::from_name`] reads it.
+    pub fn name(&self) -> String {
+        let side = match self.side {
+            Side::All => "",
+            Side::Read => "read.",
+            Side::Write => "write.",
+        };
+        match &self.measure {
+            Measure::Iops => format!("{side}iops"),
+            Measure::Bandwidth => format!("{side}bandwidth"),
+            Measure::MeanLatency => format!("{side}mean"),
+            Measure::Latency(percent) => format!("{side}p{percent}"),
+            Measure::Response(percent) => format!("{side}response_p{percent}"),
+            Measure::CpuPerOperation => format!("{side}cpu"),
+            Measure::Device(figure) => format!("device.{}", figure.name()),
+            Measure::Reported(reported) => reported.name.clone(),
+        }
+    }
+
+    /// Which direction is good.
+    pub fn better(&self) -> Better {
+        match &self.measure {
+            Measure::Iops | Measure::Bandwidth | Measure::Device(_) => Better::Higher,
+            Measure::Reported(reported) => reported.better,
+            _ => Better::Lower,
+        }
+    }
+
+    /// Whether more, or less, of it is good in itself. Of merges and request sizes neither is: they
+    /// are higher or lower, not better or worse.
+    pub fn is_judged(&self) -> bool {
+        !matches!(self.measure, Measure::Device(_))
+    }
+
+    /// What one of it is: `ns`, `B/s`, `B`, `%`, or empty for plain numbers and operations per
+    /// second.
+    pub fn unit(&self) -> &str {
+        match &self.measure {
+            Measure::Iops => "",
+            Measure::Bandwidth => "B/s",
+            Measure::Device(figure) => figure.unit(),
+            Measure::Reported(reported) => &reported.unit,
+            _ => "ns",
+        }
+    }
+
+    /// Its value in a recording; `None` when there is nothing to make it of, or fewer samples than
+    /// a percentile needs.
+    pub fn of(&self, recording: &Recording) -> Option<f64> {
+        match &self.measure {
+            Measure::Device(figure) => figure.of(recording.devices.first()?),
+            _ => self.value(&Reduced { whole: WholeRun::new(recording), directions: self.side.directions() }),
+        }
+    }
+
+    /// Its value for some operations; `None` also for figures that are not of operations.
+    pub fn value(&self, of: &impl Operations) -> Option<f64> {
+        let rate = |rate: f64| (rate > 0.0).then_some(rate);
+        match &self.measure {
+            Measure::Iops => rate(of.rates()[0]),
+            Measure::Bandwidth => rate(of.rates()[1]),
+            Measure::MeanLatency => of.mean_latency_ns(),
+            Measure::Latency(percent) => of.latency_ns(*percent),
+            Measure::Response(percent) => of.response_ns(*percent),
+            Measure::CpuPerOperation => {
+                let operations = of.count();
+                of.cpu_ns().filter(|_| operations > 0).map(|cpu_ns| cpu_ns / operations as f64)
+            }
+            Measure::Device(_) | Measure::Reported(_) => None,
+        }
+    }
+}
+
+/// What figures are made of: the operations of one side, reduced. Whoever keeps them in another
+/// form than a recording says here what they come to, and figures are the same everywhere.
+pub trait Operations {
+    /// How many.
+    fn count(&self) -> u64;
+    /// Operations and bytes per second.
+    fn rates(&self) -> [f64; 2];
+    /// Mean latency, ns; `None` when it is not known.
+    fn mean_latency_ns(&self) -> Option<f64>;
+    /// A percentile of latencies, ns; `None` when it has too few samples.
+    fn latency_ns(&self, percent: f64) -> Option<f64>;
+    /// A percentile of response times, ns; `None` when it has too few samples.
+    fn response_ns(&self, percent: f64) -> Option<f64>;
+    /// CPU time of their workers, ns; `None` when it is not known.
+    fn cpu_ns(&self) -> Option<f64>;
+}
+
+impl Side {
+    /// Its directions.
+    pub fn directions(self) -> &'static [Direction] {
+        match self {
+            Side::All => &Direction::ALL,
+            Side::Read => &[Direction::Read],
+            Side::Write => &[Direction::Write],
+        }
+    }
+}
+
+/// The operations of a recording.
+struct Reduced<'a> {
+    whole: WholeRun<'a>,
+    directions: &'static [Direction],
+}
+
+impl Operations for Reduced<'_> {
+    fn count(&self) -> u64 {
+        self.whole.throughput(self.directions).ios
+    }
+
+    fn rates(&self) -> [f64; 2] {
+        let done = self.whole.throughput(self.directions);
+        [done.ios_per_second(), done.bytes_per_second()]
+    }
+
+    fn mean_latency_ns(&self) -> Option<f64> {
+        let all = self.whole.latencies(self.directions, Latency::Total);
+        (!all.is_empty()).then(|| all.mean())
+    }
+
+    fn latency_ns(&self, percent: f64) -> Option<f64> {
+        known_percentile(&self.whole.latencies(self.directions, Latency::Total), percent)
+    }
+
+    fn response_ns(&self, percent: f64) -> Option<f64> {
+        known_percentile(&self.whole.latencies(self.directions, Latency::Response), percent)
+    }
+
+    fn cpu_ns(&self) -> Option<f64> {
+        Some(self.whole.cpu_ns().into_iter().fold(0, u64::saturating_add) as f64)
+    }
+}
+
+/// A percentile, ns; `None` when it has too few samples.
+pub fn known_percentile(histogram: &SparseHistogram, percent: f64) -> Option<f64> {
+    (histogram.count >= samples_needed(percent)).then(|| histogram.percentile(percent) as f64)
+}

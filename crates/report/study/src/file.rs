@@ -1,0 +1,363 @@
+//! Study files: TOML to a [`Study`].
+//!
+//! Every key is known or refused with its place. Values of options are written as text, numbers or
+//! truth values and mean what they mean in a job file.
+
+mod axes;
+mod procedure;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use crate::{Axis, Figure, Ladder, Measure, Place, Precondition, Reported, Setting, Side, StudyError, profile};
+use axes::{AxisTable, Values, axis};
+use procedure::{Blocks, LadderTable, PreconditionKey};
+
+/// A study, as its author means it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// What it is about, in a line.
+    pub title: String,
+    /// The question it asks or the conclusion it tests, in a few sentences; may be empty.
+    pub question: String,
+    /// The job that every trial runs.
+    pub job: JobSource,
+    /// How often each configuration is tried; with `auto_blocks`, at most.
+    pub blocks: u32,
+    /// When fewer blocks are enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_blocks: Option<AutoBlocks>,
+    /// From which the order follows.
+    pub seed: u64,
+    /// Options of every trial.
+    pub settings: Vec<Setting>,
+    /// What is varied.
+    pub axes: Vec<Axis>,
+    /// Combinations that are left out: each names points of some axes.
+    pub excluded: Vec<BTreeMap<String, String>>,
+    /// The axis along which configurations are compared, and the point the others are held against.
+    pub baseline: Option<(String, String)>,
+    /// What is compared, the most important first.
+    pub figures: Vec<Figure>,
+    /// Shell command before the first trial of every start of the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_all: Option<String>,
+    /// Shell command after its last, however it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_all: Option<String>,
+    /// Shell command before each trial.
+    pub set_up: Option<String>,
+    /// Shell command after each trial, however it ended.
+    pub tear_down: Option<String>,
+    /// The profile that it began from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What is done to the storage before trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
+    /// Whether the warm-up of each trial is left out (`steady = "auto"`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trims_warm_up: bool,
+    /// Rates that are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Ladder>,
+    /// What is different in its quick form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick: Option<Quick>,
+}
+
+/// A shorter form of a study, to see whether it works and roughly what it says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quick {
+    /// Trials of each configuration.
+    pub blocks: Option<u32>,
+    /// Settings of every trial, instead of those of the same option.
+    pub settings: Vec<Setting>,
+}
+
+/// `blocks = "auto"`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct AutoBlocks {
+    /// The fewest blocks.
+    pub start: u32,
+    /// Enough when no interval is wider, to either side and as a share of its estimate.
+    pub half_width: f64,
+}
+
+/// Where the job comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobSource {
+    /// A job file, relative to the study file.
+    File(String),
+    /// Its text.
+    Text(String),
+    /// Not a job but a shell command, with `{option}` where settings stand, which prints JSON.
+    Command(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: String,
+    #[serde(default)]
+    question: String,
+    job: Option<String>,
+    job_text: Option<String>,
+    command: Option<String>,
+    #[serde(default)]
+    value: Vec<Reported>,
+    blocks: Option<Blocks>,
+    half_width: Option<Scalar>,
+    seed: Option<u64>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
+    #[serde(default)]
+    axis: Vec<Spanned<AxisTable>>,
+    #[serde(default)]
+    exclude: Vec<BTreeMap<String, Scalar>>,
+    baseline: Option<BTreeMap<String, Scalar>>,
+    figures: Option<Vec<Spanned<String>>>,
+    before_all: Option<String>,
+    after_all: Option<String>,
+    set_up: Option<String>,
+    tear_down: Option<String>,
+    quick: Option<QuickTable>,
+    profile: Option<Spanned<String>>,
+    precondition: Option<Spanned<PreconditionKey>>,
+    steady: Option<Spanned<String>>,
+    ladder: Option<Spanned<LadderTable>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QuickTable {
+    blocks: Option<u32>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a text, a number, or true or false")]
+enum Scalar {
+    Text(String),
+    Whole(i64),
+    Fraction(f64),
+    Truth(bool),
+}
+
+impl Scalar {
+    fn text(&self) -> String {
+        match self {
+            Scalar::Text(text) => text.clone(),
+            Scalar::Whole(number) => number.to_string(),
+            Scalar::Fraction(number) => number.to_string(),
+            Scalar::Truth(truth) => u8::from(*truth).to_string(),
+        }
+    }
+}
+
+fn settings(table: &BTreeMap<String, Scalar>) -> Vec<Setting> {
+    table.iter().map(|(option, value)| Setting { option: option.clone(), value: value.text() }).collect()
+}
+
+/// Reads a study file.
+///
+/// # Errors
+/// The first thing that is wrong, with its place where it has one.
+pub fn read(text: &str) -> Result<Study, StudyError> {
+    let file: File = toml::from_str(text).map_err(|error| StudyError::Shape {
+        place: Place::of(text, error.span().map_or(0, |span| span.start)),
+        message: error.message().to_owned(),
+    })?;
+    file.study(text)
+}
+
+impl File {
+    fn study(self, text: &str) -> Result<Study, StudyError> {
+        let axes: Result<Vec<Axis>, StudyError> =
+            self.axis.iter().map(|table| placed(text, table, axis(table.get_ref()))).collect();
+        let (blocks, auto_blocks) = Blocks::read(self.blocks.as_ref(), self.half_width.as_ref())?;
+        let excluded =
+            self.exclude.iter().map(|row| row.iter().map(|(axis, point)| (axis.clone(), point.text())).collect());
+        let mut study = Study {
+            job: self.job_source()?,
+            blocks,
+            auto_blocks,
+            seed: self.seed.unwrap_or(1),
+            settings: settings(&self.settings),
+            axes: axes?,
+            excluded: excluded.collect(),
+            baseline: self.baseline()?,
+            figures: self.figures(text)?,
+            profile: None,
+            precondition: None,
+            trims_warm_up: self.trims_warm_up(text)?,
+            ladder: self.ladder.as_ref().map(|table| placed(text, table, table.get_ref().read())).transpose()?,
+            quick: self.quick()?,
+            before_all: self.before_all,
+            after_all: self.after_all,
+            title: self.title,
+            question: self.question,
+            set_up: self.set_up,
+            tear_down: self.tear_down,
+        };
+        if let Some(name) = &self.profile {
+            placed(text, name, study.begin_from(name.get_ref()))?;
+        }
+        if let Some(key) = &self.precondition {
+            study.precondition = placed(text, key, key.get_ref().read())?;
+        }
+        Ok(study)
+    }
+
+    fn job_source(&self) -> Result<JobSource, StudyError> {
+        let job = match (&self.job, &self.job_text, &self.command) {
+            (Some(path), None, None) => JobSource::File(path.clone()),
+            (None, Some(text), None) => JobSource::Text(text.clone()),
+            (None, None, Some(command)) => JobSource::Command(command.clone()),
+            _ => {
+                return Err(StudyError::meaning(
+                    "a study has job = \"FILE\", or job_text = \"\"\"…\"\"\", or command = \"…\" with [[value]] tables",
+                ));
+            }
+        };
+        let is_command = matches!(job, JobSource::Command(_));
+        if is_command == self.value.is_empty() {
+            return Err(StudyError::meaning(
+                "[[value]] tables say which numbers the command of a study prints: a command needs them, a job has none",
+            ));
+        }
+        if is_command && (self.ladder.is_some() || self.precondition.is_some() || self.steady.is_some()) {
+            return Err(StudyError::meaning(
+                "ladder, precondition and steady are about jobs: what a command does, it has to do by itself",
+            ));
+        }
+        Ok(job)
+    }
+
+    fn quick(&self) -> Result<Option<Quick>, StudyError> {
+        let Some(quick) = &self.quick else { return Ok(None) };
+        if quick.blocks == Some(0) {
+            return Err(StudyError::meaning("quick: blocks = 0: a study has one block at least"));
+        }
+        Ok(Some(Quick { blocks: quick.blocks, settings: settings(&quick.settings) }))
+    }
+
+    fn figures(&self, text: &str) -> Result<Vec<Figure>, StudyError> {
+        if !self.value.is_empty() {
+            let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
+            return Ok(self.value.iter().map(reported).collect());
+        }
+        let Some(names) = &self.figures else { return Ok(Figure::usual()) };
+        names.iter().map(|name| placed(text, name, Figure::from_name(name.get_ref()))).collect()
+    }
+
+    fn baseline(&self) -> Result<Option<(String, String)>, StudyError> {
+        match self.baseline.iter().flatten().collect::<Vec<_>>()[..] {
+            [] => Ok(None),
+            [(axis, point)] => Ok(Some((axis.clone(), point.text()))),
+            _ => Err(StudyError::meaning(
+                "baseline names one point of one axis, as in baseline = { ioengine = \"psync\" }",
+            )),
+        }
+    }
+
+    fn trims_warm_up(&self, text: &str) -> Result<bool, StudyError> {
+        let Some(word) = &self.steady else { return Ok(false) };
+        match word.get_ref().as_str() {
+            "auto" => Ok(true),
+            "none" => Ok(false),
+            other => {
+                let message =
+                    format!("steady = \"{other}\": \"auto\" leaves out the warm-up of each trial, \"none\" nothing");
+                placed(text, word, Err(StudyError::meaning(message)))
+            }
+        }
+    }
+}
+
+impl Default for Study {
+    fn default() -> Study {
+        Study {
+            title: String::new(),
+            question: String::new(),
+            job: JobSource::Text(String::new()),
+            blocks: procedure::BLOCKS,
+            auto_blocks: None,
+            seed: 1,
+            settings: Vec::new(),
+            axes: Vec::new(),
+            excluded: Vec::new(),
+            baseline: None,
+            figures: Vec::new(),
+            before_all: None,
+            after_all: None,
+            set_up: None,
+            tear_down: None,
+            profile: None,
+            precondition: None,
+            trims_warm_up: false,
+            ladder: None,
+            quick: None,
+        }
+    }
+}
+
+impl Study {
+    /// Sets how often each configuration is tried, as `--blocks` has it: a number, `auto`, or the
+    /// usual.
+    ///
+    /// # Errors
+    /// Neither of them.
+    pub fn set_blocks(&mut self, word: Option<&str>) -> Result<(), StudyError> {
+        let blocks = word.map(|word| word.parse().map_or_else(|_| Blocks::Word(word.to_owned()), Blocks::Number));
+        (self.blocks, self.auto_blocks) = Blocks::read(blocks.as_ref(), None)?;
+        Ok(())
+    }
+
+    /// The study in its quick form: fewer blocks, other settings.
+    ///
+    /// # Errors
+    /// It has no quick form.
+    pub fn quickened(mut self) -> Result<Study, StudyError> {
+        let quick = self.quick.take().ok_or_else(|| {
+            StudyError::meaning("this study has no quick form: give it a [quick] table with blocks and settings")
+        })?;
+        if let Some(blocks) = quick.blocks {
+            (self.blocks, self.auto_blocks) = (blocks, None);
+        }
+        self.settings.retain(|setting| quick.settings.iter().all(|own| own.option != setting.option));
+        self.settings.extend(quick.settings);
+        Ok(self)
+    }
+
+    /// Takes over what a profile says and the study does not.
+    ///
+    /// # Errors
+    /// No such profile.
+    pub fn begin_from(&mut self, name: &str) -> Result<(), StudyError> {
+        let profile = profile(name)?;
+        let more = profile.settings_beside(|option| self.sets(option));
+        self.settings.extend(more);
+        self.precondition = profile.preconditioning();
+        self.profile = Some(name.to_owned());
+        Ok(())
+    }
+
+    /// Whether the study or one of its axes sets an option.
+    pub fn sets(&self, option: &str) -> bool {
+        let of_axes = self.axes.iter().flat_map(|axis| &axis.points).flat_map(|point| &point.settings);
+        self.settings.iter().chain(of_axes).any(|setting| setting.option == option)
+    }
+}
+
+/// A mistake with the place of the value that it is about.
+fn placed<T, V>(text: &str, at: &Spanned<V>, result: Result<T, StudyError>) -> Result<T, StudyError> {
+    result.map_err(|error| match error {
+        StudyError::Meaning(message) => StudyError::Shape { place: Place::of(text, at.span().start), message },
+        placed => placed,
+    })
+}

@@ -1,0 +1,76 @@
+//! A configuration as a job file of its own.
+//!
+//! In fio's job language the last value of an option counts, so settings that stand at the end of
+//! every section outrule whatever the job says. The text that is made can be run again by itself,
+//! by iolab or fio.
+
+use iolab_options::job_line;
+
+use crate::{Setting, StudyError};
+
+/// `job` with `settings` at the end of each of its sections but `[global]`; a job without such a
+/// section gets one called `trial`.
+///
+/// # Errors
+/// A setting that cannot be one line of a job file.
+pub fn with_settings(job: &str, settings: &[Setting]) -> Result<String, StudyError> {
+    let lines = lines(settings)?;
+    let mut text = String::new();
+    let mut in_job = false;
+    let mut has_job = false;
+    for line in job.lines() {
+        if let Some(name) = section(line) {
+            if in_job {
+                text.push_str(&lines);
+            }
+            in_job = !name.starts_with("global");
+            has_job |= in_job;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    if !has_job {
+        text.push_str("[trial]\n");
+    }
+    text.push_str(&lines);
+    Ok(text)
+}
+
+/// The lines of settings.
+///
+/// # Errors
+/// A setting that cannot be one line of a job file.
+pub(crate) fn lines(settings: &[Setting]) -> Result<String, StudyError> {
+    let line = |setting: &Setting| job_line(&setting.option, Some(&setting.value));
+    settings.iter().map(line).collect::<Result<_, _>>().map_err(|refused| StudyError::meaning(refused.to_string()))
+}
+
+/// The name of the section that a line begins.
+fn section(line: &str) -> Option<&str> {
+    let content = line.find([';', '#']).map_or(line, |comment| &line[..comment]);
+    content.trim().strip_prefix('[')?.strip_suffix(']')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_end_every_section() {
+        let settings = [Setting { option: "bs".to_owned(), value: "4k".to_owned() }];
+        let check =
+            |job: &str, expected: &str| assert_eq!(with_settings(job, &settings).as_deref(), Ok(expected), "{job}");
+        check("[global]\nbs=1k\n[a]\nrw=read\n[b]\nbs=2k", "[global]\nbs=1k\n[a]\nrw=read\nbs=4k\n[b]\nbs=2k\nbs=4k\n");
+        check("[global]\nrw=read\n", "[global]\nrw=read\n[trial]\nbs=4k\n");
+        check("", "[trial]\nbs=4k\n");
+        check("[global] ; all\nrw=read\n[a] # one\n", "[global] ; all\nrw=read\n[a] # one\nbs=4k\n");
+        check("[a]\n[global]\nsize=1m\n[b]\n", "[a]\nbs=4k\n[global]\nsize=1m\n[b]\nbs=4k\n");
+    }
+
+    #[test]
+    fn a_value_is_never_more_than_a_line() {
+        let settings = [Setting { option: "bs".to_owned(), value: "4k\nexec_prerun=touch it".to_owned() }];
+        let error = with_settings("[a]\n", &settings).expect_err("two lines").to_string();
+        assert!(error.contains("bs=4k\\nexec_prerun=touch it cannot stand in a job file"), "{error}");
+    }
+}

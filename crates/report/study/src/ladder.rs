@@ -1,0 +1,128 @@
+//! Rate ladders: how latency grows with load.
+//!
+//! Each configuration first runs as fast as it can (closed loop); then levels of that rate are
+//! asked for (open loop), in random order within each block. Response times count from when
+//! operations were due, so a load that is too much shows (Schroeder, Wierman and Harchol-Balter,
+//! NSDI 2006).
+
+use std::fmt::{self, Display, Formatter};
+
+use iolab_units::{NS_PER_SECOND, format_ns, parse_ns};
+use serde::{Deserialize, Serialize};
+
+use crate::{Setting, StudyError, Trial};
+
+/// What a ladder asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// Loads in percent of the maximum, ascending.
+    pub levels: Vec<f64>,
+    /// How arrivals are spread: `poisson` or `linear`.
+    pub process: String,
+    /// The target for response times.
+    pub slo: Option<Slo>,
+    /// Operations per second that count as the maximum, instead of what the closed loop did.
+    pub maximum_iops: Option<f64>,
+}
+
+impl Default for Ladder {
+    fn default() -> Ladder {
+        let levels = (1..=11).map(|step| f64::from(step) * 10.0).collect();
+        Ladder { levels, process: "poisson".to_owned(), slo: None, maximum_iops: None }
+    }
+}
+
+/// A service level objective: a percentile of response times and its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Slo {
+    /// Which percentile.
+    pub percent: f64,
+    /// The most it may be, ns.
+    pub limit_ns: u64,
+}
+
+impl Slo {
+    /// Reads `p99<=1ms`.
+    ///
+    /// # Errors
+    /// What is wrong, and an example.
+    pub fn from_text(text: &str) -> Result<Slo, StudyError> {
+        let refused = |reason: String| StudyError::meaning(format!("target '{text}': {reason}, as in 'p99<=1ms'"));
+        let (name, limit) = text.split_once("<=").ok_or_else(|| refused("a percentile, '<=' and a time".to_owned()))?;
+        let name = name.trim();
+        let percent = name.strip_prefix("response_").unwrap_or(name).strip_prefix('p');
+        let percent = percent.and_then(|word| word.parse().ok()).filter(|percent| (0.0..100.0).contains(percent));
+        let percent = percent.ok_or_else(|| refused(format!("'{name}' is no percentile below 100")))?;
+        let limit_ns = parse_ns(limit.trim(), NS_PER_SECOND).map_err(|error| refused(error.to_string()))?;
+        if limit_ns == 0 {
+            return Err(refused("no response takes no time".to_owned()));
+        }
+        Ok(Slo { percent, limit_ns })
+    }
+}
+
+impl Display for Slo {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "p{} <= {}", self.percent, format_ns(self.limit_ns))
+    }
+}
+
+impl Ladder {
+    /// The rate of the maximum: as told, else what the closed-loop trial did. `None` when that did
+    /// nothing.
+    pub fn maximum(&self, closed_loop: &Trial) -> Option<f64> {
+        let measured: f64 = closed_loop.rates.iter().sum();
+        (measured > 0.0).then(|| self.maximum_iops.unwrap_or(measured))
+    }
+
+    /// The settings that make a job ask for a level: its share of the maximum, divided between
+    /// directions as the closed loop did, and between workers evenly, because `rate_iops` is a
+    /// worker's. `None` when the maximum is not known.
+    pub fn settings(&self, level: usize, closed_loop: &Trial) -> Option<Vec<Setting>> {
+        let measured: f64 = closed_loop.rates.iter().sum();
+        let asked = self.maximum(closed_loop)? * self.levels.get(level)? / 100.0;
+        let workers = f64::from(closed_loop.workers.max(1));
+        let rate = |rate: &f64| (asked * rate / measured / workers).round().max(1.0) as u64;
+        let rates: Vec<String> = closed_loop.rates.iter().map(|one| rate(one).to_string()).collect();
+        let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
+        Some(vec![setting("rate_iops", rates.join(",")), setting("rate_process", self.process.clone())])
+    }
+
+    /// Operations per second of all workers that these settings ask for.
+    pub fn asked_iops(&self, level: usize, closed_loop: &Trial) -> Option<f64> {
+        Some(self.maximum(closed_loop)? * self.levels.get(level)? / 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_as_written() {
+        for (text, percent, limit_ns, printed) in [
+            ("p99<=1ms", 99.0, 1_000_000, "p99 <= 1ms"),
+            ("p99.9 <= 250us", 99.9, 250_000, "p99.9 <= 250us"),
+            ("response_p50<=2", 50.0, 2_000_000_000, "p50 <= 2s"),
+        ] {
+            let slo = Slo::from_text(text).expect(text);
+            assert_eq!((slo, slo.to_string().as_str()), (Slo { percent, limit_ns }, printed));
+        }
+        for text in ["", "p99", "p99<1ms", "p100<=1ms", "99<=1ms", "p99<=", "p99<=x", "p99<=0"] {
+            let error = Slo::from_text(text).expect_err(text).to_string();
+            assert!(error.contains("'p99<=1ms'"), "{error}");
+        }
+    }
+
+    #[test]
+    fn rates_are_divided_as_the_closed_loop_did() {
+        let closed_loop = Trial { rates: [6000.0, 2000.0, 0.0], workers: 4, ..Trial::default() };
+        let settings = Ladder::default().settings(4, &closed_loop).expect("a maximum");
+        let text: Vec<String> = settings.iter().map(|one| format!("{}={}", one.option, one.value)).collect();
+        assert_eq!(text, ["rate_iops=750,250,1", "rate_process=poisson"]);
+        assert_eq!(Ladder::default().asked_iops(4, &closed_loop), Some(4000.0));
+        let told = Ladder { maximum_iops: Some(800.0), ..Ladder::default() };
+        assert_eq!(told.settings(9, &closed_loop).expect("a maximum")[0].value, "150,50,1");
+        assert_eq!(Ladder::default().settings(0, &Trial::default()), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! Profiles: named sets of settings for kinds of drives. What a study or its axes set themselves,
+//! stands.
+
+use crate::{Once, Precondition, PreconditionKind, Setting, StudyError};
+
+/// One profile.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile {
+    /// Its name in a study file.
+    pub name: &'static str,
+    /// Options it sets: name, value, reason.
+    pub settings: &'static [(&'static str, &'static str, &'static str)],
+    /// How it preconditions, and why (or why not).
+    pub precondition: (Option<PreconditionKind>, &'static str),
+}
+
+/// All profiles.
+pub const PROFILES: &[Profile] = &[
+    Profile {
+        name: "nand",
+        settings: &[(
+            "iodepth",
+            "128",
+            "dies work side by side: below that depth many are idle, and the figure is about the depth",
+        )],
+        precondition: (
+            Some(PreconditionKind::Snia),
+            "a fresh or trimmed drive writes faster than it ever will again: fill it, and write until it is steady",
+        ),
+    },
+    Profile {
+        name: "optane",
+        settings: &[("iodepth", "8", "eight at once keep it busy: more only adds waiting")],
+        precondition: (None, "cells are overwritten in place: there is no fresh state to get out of"),
+    },
+];
+
+/// The profile with this name.
+///
+/// # Errors
+/// Which there are.
+pub fn profile(name: &str) -> Result<&'static Profile, StudyError> {
+    PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
+        let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        StudyError::meaning(format!("no profile is called '{name}': {}", names.join(", ")))
+    })
+}
+
+impl Profile {
+    /// Its settings but for those of `taken`.
+    pub(crate) fn settings_beside(&self, taken: impl Fn(&str) -> bool) -> Vec<Setting> {
+        let own = self.settings.iter().filter(|(option, _, _)| !taken(option));
+        own.map(|(option, value, _)| Setting { option: (*option).to_owned(), value: (*value).to_owned() }).collect()
+    }
+
+    /// Its preconditioning, if it has one.
+    pub(crate) fn preconditioning(&self) -> Option<Precondition> {
+        self.precondition.0.map(|kind| Precondition { kind, once: Once::Study, ..Precondition::default() })
+    }
+}

@@ -1,0 +1,177 @@
+//! What can be said of a design: every pair of configurations, what each point of an axis does over
+//! all others, and what two axes do together.
+//!
+//! Each statement is a weighted sum of the effects of configurations (see
+//! `iolab_statistics::Weights`).
+
+use iolab_statistics::Weights;
+
+use crate::{Design, Study};
+
+/// With more than these, not every pair is in the family: only what is held against the baseline,
+/// and configurations that differ in one axis.
+const MOST_PAIRED: usize = 120;
+/// More interactions of two axes than these are not looked at: then only those with the first
+/// points.
+const MOST_INTERACTIONS: usize = 100;
+
+/// What a statement of the family is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum About {
+    Pair(usize, usize),
+    Point { axis: usize, baseline: usize, point: usize },
+    Interaction { axes: [usize; 2], of: [usize; 2], at: [usize; 2] },
+}
+
+/// The design as numbers: the points of each configuration on the axes that vary.
+pub(crate) struct Grid<'a> {
+    pub(crate) design: &'a Design,
+    pub(crate) axes: Vec<usize>,
+    /// Names of the points of each varied axis, the axis' baseline first.
+    pub(crate) names: Vec<Vec<&'a str>>,
+    /// By configuration, then varied axis.
+    pub(crate) points: Vec<Vec<usize>>,
+}
+
+impl<'a> Grid<'a> {
+    pub(crate) fn new(study: &Study, design: &'a Design) -> Grid<'a> {
+        let (mut axes, mut names) = (Vec::new(), Vec::new());
+        for (axis, name) in design.axes.iter().enumerate() {
+            let mut own: Vec<&str> = Vec::new();
+            for made in &design.configurations {
+                if !own.contains(&made.points[axis].as_str()) {
+                    own.push(&made.points[axis]);
+                }
+            }
+            if own.len() < 2 {
+                continue;
+            }
+            if let Some((_, point)) = study.baseline.as_ref().filter(|(of, _)| of == name)
+                && let Some(place) = own.iter().position(|other| other == point)
+            {
+                let point = own.remove(place);
+                own.insert(0, point);
+            }
+            axes.push(axis);
+            names.push(own);
+        }
+        let place = |(number, axis): (usize, &usize), points: &[String]| {
+            let point = points[*axis].as_str();
+            names[number].iter().position(|other| *other == point).unwrap_or(0)
+        };
+        let points = design.configurations.iter();
+        let points = points.map(|made| axes.iter().enumerate().map(|one| place(one, &made.points)).collect()).collect();
+        Grid { design, axes, names, points }
+    }
+
+    /// The configuration that others are held against: at the baseline of all axes, or of as many
+    /// as there is one.
+    pub(crate) fn baseline(&self) -> usize {
+        let at_rest = |points: &Vec<usize>| points.iter().filter(|point| **point != 0).count();
+        (0..self.points.len()).min_by_key(|number| at_rest(&self.points[*number])).unwrap_or(0)
+    }
+
+    fn find(&self, points: &[usize]) -> Option<usize> {
+        self.points.iter().position(|other| other == points)
+    }
+
+    /// A configuration with other points on some axes.
+    fn moved(&self, from: usize, to: &[(usize, usize)]) -> Option<usize> {
+        let mut points = self.points[from].clone();
+        to.iter().for_each(|(axis, point)| points[*axis] = *point);
+        self.find(&points)
+    }
+
+    /// Pairs that are kept and, of many configurations, all that are in the family: what differs in
+    /// one axis from its baseline, and everything against the baseline.
+    pub(crate) fn planned(&self) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        for candidate in 0..self.points.len() {
+            let twins = (0..self.axes.len()).filter_map(|axis| self.moved(candidate, &[(axis, 0)]));
+            pairs
+                .extend(twins.chain([self.baseline()]).filter(|twin| *twin != candidate).map(|twin| (twin, candidate)));
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    pub(crate) fn statements(&self) -> Vec<(About, Weights)> {
+        let count = self.points.len();
+        let pairs: Vec<(usize, usize)> = match count <= MOST_PAIRED {
+            true => (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other))).collect(),
+            false => self.planned(),
+        };
+        let pair = |(one, other)| (About::Pair(one, other), vec![(other, 1.0), (one, -1.0)]);
+        let mut all: Vec<(About, Weights)> = pairs.into_iter().map(pair).collect();
+        if self.axes.len() > 1 {
+            all.extend((0..self.axes.len()).flat_map(|axis| self.of_axis(axis)));
+            for first in 0..self.axes.len() {
+                all.extend((first + 1..self.axes.len()).flat_map(|second| self.of_two(first, second)));
+            }
+        }
+        all
+    }
+
+    /// Each point against the axis' first, over all configurations that have both.
+    fn of_axis(&self, axis: usize) -> Vec<(About, Weights)> {
+        let of = |point: usize| {
+            let with = (0..self.points.len()).filter(|number| self.points[*number][axis] == point);
+            let both: Vec<(usize, usize)> =
+                with.filter_map(|number| Some((number, self.moved(number, &[(axis, 0)])?))).collect();
+            let part = 1.0 / both.len() as f64;
+            let weights = both.iter().flat_map(|(one, twin)| [(*one, part), (*twin, -part)]).collect();
+            (!both.is_empty()).then_some((About::Point { axis, baseline: 0, point }, weights))
+        };
+        (1..self.names[axis].len()).filter_map(of).collect()
+    }
+
+    /// What two points of one axis do at two of another.
+    fn of_two(&self, first: usize, second: usize) -> Vec<(About, Weights)> {
+        let pairs = |axis: usize| {
+            let count = self.names[axis].len();
+            (0..count).flat_map(move |from| (from + 1..count).map(move |to| [from, to])).collect::<Vec<_>>()
+        };
+        let (mut ours, mut theirs) = (pairs(first), pairs(second));
+        if ours.len() * theirs.len() > MOST_INTERACTIONS {
+            ours.retain(|pair| pair[0] == 0);
+            theirs.retain(|pair| pair[0] == 0);
+        }
+        let both = ours.iter().flat_map(|of| theirs.iter().map(move |at| (*of, *at)));
+        both.filter_map(|(of, at)| self.interaction([first, second], of, at)).collect()
+    }
+
+    fn interaction(&self, axes: [usize; 2], of: [usize; 2], at: [usize; 2]) -> Option<(About, Weights)> {
+        let corner = |number: &usize| self.points[*number][axes[0]] == of[1] && self.points[*number][axes[1]] == at[1];
+        let square = |number: usize| {
+            let to = |one: usize, other: usize| self.moved(number, &[(axes[0], one), (axes[1], other)]);
+            Some([number, to(of[0], at[1])?, to(of[1], at[0])?, to(of[0], at[0])?])
+        };
+        let squares: Vec<[usize; 4]> = (0..self.points.len()).filter(corner).filter_map(square).collect();
+        let part = 1.0 / squares.len() as f64;
+        let signs = [part, -part, -part, part];
+        let weights = squares.iter().flat_map(|square| square.iter().copied().zip(signs)).collect();
+        (!squares.is_empty()).then_some((About::Interaction { axes, of, at }, weights))
+    }
+
+    /// Shares of the variance between configurations, by varied axis; `None` unless there is every
+    /// combination.
+    pub(crate) fn shares(&self, effects: &[f64]) -> Option<Vec<f64>> {
+        let size: usize = self.names.iter().map(Vec::len).product();
+        let mean = effects.iter().sum::<f64>() / effects.len() as f64;
+        let total: f64 = effects.iter().map(|effect| (effect - mean).powi(2)).sum();
+        if size != self.points.len() || total <= 0.0 {
+            return None;
+        }
+        let share = |axis: usize| {
+            let of = |point: usize| {
+                let own = (0..effects.len()).filter(|number| self.points[*number][axis] == point);
+                let own: Vec<f64> = own.map(|number| effects[number]).collect();
+                let middle = own.iter().sum::<f64>() / own.len() as f64;
+                own.len() as f64 * (middle - mean).powi(2)
+            };
+            (0..self.names[axis].len()).map(of).sum::<f64>() / total
+        };
+        Some((0..self.axes.len()).map(share).collect())
+    }
+}

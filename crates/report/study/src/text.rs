@@ -1,0 +1,308 @@
+//! Designs and results as text for a terminal.
+
+use iolab_statistics::{Rules, Verdict};
+use iolab_units::rounded_ns;
+
+use crate::answer::answer;
+use crate::reach::decides;
+use crate::words::{ratio_words, word};
+use crate::{
+    Analysis, Design, Figure, JobSource, KneeRule, LadderResult, LevelResult, Once, PreconditionKind, Study,
+    WarmUpMethod, profile,
+};
+
+/// What will run, before anything does.
+pub fn describe_design(study: &Study, design: &Design) -> String {
+    let mut text = format!("{}\n", study.title);
+    if !study.question.is_empty() {
+        text += &format!("  {}\n", study.question.trim());
+    }
+    for axis in &study.axes {
+        let points: Vec<&str> = axis.points.iter().map(|point| point.name.as_str()).collect();
+        text += &format!("axis {}: {}\n", axis.name, points.join(", "));
+    }
+    text += &profile_lines(study);
+    text += &procedure_lines(study);
+    let configurations = design.configurations.len();
+    let blocks = match &study.auto_blocks {
+        None => study.blocks.to_string(),
+        Some(auto) => format!("{} to {}", auto.start, study.blocks),
+    };
+    text += &format!(
+        "{} in {blocks} {}: {}, in an order that follows from seed {}\n",
+        counted(configurations, "configuration"),
+        if blocks == "1" { "block" } else { "blocks" },
+        counted(design.trials.len(), "trial"),
+        study.seed
+    );
+    if let Some(decides) = decides(study, design) {
+        text += &format!("  {decides}\n");
+    }
+    for warning in &design.warnings {
+        text += &format!("warning: {warning}\n");
+    }
+    text
+}
+
+/// What a profile brought, with its reasons.
+fn profile_lines(study: &Study) -> String {
+    let Some(profile) = study.profile.as_deref().and_then(|name| profile(name).ok()) else { return String::new() };
+    let mut text = format!("profile {}\n", profile.name);
+    for (option, value, reason) in profile.settings {
+        let is_own = study.settings.iter().any(|setting| setting.option == *option && setting.value == *value);
+        let note = if is_own { reason.to_string() } else { format!("not used: the study says otherwise ({reason})") };
+        text += &format!("  {option}={value}: {note}\n");
+    }
+    let wanted = profile.precondition.0;
+    let note = if study.precondition.as_ref().map(|own| own.kind) == wanted {
+        ""
+    } else {
+        "not used: the study says otherwise; "
+    };
+    let what = match wanted {
+        Some(_) => "preconditioned until steady",
+        None => "not preconditioned",
+    };
+    text + &format!("  {what}: {note}{}\n", profile.precondition.1)
+}
+
+/// What is done beside running trials.
+fn procedure_lines(study: &Study) -> String {
+    let mut text = String::new();
+    if let Some(precondition) = &study.precondition {
+        let what = match precondition.kind {
+            PreconditionKind::Fill => "fill twice, sequentially, 128 KiB at a time".to_owned(),
+            PreconditionKind::Snia => format!(
+                "purge, fill twice, then rounds of {} until {} is steady (SNIA SSS PTS 2.0.2: window of {}, at most {} rounds)",
+                precondition.round,
+                precondition.figure.name(),
+                precondition.rules.window,
+                precondition.rules.most_rounds
+            ),
+            PreconditionKind::Job => match &precondition.job {
+                Some(JobSource::File(name)) => format!("run {name}"),
+                _ => "run its job".to_owned(),
+            },
+        };
+        let when = match precondition.once {
+            Once::Study => "the study",
+            Once::Block => "each block",
+            Once::Trial => "each trial",
+        };
+        text += &format!("before {when}: {what}\n");
+    }
+    if study.trims_warm_up {
+        text += "the warm-up of each trial is left out\n";
+    }
+    if let Some(ladder) = &study.ladder {
+        let levels: Vec<String> = ladder.levels.iter().map(f64::to_string).collect();
+        let target = ladder.slo.map(|slo| format!("; target {slo}")).unwrap_or_default();
+        text += &format!("ladder: closed loop, then {} % of it ({}){target}\n", levels.join(", "), ladder.process);
+    }
+    text
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What came out: the answer, what else was found, one table, then how the trials were run.
+pub fn describe_results(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> String {
+    let answer = answer(study, design, analysis, rules);
+    let mut text = format!("{}\n\n{}\n", study.title, answer.sentence);
+    answer.findings.iter().for_each(|finding| text += &format!("  - {finding}\n"));
+    text += &table(study, design, analysis, rules);
+    for ladder in &analysis.ladders {
+        text += &ladder_text(study, design, ladder);
+    }
+    if !analysis.preconditioned.is_empty() {
+        text += "\nPreconditioning:\n";
+        analysis.preconditioned.iter().for_each(|one| text += &format!("  {}\n", one.describe()));
+    }
+    text + &warm_ups(study, design, analysis)
+}
+
+fn warm_ups(study: &Study, design: &Design, analysis: &Analysis) -> String {
+    let mut text = String::new();
+    for one in &analysis.warm_ups {
+        let (left_out, of) = (rounded_ns(one.warm_up.left_out_ns as f64), rounded_ns(one.warm_up.of_ns as f64));
+        let how = match one.warm_up.method {
+            WarmUpMethod::ChangePoints => format!("{left_out} of {of} left out"),
+            WarmUpMethod::Mser5 => format!("{left_out} of {of} left out (MSER-5: its rate did not settle)"),
+            WarmUpMethod::TooShort => "too few intervals to tell: nothing left out (interval=… makes more)".to_owned(),
+        };
+        text += &format!("  block {}, {}: {how}\n", one.trial.block + 1, design.name_of(study, one.trial));
+    }
+    if text.is_empty() { text } else { format!("\nWarm-up:\n{text}") }
+}
+
+fn ladder_text(study: &Study, design: &Design, ladder: &LadderResult) -> String {
+    let name = design.configurations[ladder.configuration].name();
+    let Some(maximum) = ladder.maximum_iops else {
+        return format!("\nload and latency, {name}: no closed-loop maximum, so no ladder\n");
+    };
+    let iops = |rate: f64| scaled(rate, &[(1e6, "M"), (1e3, "k"), (1.0, "")], "");
+    let mut text = format!("\nload and latency, {name}: 100 % are {} operations per second\n", iops(maximum));
+    let percents: Vec<f64> =
+        ladder.levels.first().iter().flat_map(|level| &level.response).map(|one| one.percent).collect();
+    let mut lines = vec![["load", "asked", "done", "trials"].map(str::to_owned).to_vec()];
+    lines[0].extend(percents.iter().map(|percent| format!("response p{percent}")));
+    lines[0].extend(["service p99".to_owned(), String::new()]);
+    for level in &ladder.levels {
+        let shown = |of: &[crate::LevelPercentile], percent: f64| {
+            let median = of.iter().find(|one| one.percent == percent).and_then(|one| one.median);
+            median.map_or("-".to_owned(), |median| rounded_ns(median.estimate))
+        };
+        let done = level.done_iops.map_or("-".to_owned(), |done| iops(done.estimate));
+        let mut line = vec![format!("{} %", level.percent), iops(level.asked_iops), done, level.trials.to_string()];
+        line.extend(percents.iter().map(|percent| shown(&level.response, *percent)));
+        line.extend([shown(&level.service, 99.0), kept(level)]);
+        lines.push(line);
+    }
+    text += &columns(&lines, 0);
+    if let Some(knee) = ladder.knee {
+        let by = match knee.by {
+            KneeRule::Kneedle => "Kneedle",
+            KneeRule::Power => "the most throughput for its latency; the curve itself has no knee",
+        };
+        let level = &ladder.levels[knee.level];
+        text += &format!("  knee: {} % ({} operations per second), by {by}\n", level.percent, iops(level.asked_iops));
+    }
+    text + &capacity_line(study, ladder)
+}
+
+fn kept(level: &LevelResult) -> String {
+    match (level.behind, level.generator_late) {
+        (0, _) => String::new(),
+        (behind, 0) => format!("too much in {behind} of {}", level.trials),
+        (behind, late) => format!("too much in {behind} of {}, in {late} for the load generator", level.trials),
+    }
+}
+
+fn capacity_line(study: &Study, ladder: &LadderResult) -> String {
+    let Some(slo) = study.ladder.as_ref().and_then(|ladder| ladder.slo) else { return String::new() };
+    let Some(capacity) = &ladder.capacity else { return format!("  {slo}: no level keeps it\n") };
+    let response = &capacity.response;
+    let mut text = format!(
+        "  {slo}: up to {} operations per second ({} %): there it is {}, at most {} ({:.1} %)",
+        scaled(capacity.iops, &[(1e6, "M"), (1e3, "k"), (1.0, "")], ""),
+        ladder.levels[capacity.level].percent,
+        rounded_ns(response.estimate),
+        rounded_ns(response.high),
+        response.confidence * 100.0
+    );
+    if !capacity.is_sure {
+        text += "; fewer than five trials: a hint, no verdict";
+    }
+    if capacity.lower_misses > 0 {
+        text += &format!("; {} lower levels miss it", capacity.lower_misses);
+    }
+    if capacity.limited_by_generator {
+        text += "; the load generator could not do more, the storage perhaps could";
+    }
+    text + "\n"
+}
+
+/// A line for each configuration: the figure that matters most against the baseline, then the
+/// medians of the others with a sign for their verdict.
+fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> String {
+    let primary = study.primary_figure();
+    let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else { return String::new() };
+    let others: Vec<usize> = (0..analysis.figures.len()).filter(|number| *number != primary).collect();
+    let is_compared = design.configurations.len() > 1;
+    let mut head = design.axes.clone();
+    head.extend(["trials".to_owned(), analysis.figures[primary].name()]);
+    if is_compared {
+        head.extend(["change", "limits", "verdict"].map(str::to_owned));
+    }
+    head.extend(others.iter().map(|number| analysis.figures[*number].name()));
+    let mut lines = vec![head];
+    for (configuration, made) in design.configurations.iter().enumerate() {
+        let value = |number: usize| {
+            let median = analysis.row(number, configuration).and_then(|row| row.median);
+            median.map(|median| shown(&analysis.figures[number], median.estimate))
+        };
+        let contrast = |number: usize| analysis.contrast(number, standing.baseline, configuration);
+        let mut line = made.points.clone();
+        let known = analysis.row(primary, configuration).map_or(0, |row| row.values.iter().flatten().count());
+        line.extend([known.to_string(), value(primary).unwrap_or_else(|| "-".to_owned())]);
+        if is_compared {
+            line.extend(match contrast(primary) {
+                Some(one) => {
+                    let [estimate, low, high] = ratio_words(&one.comparison.ratio);
+                    let is_known = one.comparison.ratio.confidence > 0.0;
+                    let limits = if is_known { format!("[{low}, {high}]") } else { "-".to_owned() };
+                    [estimate, limits, word(&analysis.figures[primary], one.comparison.verdict).to_owned()]
+                }
+                None if configuration == standing.baseline => ["baseline", "", ""].map(str::to_owned),
+                None => ["-", "", ""].map(str::to_owned),
+            });
+        }
+        line.extend(others.iter().map(|number| match (value(*number), contrast(*number)) {
+            (None, _) => "-".to_owned(),
+            (Some(value), Some(one)) => format!("{value} {}", sign(one.comparison.verdict)),
+            (Some(value), None) => format!("{value}  "),
+        }));
+        lines.push(line);
+    }
+    let mut text = format!("\n{}", columns(&lines, design.axes.len()));
+    if is_compared {
+        text += &format!(
+            "  medians of the trials; change, verdict and sign are against the baseline: + better, - worse, = equivalent (within {:.0} %), ? undecided\n",
+            rules.zone * 100.0
+        );
+    }
+    if analysis.rows.iter().any(|row| row.median.is_none()) {
+        text += "  -: no trial has a value, or enough samples for the percentile\n";
+    }
+    text
+}
+
+fn sign(verdict: Verdict) -> char {
+    match verdict {
+        Verdict::Better => '+',
+        Verdict::Worse => '-',
+        Verdict::Equivalent => '=',
+        Verdict::Undecided { .. } => '?',
+    }
+}
+
+/// Lines in columns: the first `names` of them to the left, numbers to the right.
+fn columns(lines: &[Vec<String>], names: usize) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let cells = |line: &Vec<String>| {
+        let cells = line.iter().enumerate().map(|(column, cell)| {
+            let width = widths[column];
+            if column < names { format!("{cell:width$}") } else { format!("{cell:>width$}") }
+        });
+        format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    lines.iter().map(cells).collect()
+}
+
+/// A value of a figure with its unit, for people.
+pub fn shown(figure: &Figure, value: f64) -> String {
+    let binary = [(f64::from(1 << 30), "Gi"), (f64::from(1 << 20), "Mi"), (1024.0, "Ki"), (1.0, "")];
+    match figure.unit() {
+        "ns" => rounded_ns(value),
+        "s" => rounded_ns(value * 1e9),
+        unit @ ("B/s" | "B") => scaled(value, &binary, unit),
+        "%" => format!("{value:.1} %"),
+        unit => scaled(value, &[(1e6, "M"), (1e3, "k"), (1.0, "")], unit),
+    }
+}
+
+fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
+    let (size, letter) = units.iter().find(|(size, _)| value >= *size).unwrap_or(&units[units.len() - 1]);
+    let number = value / size;
+    let decimals = if number >= 99.95 {
+        0
+    } else if number >= 9.995 {
+        1
+    } else {
+        2
+    };
+    let gap = if letter.is_empty() && name.is_empty() { "" } else { " " };
+    format!("{number:.decimals$}{gap}{letter}{name}")
+}

@@ -1,0 +1,21 @@
+//! What a worker counts while it runs: latencies, totals, intervals, depths, logs. One recorder per
+//! worker, shared with nobody.
+//!
+//! Three recorders serve the hot loop, chosen once from the plan: [`FullRecorder`] (all latencies,
+//! nothing else), [`CountingRecorder`] (no latencies: fio's `gtod_reduce`) and [`DetailedRecorder`]
+//! (any subset of latencies, response time, log files, a latency limit). None allocates per
+//! operation, reads a clock or knows an engine: stamps come from the runner.
+
+mod detailed;
+mod interval_stream;
+mod intervals;
+mod logs;
+mod recorder;
+mod spool;
+mod tally;
+
+pub use detailed::{DetailedRecorder, LatencyExceeded};
+pub use interval_stream::IntervalStream;
+pub use intervals::IntervalSeries;
+pub use recorder::{CountingRecorder, FullRecorder, Recorder, Run, Sample};
+pub use tally::{Tally, Totals};

@@ -1,0 +1,283 @@
+//! The recorders of the hot loop.
+
+use iolab_histogram::Histogram;
+use iolab_plan::Direction;
+use iolab_recording::WorkerRecording;
+
+use crate::interval_stream::Sources;
+use crate::{LatencyExceeded, Tally, Totals};
+
+/// One completed operation and its stamps, ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Direction.
+    pub direction: Direction,
+    /// Bytes moved.
+    pub bytes: u32,
+    /// Byte offset.
+    pub offset: u64,
+    /// Priority byte of the operation.
+    pub priority: u8,
+    /// When the schedule wanted it sent; equals `begun_ns` when the load is not paced.
+    pub intended_ns: u64,
+    /// When a loop that loses no time would have begun it: from `intended_ns` to here it waited for
+    /// the device, from here to `begun_ns` for the loop. Means something only of a scheduled
+    /// direction.
+    pub sendable_ns: u64,
+    /// When the loop began to prepare it.
+    pub begun_ns: u64,
+    /// When it had been handed to the kernel or device.
+    pub submitted_ns: u64,
+    /// When its completion was collected.
+    pub reaped_ns: u64,
+}
+
+/// Operations of one direction that share all their stamps: submitted together, collected together.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// Direction.
+    pub direction: Direction,
+    /// Operations, at least 1.
+    pub count: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// When the loop began to prepare them, ns.
+    pub begun_ns: u64,
+    /// When they had been handed to the kernel or device, ns.
+    pub submitted_ns: u64,
+    /// When their completions were collected, ns.
+    pub reaped_ns: u64,
+}
+
+/// What the hot loop tells of its progress. Implementations must not allocate per call.
+pub trait Recorder {
+    /// Whether the loop must take latency stamps at all.
+    const STAMPS: bool;
+
+    /// Whether every operation must be told by `completed`; else equal ones come together by
+    /// `completed_run`.
+    const EACH: bool;
+
+    /// The common counters.
+    fn tally(&mut self) -> &mut Tally;
+
+    /// One operation completed.
+    fn completed(&mut self, sample: &Sample);
+
+    /// Operations with the same stamps completed.
+    fn completed_run(&mut self, run: &Run);
+
+    /// The measured part begins: forget the ramp.
+    fn start_measuring(&mut self, now_ns: u64);
+
+    /// A grid line or log window may have passed; called outside the per-operation path, before
+    /// anything that completed at `now_ns` is counted.
+    fn tick(&mut self, now_ns: u64);
+
+    /// When `tick` next has something to do.
+    fn next_tick_ns(&self) -> u64;
+
+    /// The first operation that took longer than the job allows, if one did.
+    fn exceeded(&self) -> Option<LatencyExceeded> {
+        None
+    }
+
+    /// Ends counting: closes the last interval and log window.
+    fn finish(&mut self, now_ns: u64);
+
+    /// Writes everything counted so far into the recording; `runtime_ns` is the length of the
+    /// measured part.
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording);
+}
+
+#[inline(always)]
+fn count_run(totals: &mut Totals, run: &Run) {
+    let index = run.direction.index();
+    totals.ios[index] += run.count;
+    totals.bytes[index] += run.bytes;
+}
+
+#[inline(always)]
+pub(crate) fn count(totals: &mut Totals, sample: &Sample) {
+    let index = sample.direction.index();
+    totals.ios[index] += 1;
+    totals.bytes[index] += u64::from(sample.bytes);
+}
+
+/// Totals and depths only: fio's `gtod_reduce`.
+#[derive(Debug)]
+pub struct CountingRecorder {
+    tally: Tally,
+}
+
+impl CountingRecorder {
+    /// A recorder around these counters.
+    pub fn new(tally: Tally) -> CountingRecorder {
+        CountingRecorder { tally }
+    }
+}
+
+impl Recorder for CountingRecorder {
+    const STAMPS: bool = false;
+    const EACH: bool = false;
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    #[inline(always)]
+    fn completed(&mut self, sample: &Sample) {
+        count(&mut self.tally.totals, sample);
+    }
+
+    #[inline(always)]
+    fn completed_run(&mut self, run: &Run) {
+        count_run(&mut self.tally.totals, run);
+    }
+
+    fn start_measuring(&mut self, now_ns: u64) {
+        self.tally.start_measuring(now_ns);
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        self.tally.roll(now_ns, Sources::default());
+    }
+
+    fn next_tick_ns(&self) -> u64 {
+        self.tally.next_line_ns()
+    }
+
+    fn finish(&mut self, now_ns: u64) {
+        self.tally.finish(now_ns, Sources::default());
+    }
+
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
+        self.tally.write_to(recording, runtime_ns);
+    }
+}
+
+/// The three latencies of one direction.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Latencies {
+    pub(crate) slat: Histogram,
+    pub(crate) clat: Histogram,
+    pub(crate) lat: Histogram,
+}
+
+/// All three latencies of every operation, and nothing that a plain job does not ask for.
+///
+/// Operations that were submitted the moment they began have one latency: clat is lat, and slat is
+/// 0. They are counted in a histogram of their own, from which the three are made up when somebody
+/// looks.
+#[derive(Debug)]
+pub struct FullRecorder {
+    tally: Tally,
+    latencies: [Latencies; 3],
+    at_once: [Histogram; 3],
+    slat: bool,
+}
+
+impl FullRecorder {
+    /// A recorder around these counters. `slat` is false for synchronous engines, where submission
+    /// and completion are one call and a submission latency would mean nothing.
+    pub fn new(tally: Tally, slat: bool) -> FullRecorder {
+        FullRecorder { tally, latencies: Default::default(), at_once: Default::default(), slat }
+    }
+
+    /// Distributes what was counted aside.
+    #[cold]
+    fn settle(&mut self) {
+        for (latencies, at_once) in self.latencies.iter_mut().zip(&mut self.at_once) {
+            latencies.add_at_once(at_once, self.slat);
+            at_once.clear();
+        }
+    }
+}
+
+impl Latencies {
+    /// Counts operations that were submitted the moment they began.
+    fn add_at_once(&mut self, at_once: &Histogram, slat: bool) {
+        let count = at_once.count();
+        if count == 0 {
+            return;
+        }
+        if slat {
+            self.slat.add_many(0, count);
+        }
+        self.clat.add_all_of(at_once);
+        self.lat.add_all_of(at_once);
+    }
+}
+
+impl Recorder for FullRecorder {
+    const STAMPS: bool = true;
+    const EACH: bool = false;
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    #[inline(always)]
+    fn completed(&mut self, sample: &Sample) {
+        self.completed_run(&Run {
+            direction: sample.direction,
+            count: 1,
+            bytes: u64::from(sample.bytes),
+            begun_ns: sample.begun_ns,
+            submitted_ns: sample.submitted_ns,
+            reaped_ns: sample.reaped_ns,
+        });
+    }
+
+    #[inline(always)]
+    fn completed_run(&mut self, run: &Run) {
+        count_run(&mut self.tally.totals, run);
+        let index = run.direction.index();
+        let lat_ns = run.reaped_ns.saturating_sub(run.begun_ns);
+        if run.submitted_ns == run.begun_ns {
+            self.at_once[index].add_many(lat_ns, run.count);
+            return;
+        }
+        let latencies = &mut self.latencies[index];
+        if self.slat {
+            latencies.slat.add_many(run.submitted_ns.saturating_sub(run.begun_ns), run.count);
+        }
+        latencies.clat.add_many(run.reaped_ns.saturating_sub(run.submitted_ns), run.count);
+        latencies.lat.add_many(lat_ns, run.count);
+    }
+
+    fn start_measuring(&mut self, now_ns: u64) {
+        self.tally.start_measuring(now_ns);
+        for latencies in &mut self.latencies {
+            latencies.slat.clear();
+            latencies.clat.clear();
+            latencies.lat.clear();
+        }
+        self.at_once.iter_mut().for_each(Histogram::clear);
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        self.settle();
+        self.tally.roll(now_ns, Sources { latencies: Some(&mut self.latencies), response: None });
+    }
+
+    fn next_tick_ns(&self) -> u64 {
+        self.tally.next_line_ns()
+    }
+
+    fn finish(&mut self, now_ns: u64) {
+        self.settle();
+        self.tally.finish(now_ns, Sources { latencies: Some(&mut self.latencies), response: None });
+    }
+
+    fn write_to(&self, runtime_ns: u64, recording: &mut WorkerRecording) {
+        self.tally.write_to(recording, runtime_ns);
+        for (index, direction) in recording.directions.iter_mut().enumerate() {
+            let mut latencies = self.latencies[index].clone();
+            latencies.add_at_once(&self.at_once[index], self.slat);
+            direction.slat = latencies.slat.to_sparse();
+            direction.clat = latencies.clat.to_sparse();
+            direction.lat = latencies.lat.to_sparse();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a worker will do to its files: what the guard is asked about, before the run and when a
+//! file is opened.
+
+use std::path::Path;
+
+use iolab_engine::{Capabilities, FileEffect, FileUse};
+use iolab_guard::{Change, Removal, Target};
+use iolab_options::Direction;
+use iolab_plan::{BufferMemory, FileOrigin, FilePlan, WorkerPlan};
+
+/// A file of a job as the guard sees it.
+pub fn target_of(file: &FilePlan) -> Target<'_> {
+    match &file.origin {
+        FileOrigin::Named => Target::named(&file.path),
+        FileOrigin::Generated { folder } => Target { path: &file.path, beneath: Some(folder), exact: false },
+        FileOrigin::Found => Target { path: &file.path, beneath: None, exact: false },
+    }
+}
+
+/// What a worker of an engine with these capabilities will do to one of its files; nothing where
+/// the engine opens devices of its own or makes its offsets up.
+pub fn change_of(worker: &WorkerPlan, capabilities: &Capabilities, file: &FilePlan) -> Change {
+    let overwrites = match (capabilities.files, capabilities.effect) {
+        (FileUse::Devices | FileUse::Nothing, _) => return Change::default(),
+        (_, FileEffect::ByDirection | FileEffect::Changes) => writes(worker),
+        (_, FileEffect::Makes | FileEffect::Removes) => false,
+    };
+    let layout = &worker.layout;
+    let removal = match capabilities.effect {
+        FileEffect::Removes => Removal::Name,
+        _ if layout.unlink || layout.unlink_each_loop => Removal::File,
+        _ => Removal::None,
+    };
+    let extends_to = match (capabilities.files, capabilities.effect) {
+        // A read takes storage, too, however long the file is.
+        (FileUse::Descriptors, FileEffect::Changes) => u64::MAX,
+        (FileUse::Descriptors, _) if !file.block_device => file.layout_bytes,
+        _ => 0,
+    };
+    Change { overwrites, extends_to, removal, in_use_is_accepted: layout.allow_mounted_write }
+}
+
+/// The file that `mem=mmap:FILE` makes as long as the buffers and, when it is shared, fills with
+/// their content.
+pub fn buffer_file(worker: &WorkerPlan) -> Option<Target<'_>> {
+    match &worker.buffers.memory {
+        BufferMemory::File { path, .. } => Some(Target { path: Path::new(path), beneath: None, exact: false }),
+        _ => None,
+    }
+}
+
+/// Whether a job writes or trims.
+pub fn writes(worker: &WorkerPlan) -> bool {
+    worker.workload.pattern.directions.iter().any(|direction| *direction != Direction::Read)
+}

@@ -1,0 +1,176 @@
+//! Which loop a plan asks for: its recorder, its pacer, its queue. Chosen once, by type, before the
+//! first operation.
+//!
+//! Runs and calibrations choose here, so that what is calibrated is the loop that runs.
+
+use std::sync::Arc;
+
+use iolab_engine::{Completions, Lane};
+use iolab_measure::{
+    CountingRecorder, DetailedRecorder, FullRecorder, IntervalSeries, IntervalStream, Recorder, Tally,
+};
+use iolab_memory::SlotPool;
+use iolab_plan::{QueuePlan, WorkerPlan};
+use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
+
+use crate::hot_loop::HotLoop;
+use crate::hot_loop::checker::Checker;
+use crate::hot_loop::queue::Queue;
+use crate::hot_loop::slots::Slots;
+use crate::open_files;
+use crate::pacing::schedule::Schedule;
+use crate::pacing::serialize::Serialized;
+use crate::pacing::{Paced, Pacer, Unpaced};
+use crate::trouble::{Fatal, Trouble};
+use crate::watch::Watch;
+use crate::worker::Task;
+
+/// What is done with the recorder and the pacer that were chosen.
+pub(crate) trait Chosen {
+    type Answer;
+    fn go<R: Recorder, P: Pacer>(self, recorder: R, pacer: P) -> Result<Self::Answer, Fatal>;
+}
+
+/// Chooses for a lane that is `synchronous` or not; `arrivals` replace the plan's rates.
+pub(crate) fn choose<C: Chosen>(
+    task: &Task<'_>,
+    arrivals: Option<Schedule>,
+    synchronous: bool,
+    origin_ns: u64,
+    chosen: C,
+) -> Result<C::Answer, Fatal> {
+    let plan = task.plan;
+    let tally = tally(task, origin_ns);
+    let measurement = &plan.measurement;
+    let paced = plan.pacing.scheduled() != [false; 3] || plan.pacing.think.is_some();
+    let depth = plan.queue.depth as usize;
+    let pacer = Paced::new(&plan.pacing, arrivals, depth);
+    let logs = &plan.logs;
+    let logged = logs.latency.is_some() || logs.bandwidth.is_some() || logs.iops.is_some() || logs.histogram.is_some();
+    let limited = plan.errors.max_latency_ns != [0; 3];
+    let latencies = [measurement.slat, measurement.clat, measurement.lat];
+    let serialized = plan.queue.serialize_overlap && depth > 1;
+    if serialized || paced || logged || limited || (latencies != [true; 3] && latencies != [false; 3]) {
+        let recorder = detailed(task, tally, logged, synchronous, origin_ns)?;
+        if serialized {
+            chosen.go(recorder, Serialized::new(pacer, depth))
+        } else if paced {
+            chosen.go(recorder, pacer)
+        } else {
+            chosen.go(recorder, Unpaced)
+        }
+    } else if latencies == [false; 3] {
+        chosen.go(CountingRecorder::new(tally), Unpaced)
+    } else {
+        chosen.go(FullRecorder::new(tally, !synchronous), Unpaced)
+    }
+}
+
+/// The counters, with the intervals they are cut into.
+fn tally(task: &Task<'_>, origin_ns: u64) -> Tally {
+    let (plan, measurement) = (task.plan, &task.plan.measurement);
+    let longest_ns = plan.limits.runtime_ns.map_or(u64::MAX, |ns| ns.saturating_add(plan.limits.ramp_ns));
+    // Room that is never touched costs no memory; growing costs an allocation among the measured
+    // operations.
+    let expected = (longest_ns / measurement.interval_ns.max(1)).saturating_add(8).min(1 << 14);
+    let intervals = IntervalSeries::new(origin_ns, measurement.interval_ns, expected as usize);
+    let mut tally = Tally::new(plan.queue.depth as usize, intervals);
+    if let Some(file) = task.stream
+        && measurement.histogram_interval_ns > 0
+    {
+        let (file, ramp_first) = (Arc::clone(file), plan.limits.ramp_ns > 0);
+        let length_ns = measurement.histogram_interval_ns;
+        tally.stream_to(IntervalStream::new(file, plan.number, origin_ns, length_ns, ramp_first));
+    }
+    tally
+}
+
+fn detailed(
+    task: &Task<'_>,
+    tally: Tally,
+    logged: bool,
+    synchronous: bool,
+    origin_ns: u64,
+) -> Result<DetailedRecorder, Fatal> {
+    let plan = task.plan;
+    let mut recorder = DetailedRecorder::new(tally, &plan.measurement, synchronous, plan.pacing.scheduled());
+    recorder.limit_latency(plan.errors.max_latency_ns);
+    if logged && let Some(spool) = task.spool {
+        let file = spool.try_clone().map_err(|error| open_files::fatal("log spool", &error))?;
+        let unix_ns = task.clock.unix_ns().saturating_sub(task.clock.now_ns().saturating_sub(origin_ns));
+        let add_ns = if plan.logs.unix_epoch { unix_ns } else { 0 };
+        let smallest = plan.workload.block_sizes.iter().map(iolab_plan::BlockSizes::min).min().unwrap_or(0);
+        recorder.log_to(&plan.logs, file, origin_ns, add_ns, smallest);
+    }
+    Ok(recorder)
+}
+
+/// The operations of the plan; without flushes where the engine has none.
+pub(crate) fn stream_of(plan: &WorkerPlan, syncs: bool) -> Result<OpStream, Fatal> {
+    let mut workload = plan.workload.clone();
+    if !syncs {
+        let sync = &mut workload.sync;
+        (sync.fsync_every, sync.fdatasync_every, sync.barrier_every, sync.file_range) = (0, 0, 0, None);
+    }
+    let extents: Vec<Extent> = plan
+        .files
+        .iter()
+        .map(|file| Extent { start_bytes: file.start_bytes, length_bytes: file.length_bytes })
+        .collect();
+    let limits = PassLimits { io_bytes: plan.limits.io_bytes, io_count: plan.limits.io_count };
+    OpStream::new(&workload, &extents, limits)
+        .map_err(|error| Fatal { errno: libc::EINVAL, message: error.to_string() })
+}
+
+/// What a loop is put together from, besides what its plan says.
+pub(crate) struct Parts<'a, L, R, P, C> {
+    pub(crate) lane: L,
+    pub(crate) recorder: R,
+    pub(crate) pacer: P,
+    pub(crate) checker: C,
+    pub(crate) stream: OpStream,
+    pub(crate) filler: Option<BufferFiller>,
+    pub(crate) pool: &'a mut SlotPool,
+    pub(crate) watch: Watch<'a>,
+}
+
+/// A loop before its first operation.
+#[inline]
+pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer, C: Checker>(
+    task: &Task<'a>,
+    parts: Parts<'a, L, R, P, C>,
+) -> HotLoop<'a, L, R, P, C> {
+    let plan = task.plan;
+    let queue = queue_of(&plan.queue);
+    let room = plan.queue.batch_complete_max.map_or(queue.depth, |most| (most as usize).clamp(1, queue.depth));
+    HotLoop {
+        lane: parts.lane,
+        recorder: parts.recorder,
+        pacer: parts.pacer,
+        checker: parts.checker,
+        clock: task.clock,
+        stream: parts.stream,
+        batch: OpBatch::new(),
+        filler: parts.filler,
+        pool: parts.pool,
+        slots: Slots::new(queue.depth),
+        done: Completions::with_room(room),
+        queue,
+        watch: parts.watch,
+        trouble: Trouble::new(&plan.errors, &plan.files, plan.layout.fill_device),
+        unflushed: 0,
+        in_flight: 0,
+    }
+}
+
+fn queue_of(plan: &QueuePlan) -> Queue {
+    let depth = plan.depth as usize;
+    let burst = plan.batch_submit.map_or(depth, |burst| (burst as usize).clamp(1, depth));
+    Queue {
+        depth,
+        burst,
+        busy_at: if plan.batch_grows { burst } else { usize::MAX },
+        wait_for: (plan.batch_complete_min as usize).min(depth),
+        refill_at: plan.low_watermark.map_or(depth - 1, |low| (low as usize).min(depth - 1)),
+    }
+}

@@ -1,0 +1,162 @@
+//! What is checked when a read completes, besides that it moved all its bytes.
+//!
+//! A type parameter of the loop, so that a job without checks ([`Unchecked`]) pays nothing. A check
+//! that fails turns the completion into an error, which the loop then treats as any other: it is
+//! counted, and ends the job or not as `continue_on_error` says. A checker never sees a write, a
+//! short transfer or an error of the device.
+
+use iolab_engine::{Completion, Lane, Op, OpKind};
+use iolab_measure::Recorder;
+
+use crate::hot_loop::HotLoop;
+use crate::pacing::Pacer;
+
+/// Looks at what reads brought.
+pub(crate) trait Checker {
+    /// Whether there is anything to look at; the loop skips all else when there is not.
+    const CHECKS: bool;
+
+    /// `read` is complete and `bytes` are all it brought, those of its earlier parts included.
+    ///
+    /// # Errors
+    /// The errno that the operation fails with, such as `EILSEQ` for bytes that are not the
+    /// expected ones.
+    fn check(&mut self, read: &Op, bytes: &[u8]) -> Result<(), i32>;
+}
+
+/// Takes what comes.
+#[derive(Debug)]
+pub(crate) struct Unchecked;
+
+impl Checker for Unchecked {
+    const CHECKS: bool = false;
+
+    fn check(&mut self, _read: &Op, _bytes: &[u8]) -> Result<(), i32> {
+        Ok(())
+    }
+}
+
+impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
+    /// Shows the reads among the completions to the checker, and makes errors of those that it
+    /// refuses.
+    pub(super) fn check_reads(&mut self) {
+        let HotLoop { done, slots, pool, checker, .. } = self;
+        for completion in done.as_mut_slice() {
+            let slot = slots.get(completion.slot);
+            if slot.op.kind != OpKind::Read || !slot.is_plain(completion.result) {
+                continue;
+            }
+            let bytes = &pool.slot_mut(completion.slot as usize)[..slot.bytes() as usize];
+            if let Err(errno) = checker.check(&slot.op, bytes) {
+                *completion = Completion { result: -errno, ..*completion };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+    use crate::calibration::Nothing;
+    use crate::choice::{self, Parts};
+    use crate::control::Control;
+    use crate::deliver::Mailbox;
+    use crate::pacing::Unpaced;
+    use crate::watch::{Stop, Watch};
+    use crate::worker::Task;
+    use iolab_clock::Clock;
+    use iolab_guard::{Guard, Rules};
+    use iolab_measure::{CountingRecorder, FullRecorder, IntervalSeries, Tally};
+    use iolab_memory::{Backing, SlotPool};
+    use iolab_observe::System;
+    use iolab_plan::{ErrorKind, WorkerPlan};
+    use iolab_recording::ErrorCount;
+
+    /// Refuses every third read, and notes the first byte of each.
+    struct Third {
+        seen: Vec<u8>,
+        lengths: Vec<usize>,
+    }
+
+    impl Checker for Third {
+        const CHECKS: bool = true;
+
+        fn check(&mut self, read: &Op, bytes: &[u8]) -> Result<(), i32> {
+            assert_eq!(read.kind, OpKind::Read);
+            self.seen.push(bytes[0]);
+            self.lengths.push(bytes.len());
+            if self.seen.len().is_multiple_of(3) { Err(libc::EILSEQ) } else { Ok(()) }
+        }
+    }
+
+    fn plan(depth: u32, operations: u64) -> WorkerPlan {
+        let text = include_str!("../../../../contract/recording/tests/worker_plan.json");
+        let mut plan: WorkerPlan = serde_json::from_str(text).unwrap();
+        plan.queue.depth = depth;
+        plan.limits.runtime_ns = None;
+        plan.limits.time_based = false;
+        plan.limits.io_count = Some(operations);
+        plan.errors.continue_on = vec![ErrorKind::Read];
+        plan
+    }
+
+    fn run<R: Recorder>(depth: u32, recorder: impl Fn(Tally) -> R) {
+        let plan = plan(depth, 600);
+        let (control, mailbox) = (Control::new(1).unwrap(), Mailbox::new(0).unwrap());
+        let (clock, _) = Clock::best();
+        let guard = Guard::new(&System::live(), Rules::default());
+        let none: Option<&File> = None;
+        let worker_control = control.worker_control(0);
+        let task = Task {
+            plan: &plan,
+            worker_control,
+            guard: &guard,
+            clock: &clock,
+            spool: none,
+            stream: None,
+            mailbox: &mailbox,
+            peers: None,
+        };
+        let mut pool = SlotPool::new(depth as usize, 1 << 20, 0, &Backing::Anonymous).unwrap();
+        for slot in 0..depth as usize {
+            pool.slot_mut(slot).fill(slot as u8 + 1);
+        }
+        let now_ns = clock.now_ns();
+        let tally = Tally::new(depth as usize, IntervalSeries::new(now_ns, 1 << 40, 4));
+        let parts = Parts {
+            lane: Nothing::<false, false>::new(depth as usize),
+            recorder: recorder(tally),
+            pacer: Unpaced,
+            checker: Third { seen: Vec::new(), lengths: Vec::new() },
+            stream: choice::stream_of(&plan, true).unwrap(),
+            filler: None,
+            pool: &mut pool,
+            watch: Watch::new(worker_control, &plan, now_ns),
+        };
+        let mut hot = choice::assemble(&task, parts);
+        hot.recorder.start_measuring(now_ns);
+        let (stop, _) = hot.run();
+        assert_eq!(stop, Stop::StreamOver);
+        let [reads, writes, _] = hot.recorder.tally().totals.ios;
+        let (seen, refused) = (hot.checker.seen.len() as u64, hot.checker.seen.len() as u64 / 3);
+        let (_, errors, _) = hot.trouble.into_parts();
+        // Every read was seen once, and those refused are errors of that kind; writes were not
+        // shown.
+        assert!(seen > 200 && writes > 200, "{seen} reads, {writes} writes");
+        assert_eq!(seen + writes, 600, "depth {depth}");
+        assert!(reads == seen || reads == seen - refused, "{reads} reads counted of {seen}");
+        assert_eq!(errors, [ErrorCount { errno: libc::EILSEQ, count: refused }], "depth {depth}");
+        assert!(hot.checker.seen.iter().all(|&byte| (1..=depth as u8).contains(&byte)));
+        assert!(hot.checker.lengths.iter().all(|&length| length == 4096));
+    }
+
+    #[test]
+    fn every_read_is_checked_once_and_a_refusal_is_an_error() {
+        for depth in [1, 8] {
+            run(depth, |tally| FullRecorder::new(tally, true));
+            run(depth, CountingRecorder::new);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The slots of a worker: who owns each, and what operation it carries.
+//!
+//! A slot is the loop's (on the free stack) or the lane's (accepted, not yet reaped). Both
+//! hand-overs are asserted.
+
+use std::hint::black_box;
+
+use iolab_engine::{Completion, Op, OpKind, Submission};
+use iolab_measure::Sample;
+use iolab_plan::Direction;
+
+use crate::hot_loop::bursts::Bursts;
+
+/// One slot's operation and stamps, ns. A cache line each: the slot's number becomes its place by a
+/// shift.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Slot {
+    pub(crate) op: Op,
+    /// Whose it is, where assertions look at that; the free stack knows it otherwise.
+    pub(crate) lanes: bool,
+    /// The burst that it was handed over with.
+    pub(crate) burst: u32,
+    /// Of paced operations; that of others is when they were begun.
+    pub(crate) intended_ns: u64,
+    pub(crate) begun_ns: u64,
+    /// Known when it is reaped: until then its burst has it.
+    pub(crate) submitted_ns: u64,
+}
+
+impl Slot {
+    /// A slot of the loop's.
+    pub(crate) fn new(op: Op) -> Slot {
+        Slot { op, lanes: false, burst: 0, intended_ns: 0, begun_ns: 0, submitted_ns: 0 }
+    }
+
+    /// The lane accepted its operation.
+    #[inline(always)]
+    pub(crate) fn give(&mut self) {
+        if cfg!(debug_assertions) {
+            assert!(!self.lanes, "slot {} handed over twice", self.op.slot);
+            self.lanes = true;
+        }
+    }
+
+    /// Its operation has been reaped.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) {
+        if cfg!(debug_assertions) {
+            assert!(self.lanes, "slot {} came back twice", self.op.slot);
+            self.lanes = false;
+        }
+    }
+
+    /// Whether this result means that all was done: the length moved, or the range trimmed. Never
+    /// of flushes, which leave the short way.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, result: i32) -> bool {
+        if self.op.kind as u8 <= OpKind::Write as u8 {
+            result as u32 == self.op.length
+        } else {
+            self.op.kind == OpKind::Trim && result == 0
+        }
+    }
+}
+
+impl Slot {
+    /// The direction of an operation that moves or discards data.
+    #[inline(always)]
+    pub(crate) fn direction(&self) -> Direction {
+        match self.op.kind {
+            OpKind::Write => Direction::Write,
+            OpKind::Trim => Direction::Trim,
+            _ => Direction::Read,
+        }
+    }
+
+    /// Bytes of the operation, those of its earlier parts included.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.op.buffer_offset + self.op.length)
+    }
+
+    /// What the recorder is told of its operation, which was intended at `intended_ns`.
+    #[inline(always)]
+    pub(crate) fn sample(&self, intended_ns: u64, sendable_ns: u64, reaped_ns: u64) -> Sample {
+        Sample {
+            direction: self.direction(),
+            bytes: self.op.buffer_offset + self.op.length,
+            offset: self.op.offset - u64::from(self.op.buffer_offset),
+            priority: self.op.priority,
+            intended_ns,
+            sendable_ns,
+            begun_ns: self.begun_ns,
+            submitted_ns: self.submitted_ns,
+            reaped_ns,
+        }
+    }
+}
+
+/// All slots of one worker.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    slots: Box<[Slot]>,
+    /// A stack: the first `free_count` are free; those above were handed over most recently, latest
+    /// lowest.
+    stack: Box<[u16]>,
+    free_count: usize,
+    bursts: Bursts,
+}
+
+impl Slots {
+    pub(crate) fn new(depth: usize) -> Slots {
+        let kind = OpKind::Read;
+        let op = Op { offset: 0, length: 0, buffer_offset: 0, file: 0, slot: 0, kind, priority: 0 };
+        Slots {
+            slots: vec![Slot::new(op); depth].into_boxed_slice(),
+            stack: (0..depth as u16).rev().collect(),
+            free_count: depth,
+            bursts: Bursts::new(depth),
+        }
+    }
+
+    /// Puts an operation into the next free slot, which stays the loop's; `None` when all are the
+    /// lane's.
+    #[inline(always)]
+    pub(crate) fn prepare(&mut self, op: &Op) -> Option<&mut Slot> {
+        let number = *self.stack[..self.free_count].last()?;
+        let slot = &mut self.slots[usize::from(number)];
+        // In memory, not through registers: the lane and the completion read it there.
+        slot.op = *op;
+        slot.op.slot = number;
+        slot.burst = self.bursts.current();
+        Some(slot)
+    }
+
+    /// The lane accepted the operation of the slot last prepared.
+    #[inline(always)]
+    pub(crate) fn hand_over(&mut self) {
+        self.free_count -= 1;
+    }
+
+    /// Offers operations to the lane, each in a free slot, until it takes one no more. Returns how
+    /// many it took and its last answer.
+    #[inline(always)]
+    pub(crate) fn hand_over_all(
+        &mut self,
+        ops: &[Op],
+        begun_ns: u64,
+        mut submit: impl FnMut(&Op) -> Submission,
+    ) -> (usize, Submission) {
+        // What a store into a slot cannot reach stays in registers.
+        let (slots, burst) = (&mut *self.slots, self.bursts.current());
+        let count = ops.len().min(self.free_count);
+        let (ops, free) = (&ops[..count], &self.stack[self.free_count - count..self.free_count]);
+        let mut accepted = 0;
+        while accepted < count {
+            let (op, number) = (&ops[accepted], free[count - 1 - accepted]);
+            let slot = &mut slots[usize::from(number)];
+            slot.op = *op;
+            slot.op.slot = number;
+            let answer = submit(&slot.op);
+            if answer != Submission::Accepted {
+                self.free_count -= accepted;
+                return (accepted, answer);
+            }
+            slot.give();
+            slot.begun_ns = begun_ns;
+            slot.burst = burst;
+            accepted += 1;
+        }
+        self.free_count -= accepted;
+        (accepted, Submission::Accepted)
+    }
+
+    /// What has been handed over since the last burst ended, so many operations, was a burst
+    /// submitted at `submitted_ns` (0: when each began). Must come before any of it is taken back.
+    #[inline(always)]
+    pub(crate) fn end_burst(&mut self, operations: usize, submitted_ns: u64) {
+        self.bursts.end(operations, submitted_ns);
+    }
+
+    /// The only slot is the lane's, and all its stamps are known.
+    #[inline(always)]
+    pub(crate) fn hand_over_only(&mut self) {
+        let Slot { submitted_ns, .. } = *self.only();
+        self.slots[0].burst = self.bursts.current();
+        self.hand_over();
+        self.end_burst(1, submitted_ns);
+    }
+
+    /// The operations that the lane holds.
+    #[cold]
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Op> {
+        let free = &self.stack[..self.free_count];
+        let numbered = self.slots.iter().enumerate();
+        numbered.filter(|(number, _)| !free.contains(&(*number as u16))).map(|(_, slot)| &slot.op)
+    }
+
+    /// The slot handed over last. There must be one.
+    pub(crate) fn latest(&self) -> &Slot {
+        &self.slots[usize::from(self.stack[self.free_count])]
+    }
+
+    /// The slot of a completion.
+    #[inline(always)]
+    pub(crate) fn get(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
+    }
+
+    /// The slot of a completion, with all its stamps.
+    #[cold]
+    pub(crate) fn stamped(&self, slot: u32) -> Slot {
+        let slot = *self.get(slot);
+        Slot { submitted_ns: self.bursts.submitted_ns(slot.burst, slot.begun_ns), ..slot }
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize]
+    }
+
+    /// Begins to take slots back.
+    #[inline(always)]
+    pub(crate) fn returning(&mut self) -> Returning<'_> {
+        Returning {
+            slots: &mut self.slots,
+            stack: &mut self.stack,
+            free: self.free_count,
+            free_count: &mut self.free_count,
+            bursts: &mut self.bursts,
+        }
+    }
+
+    /// The one slot of a queue of depth 1, which is the loop's.
+    #[inline(always)]
+    pub(crate) fn only(&mut self) -> &mut Slot {
+        debug_assert!((self.slots.len(), self.free_count) == (1, 1), "not one slot, or it is the lane's");
+        &mut self.slots[0]
+    }
+
+    /// The slot is the loop's again.
+    #[cold]
+    pub(crate) fn take_back(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        entry.take();
+        self.bursts.shrink(entry.burst, 1);
+        self.stack[self.free_count] = slot as u16;
+        self.free_count += 1;
+    }
+}
+
+/// Slots on their way back. What a store into a slot cannot reach, it keeps in registers; hence the
+/// end that must not be forgotten.
+#[must_use]
+pub(crate) struct Returning<'a> {
+    slots: &'a mut [Slot],
+    stack: &'a mut [u16],
+    free: usize,
+    free_count: &'a mut usize,
+    bursts: &'a mut Bursts,
+}
+
+impl Returning<'_> {
+    /// Takes back the slot of a plain success. Any other stays the lane's: `None`.
+    #[inline(always)]
+    pub(crate) fn take_plain(&mut self, completion: Completion) -> Option<&Slot> {
+        let Slot { burst, .. } = *self.take(completion)?;
+        self.bursts.shrink(burst, 1);
+        Some(&self.slots[completion.slot as usize])
+    }
+
+    /// Takes back the slot of the first completion, if that is a plain success, and of those behind
+    /// it, while they are plain successes of the same kind and with the same stamps. Returns the
+    /// first, how many they are, and their bytes.
+    #[inline(always)]
+    pub(crate) fn take_run(
+        &mut self,
+        completions: &[Completion],
+        mut each: impl FnMut(&Slot),
+    ) -> Option<(Slot, usize, u64)> {
+        let (first, others) = completions.split_first()?;
+        let head = *self.take(*first)?;
+        each(&head);
+        // Kept from the compiler, which would look at the kind of each operation instead.
+        let moving = black_box(if head.op.kind == OpKind::Trim { 0 } else { u32::MAX });
+        let (mut count, mut bytes) = (0, head.bytes());
+        for (completion, free) in others.iter().zip(&mut self.stack[self.free..]) {
+            let slot = &mut self.slots[completion.slot as usize];
+            let alike = slot.op.kind == head.op.kind
+                && slot.begun_ns == head.begun_ns
+                && slot.burst == head.burst
+                && completion.result as u32 == slot.op.length & moving;
+            if !alike {
+                break;
+            }
+            slot.take();
+            *free = completion.slot as u16;
+            bytes += slot.bytes();
+            count += 1;
+            each(slot);
+        }
+        self.free += count;
+        self.bursts.shrink(head.burst, 1 + count);
+        Some((head, 1 + count, bytes))
+    }
+
+    /// Its burst still counts it.
+    #[inline(always)]
+    fn take(&mut self, completion: Completion) -> Option<&Slot> {
+        let slot = &mut self.slots[completion.slot as usize];
+        if !slot.is_plain(completion.result) {
+            return None;
+        }
+        slot.take();
+        slot.submitted_ns = self.bursts.submitted_ns(slot.burst, slot.begun_ns);
+        self.stack[self.free] = completion.slot as u16;
+        self.free += 1;
+        Some(slot)
+    }
+
+    /// All are back that came.
+    #[inline(always)]
+    pub(crate) fn finish(self) {
+        *self.free_count = self.free;
+    }
+}

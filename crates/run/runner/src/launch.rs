@@ -1,0 +1,158 @@
+//! Starting workers as forked processes or as threads, and noticing when one dies.
+//!
+//! All processes are forked before the first thread exists; each then waits for its gate. That
+//! keeps fork sound and makes the start of a stage a matter of microseconds.
+#![allow(unsafe_code)] // island: fork
+
+use std::any::Any;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use iolab_clock::Clock;
+use iolab_guard::Guard;
+use iolab_plan::{ClockChoice, Plan};
+use iolab_process::{ChildEnd, Fork, exit_now, reap_child, wait_for_child};
+use iolab_recording::{Outcome, State, WorkerRecording};
+
+use crate::control::Control;
+use crate::deliver::Mailbox;
+use crate::registry::EngineEntry;
+use crate::steady::Peers;
+use crate::stream::Stream;
+use crate::worker::Task;
+use crate::{RunError, engine_of};
+
+/// What all workers share, made before any starts. Worker threads hold it together with the main
+/// thread, so that one that cannot be stopped can be left behind.
+pub(crate) struct Ground {
+    pub(crate) plan: Plan,
+    pub(crate) engines: Vec<EngineEntry>,
+    pub(crate) guard: Guard,
+    pub(crate) control: Control,
+    pub(crate) mailbox: Vec<Mailbox>,
+    pub(crate) spools: Vec<Option<File>>,
+    pub(crate) stream: Stream,
+    pub(crate) clocks: Clocks,
+}
+
+/// The clocks workers ask for.
+#[derive(Debug)]
+pub(crate) struct Clocks {
+    pub(crate) best: Clock,
+    pub(crate) cpu: Option<Clock>,
+    pub(crate) monotonic: Clock,
+    pub(crate) gettimeofday: Clock,
+}
+
+impl Clocks {
+    pub(crate) fn of(&self, choice: ClockChoice) -> &Clock {
+        match choice {
+            ClockChoice::Best => &self.best,
+            ClockChoice::Cpu => self.cpu.as_ref().unwrap_or(&self.best),
+            ClockChoice::ClockGettime => &self.monotonic,
+            ClockChoice::Gettimeofday => &self.gettimeofday,
+        }
+    }
+}
+
+impl Ground {
+    /// Lives worker `index`'s life on the calling thread and delivers its recording. False when it
+    /// cannot be delivered.
+    pub(crate) fn live(&self, index: usize) -> bool {
+        let plan = &self.plan.workers[index];
+        let task = Task {
+            plan,
+            worker_control: self.control.worker_control(index),
+            guard: &self.guard,
+            clock: self.clocks.of(plan.measurement.clock),
+            spool: self.spools[index].as_ref(),
+            stream: self.stream.file(),
+            mailbox: &self.mailbox[index],
+            peers: Peers::of(&self.control, &self.plan.workers, index),
+        };
+        let recording = match engine_of(&self.engines, plan) {
+            Some(engine) => catch_unwind(AssertUnwindSafe(|| (engine.live)(&task)))
+                .unwrap_or_else(|panic| crashed(plan.number, 0, format!("internal error: {}", said(&*panic)))),
+            None => crashed(plan.number, 0, format!("engine {} is not built in", plan.engine.name)),
+        };
+        let delivered = self.mailbox[index].put(&recording).is_ok();
+        task.worker_control.set_state(State::Done);
+        delivered
+    }
+
+    /// Starts every worker that is to be a thread. Their handles, by worker.
+    pub(crate) fn spawn_threads(self: &Arc<Ground>) -> Result<Vec<Option<JoinHandle<()>>>, RunError> {
+        let mut threads = Vec::new();
+        for (index, worker) in self.plan.workers.iter().enumerate() {
+            if !worker.process.thread {
+                threads.push(None);
+                continue;
+            }
+            let ground = Arc::clone(self);
+            let body = move || {
+                ground.live(index);
+            };
+            let spawned = std::thread::Builder::new().name(worker.job.replace('\0', "")).spawn(body);
+            threads.push(Some(spawned.map_err(|source| RunError::Start { job: worker.job.clone(), source })?));
+        }
+        Ok(threads)
+    }
+
+    /// Forks every worker that is to be a process. Returns their process ids by worker.
+    pub(crate) fn fork_processes(&self) -> Result<Vec<Option<i32>>, RunError> {
+        let mut pids = vec![None; self.plan.workers.len()];
+        for (index, worker) in self.plan.workers.iter().enumerate() {
+            if worker.process.thread {
+                continue;
+            }
+            // SAFETY: no thread has been started yet (`run` forks before it spawns), so the child
+            // inherits no lock held by another thread.
+            match unsafe { iolab_process::fork() } {
+                Ok(Fork::Parent(pid)) => pids[index] = Some(pid),
+                Ok(Fork::Child) => {
+                    iolab_process::map_large_allocations();
+                    let delivered = self.live(index);
+                    exit_now(i32::from(!delivered));
+                }
+                Err(source) => {
+                    pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+                    return Err(RunError::Start { job: worker.job.clone(), source });
+                }
+            }
+        }
+        Ok(pids)
+    }
+}
+
+/// Does `work` in a process of its own and waits for it. Whether it came to its end. For what
+/// touches much memory before the workers are forked: each of them would have to copy all of it,
+/// page by page.
+pub(crate) fn in_child(work: impl FnOnce()) -> bool {
+    // SAFETY: no thread has been started yet (`run` forks before it spawns), so the child inherits
+    // no lock held by another thread.
+    match unsafe { iolab_process::fork() } {
+        Ok(Fork::Parent(pid)) => wait_for_child(pid) == ChildEnd::Exited(0),
+        Ok(Fork::Child) => exit_now(i32::from(catch_unwind(AssertUnwindSafe(work)).is_err())),
+        Err(_) => false,
+    }
+}
+
+/// Looks after a worker's process: how it ended, if it did.
+pub(crate) fn process_end(pid: Option<i32>) -> Option<ChildEnd> {
+    match reap_child(pid?) {
+        ChildEnd::Running => None,
+        end => Some(end),
+    }
+}
+
+/// The recording of a worker that could not make its own.
+pub(crate) fn crashed(number: u32, signal: i32, message: String) -> WorkerRecording {
+    WorkerRecording { number, outcome: Outcome::Crashed { signal, message }, ..WorkerRecording::default() }
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without words".to_owned())
+}

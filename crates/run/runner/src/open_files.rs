@@ -1,0 +1,217 @@
+//! Opening a worker's files, and what happens to them before and after its I/O: caches, advice,
+//! hints, flushes, removal.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
+
+use iolab_engine::{Capabilities, FileUse, TargetFile};
+use iolab_guard::{Change, Guard, Opening, Presence, Refusal, Removal};
+use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
+use rustix::fs::{Advice, OFlags};
+
+use crate::changes::{change_of, target_of, writes};
+use crate::trouble::{Fatal, errno_text};
+
+/// A worker's open files.
+#[derive(Debug)]
+pub(crate) struct OpenFiles {
+    files: Vec<File>,
+    pub(crate) targets: Vec<TargetFile>,
+    /// Numbers of the files that an engine on paths found missing: what is there later is this
+    /// run's work.
+    missing: Vec<usize>,
+    changes: Vec<Change>,
+}
+
+impl OpenFiles {
+    /// Opens what the engine needs.
+    pub(crate) fn open(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<OpenFiles, Fatal> {
+        let mut opened = OpenFiles { files: Vec::new(), targets: Vec::new(), missing: Vec::new(), changes: Vec::new() };
+        for (number, file) in plan.files.iter().enumerate() {
+            let change = change_of(plan, capabilities, file);
+            opened.changes.push(change);
+            let mut target = TargetFile {
+                path: file.path.clone(),
+                fd: -1,
+                size_bytes: file.start_bytes + file.length_bytes,
+                is_block_device: false,
+            };
+            if capabilities.files == FileUse::Descriptors {
+                let handle = open_one(plan, file, &change, guard)?;
+                if let Ok(metadata) = handle.metadata() {
+                    target.is_block_device = metadata.file_type().is_block_device();
+                    if metadata.is_file() {
+                        target.size_bytes = metadata.len();
+                    }
+                }
+                target.fd = handle.as_raw_fd();
+                prepare(&handle, plan, file, target.is_block_device)?;
+                opened.files.push(handle);
+            }
+            if capabilities.files == FileUse::Paths {
+                let found = guard.allow(&target_of(file), &change);
+                let found = found.map_err(|refusal| refused(&file.path.display().to_string(), refusal))?;
+                opened.missing.extend((found == Presence::Missing).then_some(number));
+            }
+            opened.targets.push(target);
+        }
+        Ok(opened)
+    }
+
+    /// Flushes at the end of the job, as the plan asks.
+    pub(crate) fn flush(&self, layout: &LayoutPlan) -> Result<(), Fatal> {
+        if layout.end_fsync || layout.fsync_on_close {
+            for file in &self.files {
+                file.sync_all().map_err(|error| fatal("fsync at the end", &error))?;
+            }
+        }
+        if layout.end_syncfs
+            && let Some(file) = self.files.first()
+        {
+            rustix::fs::syncfs(file).map_err(|errno| fatal("syncfs at the end", &errno.into()))?;
+        }
+        Ok(())
+    }
+
+    /// Removes and makes the files anew, as long as they were laid out, under their old
+    /// descriptors: for `unlink_each_loop`.
+    pub(crate) fn renew(&mut self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
+        for ((handle, file), change) in self.files.iter_mut().zip(&plan.files).zip(&self.changes) {
+            remove(file, change, guard)?;
+            let fresh = open_one(plan, file, change, guard)?;
+            if file.layout_bytes > 0 && writes(plan) && !file.block_device {
+                let context = || format!("{}: making it anew", file.path.display());
+                fresh.set_len(file.layout_bytes).map_err(|error| fatal(&context(), &error))?;
+            }
+            let mut old = std::os::fd::OwnedFd::from(std::mem::replace(handle, fresh));
+            rustix::io::dup2(&*handle, &mut old).map_err(|errno| fatal("dup2", &errno.into()))?;
+            *handle = File::from(old);
+        }
+        Ok(())
+    }
+
+    /// Removes the regular files that the job works on; what its engine does not touch stays.
+    pub(crate) fn remove(&self, plan: &WorkerPlan, guard: &Guard) -> Result<(), Fatal> {
+        let mut files = plan.files.iter().zip(&self.changes).filter(|(_, change)| change.removal != Removal::None);
+        files.try_for_each(|(file, change)| remove(file, change, guard))
+    }
+
+    /// Marks the files and folders that an engine on paths has made.
+    pub(crate) fn adopt_made(&self, plan: &WorkerPlan, guard: &Guard) {
+        for number in &self.missing {
+            guard.adopt(&target_of(&plan.files[*number]));
+        }
+    }
+}
+
+/// Removes a regular file of the job; anything else stays.
+fn remove(file: &FilePlan, change: &Change, guard: &Guard) -> Result<(), Fatal> {
+    let removed = guard.remove(&target_of(file), change);
+    removed.map(drop).map_err(|refusal| refused(&format!("{}: unlink", file.path.display()), refusal))
+}
+
+/// What the guard did not do, as the end of a job.
+pub(crate) fn refused(what: &str, refusal: Refusal) -> Fatal {
+    match refusal {
+        Refusal::Io(error) => fatal(what, &error),
+        hazards => Fatal { errno: libc::EACCES, message: format!("{what}: refused: {hazards}") },
+    }
+}
+
+pub(crate) fn fatal(what: &str, error: &std::io::Error) -> Fatal {
+    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+    let advice = if errno == libc::EMFILE { " (raise the limit: ulimit -n)" } else { "" };
+    Fatal { errno, message: format!("{what}: {}{advice}", errno_text(errno)) }
+}
+
+pub(crate) fn reads(plan: &WorkerPlan) -> bool {
+    plan.workload.pattern.directions.contains(&Direction::Read)
+}
+
+fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &Change, guard: &Guard) -> Result<File, Fatal> {
+    let (writing, layout) = (writes(plan), &plan.layout);
+    let reading = reads(plan) || plan.engine.traits().reads_to_write || !writing;
+    let access = match (reading, writing) {
+        (true, true) => OFlags::RDWR,
+        (false, true) => OFlags::WRONLY,
+        (_, false) => OFlags::RDONLY,
+    };
+    let sync = match layout.sync {
+        FileSync::None => OFlags::empty(),
+        FileSync::Sync => OFlags::SYNC,
+        FileSync::Dsync => OFlags::DSYNC,
+    };
+    let direct = if layout.direct { OFlags::DIRECT } else { OFlags::empty() };
+    let makes = writing && !file.block_device;
+    let opening = Opening {
+        flags: access | sync | direct,
+        create: makes && layout.allow_create,
+        make_folders: makes && layout.make_folders,
+    };
+    guard.open(&target_of(file), change, &opening).map_err(|refusal| {
+        let mut failure = refused(&file.path.display().to_string(), refusal);
+        if layout.direct && failure.errno == libc::EINVAL {
+            failure.message.push_str(" (this file system has no direct I/O: use direct=0)");
+        }
+        failure
+    })
+}
+
+fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool) -> Result<(), Fatal> {
+    let layout = &plan.layout;
+    if layout.pre_read && reads(plan) {
+        pre_read(file)?;
+    } else if layout.invalidate && (!layout.direct || block_device) {
+        if !layout.direct {
+            write_back(handle);
+        }
+        let _ = rustix::fs::fadvise(handle, 0, None, Advice::DontNeed);
+    }
+    let random = plan.workload.pattern.random;
+    let advice = match layout.fadvise {
+        FadviseHint::None => None,
+        FadviseHint::ByPattern if random => Some(Advice::Random),
+        FadviseHint::ByPattern | FadviseHint::Sequential => Some(Advice::Sequential),
+        FadviseHint::Random => Some(Advice::Random),
+        FadviseHint::Noreuse => Some(Advice::NoReuse),
+    };
+    if let (Some(advice), false) = (advice, layout.direct) {
+        let _ = rustix::fs::fadvise(handle, file.start_bytes, std::num::NonZeroU64::new(file.length_bytes), advice);
+    }
+    set_write_hint(handle, layout.write_hint)
+}
+
+/// Writes dirty pages, which `POSIX_FADV_DONTNEED` would not drop. Nothing has to survive a loss of
+/// power, so the device is not told to flush its cache: `fdatasync(2)` does that even for a file
+/// without a dirty page, and of thousands of files the last would be opened minutes after the
+/// first.
+fn write_back(handle: &File) {
+    if iolab_engine::file_calls::sync_file_range(handle.as_raw_fd(), 0, 0, 0) != 0 {
+        // A file system that has no such thing.
+        let _ = handle.sync_data();
+    }
+}
+
+/// Reads the file once, so that it is in the page cache.
+fn pre_read(file: &FilePlan) -> Result<(), Fatal> {
+    use std::io::Read;
+    let context = format!("{}: pre_read", file.path.display());
+    let failed = |error| fatal(&context, &error);
+    let mut plain = File::open(&file.path).map_err(failed)?;
+    let mut block = vec![0; 1 << 20];
+    while plain.read(&mut block).map_err(failed)? > 0 {}
+    Ok(())
+}
+
+fn set_write_hint(handle: &File, hint: WriteHint) -> Result<(), Fatal> {
+    let hint = match hint {
+        WriteHint::Unset => return Ok(()),
+        WriteHint::None => 1,
+        WriteHint::Short => 2,
+        WriteHint::Medium => 3,
+        WriteHint::Long => 4,
+        WriteHint::Extreme => 5,
+    };
+    iolab_process::set_write_life_hint(handle.as_raw_fd(), hint).map_err(|error| fatal("write_hint", &error))
+}

@@ -1,0 +1,359 @@
+//! When operations may be sent: not at all held back, or by a schedule and think time.
+//!
+//! Schedules are open-loop. When the device falls behind, operations are sent as soon as there is
+//! room, and their response time counts from the intended moment, so that a stall is seen in full
+//! (no coordinated omission: Tene, wrk2). An operation is not intended before the one that precedes
+//! it in the stream, nor during think time: waiting for those is what the job asks for.
+
+pub(crate) mod ideal;
+pub(crate) mod keeping;
+pub(crate) mod schedule;
+pub(crate) mod serialize;
+
+use iolab_engine::Op;
+use iolab_plan::{PacingPlan, ThinkPlan, ThinkTrigger};
+use iolab_recording::ScheduleRecording;
+
+use crate::hot_loop::slots::Slot;
+use crate::pacing::ideal::IdealGenerator;
+use crate::pacing::keeping::{Keeping, Standing};
+use crate::pacing::schedule::Schedule;
+
+/// The pacer's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// Send it; there is no schedule.
+    Now,
+    /// Send it; the schedule wanted it then.
+    Intended(u64),
+    /// Not before this time.
+    Wait(u64),
+    /// Never: the schedule is over.
+    Over,
+}
+
+/// Decides when the next operation is sent. `release` may be asked again for the same operation.
+pub(crate) trait Pacer {
+    /// Whether there is a schedule at all.
+    const PACED: bool;
+    fn start(&mut self, now_ns: u64);
+    fn release(&mut self, op: &Op, now_ns: u64) -> Release;
+    /// The operation released last has been given to the lane, in the slot it names.
+    fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64);
+    /// Handing over the operations released since the last call took so long.
+    fn handed_over(&mut self, took_ns: u64);
+    /// The operation of a slot came back. When it could have been begun, at the earliest.
+    fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64;
+    /// Until when a wait is spent computing, not asleep (`thinktime_spin`).
+    fn busy_until_ns(&self) -> u64 {
+        0
+    }
+    /// Itself, for what is not done per operation; `None` when there is nothing to account for.
+    fn paced(&mut self) -> Option<&mut Paced>;
+}
+
+/// No schedule: as fast as the queue allows.
+#[derive(Debug)]
+pub(crate) struct Unpaced;
+
+impl Pacer for Unpaced {
+    const PACED: bool = false;
+
+    fn start(&mut self, _now_ns: u64) {}
+
+    #[inline(always)]
+    fn release(&mut self, _op: &Op, _now_ns: u64) -> Release {
+        Release::Now
+    }
+
+    #[inline(always)]
+    fn released(&mut self, _op: &Op, _intended_ns: u64, _begun_ns: u64) {}
+
+    #[inline(always)]
+    fn handed_over(&mut self, _took_ns: u64) {}
+
+    #[inline(always)]
+    fn completed(&mut self, slot: &Slot, _now_ns: u64) -> u64 {
+        slot.begun_ns
+    }
+
+    fn paced(&mut self) -> Option<&mut Paced> {
+        None
+    }
+}
+
+/// A schedule, think time, or both.
+#[derive(Debug)]
+pub(crate) struct Paced {
+    /// By direction; recorded arrivals are the first, for all.
+    schedules: [Option<Schedule>; 3],
+    common: bool,
+    /// When the latest operation of a schedule was intended.
+    latest_ns: u64,
+    ideal: IdealGenerator,
+    /// By slot: when the operation in it could have been begun.
+    sendable_ns: Box<[u64]>,
+    keeping: Keeping,
+    think: Option<Think>,
+    ignore_think_time: bool,
+}
+
+/// Think time: counts operations, then holds everything back for a while.
+#[derive(Debug)]
+struct Think {
+    plan: ThinkPlan,
+    counted: u32,
+    burst_begun_ns: u64,
+    busy_until_ns: u64,
+    until_ns: u64,
+}
+
+impl Paced {
+    /// A pacer for a queue of `depth`; `arrivals` replace the plan's rates.
+    pub(crate) fn new(plan: &PacingPlan, arrivals: Option<Schedule>, depth: usize) -> Paced {
+        let common = arrivals.is_some();
+        let rate = |direction| Schedule::of_rate(plan, direction);
+        let think = |plan| Think { plan, counted: 0, burst_begun_ns: 0, busy_until_ns: 0, until_ns: 0 };
+        Paced {
+            schedules: if common { [arrivals, None, None] } else { [rate(0), rate(1), rate(2)] },
+            common,
+            latest_ns: 0,
+            ideal: IdealGenerator::new(depth),
+            sendable_ns: vec![0; depth].into_boxed_slice(),
+            keeping: Keeping::default(),
+            think: plan.think.clone().map(think),
+            ignore_think_time: plan.ignore_think_time,
+        }
+    }
+
+    #[inline]
+    fn schedule_of(&mut self, op: &Op) -> Option<&mut Schedule> {
+        let direction = op.kind.direction()?.index();
+        self.schedules[if self.common { 0 } else { direction }].as_mut()
+    }
+
+    fn used(&self) -> impl Iterator<Item = &Schedule> {
+        self.schedules.iter().flatten().filter(|schedule| schedule.is_used())
+    }
+
+    /// Nothing is intended before this: the latest operation, and the end of the think time.
+    #[inline]
+    fn held_until_ns(&self) -> u64 {
+        self.latest_ns.max(self.think.as_ref().map_or(0, |think| think.until_ns))
+    }
+
+    #[inline]
+    fn backlog(&self, now_ns: u64) -> u64 {
+        let held_ns = self.held_until_ns();
+        if held_ns > now_ns {
+            return 0;
+        }
+        self.used().map(|schedule| schedule.count_due(self.latest_ns, held_ns, now_ns)).sum()
+    }
+
+    fn standing(&self, now_ns: u64) -> Standing {
+        let next_ns = self.used().filter_map(Schedule::due_ns).min();
+        let due_ns = next_ns.map(|due_ns| due_ns.max(self.held_until_ns()));
+        let lag_ns = due_ns.map_or(0, |due_ns| now_ns.saturating_sub(due_ns));
+        Standing { backlog: self.backlog(now_ns), lag_ns, due_ns }
+    }
+
+    /// The measured part begins.
+    pub(crate) fn start_measuring(&mut self, now_ns: u64) {
+        let standing = self.standing(now_ns);
+        self.keeping.start(now_ns, standing);
+    }
+
+    /// Nothing more is sent; `over` when that is because the stream is over.
+    pub(crate) fn stop(&mut self, now_ns: u64, over: bool) {
+        // What is due at this very moment is not late.
+        let standing = self.standing(now_ns.saturating_sub(1));
+        self.keeping.stop(now_ns, standing, over);
+    }
+
+    /// How the schedule was kept so far; `None` when there is think time only.
+    pub(crate) fn recording(&self, now_ns: u64) -> Option<ScheduleRecording> {
+        let scheduled = self.schedules.iter().any(Option::is_some);
+        scheduled.then(|| self.keeping.recording(now_ns, self.standing(now_ns)))
+    }
+}
+
+impl Pacer for Paced {
+    const PACED: bool = true;
+
+    fn start(&mut self, now_ns: u64) {
+        for schedule in self.schedules.iter_mut().flatten() {
+            schedule.start(now_ns);
+        }
+        self.latest_ns = now_ns;
+        if let Some(think) = &mut self.think {
+            think.burst_begun_ns = now_ns;
+            (think.counted, think.busy_until_ns, think.until_ns) = (0, 0, 0);
+        }
+        self.keeping.start(now_ns, Standing::default());
+    }
+
+    fn release(&mut self, op: &Op, now_ns: u64) -> Release {
+        if let Some(think) = &self.think
+            && now_ns < think.until_ns
+        {
+            return Release::Wait(think.until_ns);
+        }
+        let held_ns = self.held_until_ns();
+        match self.schedule_of(op).map(|schedule| schedule.due_ns()) {
+            None => Release::Now,
+            Some(None) => Release::Over,
+            Some(Some(due_ns)) if due_ns > now_ns => Release::Wait(due_ns),
+            Some(Some(due_ns)) => Release::Intended(due_ns.max(held_ns).min(now_ns)),
+        }
+    }
+
+    fn released(&mut self, op: &Op, intended_ns: u64, begun_ns: u64) {
+        self.sendable_ns[usize::from(op.slot)] = if let Some(schedule) = self.schedule_of(op) {
+            schedule.advance(op.length);
+            self.latest_ns = intended_ns;
+            let after = self.backlog(begun_ns);
+            self.keeping.sent(intended_ns, begun_ns, after);
+            self.ideal.begin(intended_ns, begun_ns)
+        } else if op.kind.is_sync() {
+            // It belongs to what was sent before it.
+            self.ideal.begin(self.latest_ns, begun_ns)
+        } else {
+            self.ideal.begin(begun_ns, begun_ns)
+        };
+        self.think_after(ThinkTrigger::Issue, begun_ns);
+    }
+
+    fn handed_over(&mut self, took_ns: u64) {
+        self.ideal.handed_over(took_ns);
+    }
+
+    fn completed(&mut self, slot: &Slot, now_ns: u64) -> u64 {
+        let sendable_ns = self.sendable_ns[usize::from(slot.op.slot)];
+        self.ideal.completed(sendable_ns, now_ns.saturating_sub(slot.begun_ns));
+        self.think_after(ThinkTrigger::Complete, now_ns);
+        sendable_ns
+    }
+
+    fn busy_until_ns(&self) -> u64 {
+        self.think.as_ref().map_or(0, |think| think.busy_until_ns)
+    }
+
+    fn paced(&mut self) -> Option<&mut Paced> {
+        Some(self)
+    }
+}
+
+impl Paced {
+    fn think_after(&mut self, trigger: ThinkTrigger, now_ns: u64) {
+        let Some(think) = self.think.as_mut().filter(|think| think.plan.trigger == trigger) else { return };
+        think.counted += 1;
+        let io_time_ns = think.plan.io_time_ns;
+        let by_time = io_time_ns > 0 && now_ns.saturating_sub(think.burst_begun_ns) >= io_time_ns;
+        let by_count = io_time_ns == 0 && think.counted >= think.plan.blocks.max(1);
+        if !by_time && !by_count {
+            return;
+        }
+        think.counted = 0;
+        think.busy_until_ns = now_ns + think.plan.spin_ns;
+        think.until_ns = now_ns + think.plan.pause_ns;
+        think.burst_begun_ns = think.until_ns;
+        if self.ignore_think_time {
+            for schedule in self.schedules.iter_mut().flatten() {
+                schedule.postpone(think.plan.pause_ns);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use iolab_engine::OpKind;
+    use iolab_plan::WorkerPlan;
+
+    pub(crate) fn plan() -> PacingPlan {
+        let text = include_str!("../../../contract/recording/tests/worker_plan.json");
+        let plan = serde_json::from_str::<WorkerPlan>(text).expect("a worker's plan").pacing;
+        PacingPlan { seed: 7, ..plan }
+    }
+
+    fn read() -> Op {
+        Op { offset: 0, length: 4096, buffer_offset: 0, file: 0, slot: 0, kind: OpKind::Read, priority: 0 }
+    }
+
+    /// A slot that came back at once.
+    fn slot(now_ns: u64) -> Slot {
+        Slot { intended_ns: now_ns, begun_ns: now_ns, submitted_ns: now_ns, ..Slot::new(read()) }
+    }
+
+    fn pacer(plan: &PacingPlan) -> Paced {
+        let mut pacer = Paced::new(plan, None, 4);
+        pacer.start(0);
+        pacer
+    }
+
+    #[test]
+    fn a_late_operation_keeps_its_intended_time() {
+        let mut pacer = pacer(&PacingPlan { rate_iops: [1000, 0, 0], ..plan() });
+        assert_eq!(pacer.release(&read(), 0), Release::Intended(0));
+        pacer.released(&read(), 0, 0);
+        assert_eq!(pacer.release(&read(), 999_999), Release::Wait(1_000_000));
+        assert_eq!(pacer.release(&read(), 500_000_000), Release::Intended(1_000_000));
+        let recording = pacer.recording(500_000_000).unwrap();
+        assert_eq!((recording.sent, recording.backlog_at_end, recording.lag_at_end_ns), (1, 500, 499_000_000));
+    }
+
+    #[test]
+    fn an_operation_waits_for_the_one_before_it_without_being_late() {
+        let mut pacer = pacer(&PacingPlan { rate_iops: [1000, 100, 0], ..plan() });
+        let write = Op { kind: OpKind::Write, ..read() };
+        for (op, begun_ns) in [(write, 0), (write, 10_000_000)] {
+            pacer.released(&op, begun_ns, begun_ns);
+        }
+        // The first read was due at 0, and stands behind a write due at 10 ms.
+        assert_eq!(pacer.release(&read(), 10_000_000), Release::Intended(10_000_000));
+        pacer.released(&read(), 10_000_000, 10_000_000);
+        assert_eq!(pacer.recording(10_500_000).unwrap().lag_most_ns, 500_000);
+    }
+
+    #[test]
+    fn recorded_arrivals_serve_all_directions_and_end() {
+        let mut pacer = Paced::new(&plan(), Some(Schedule::of_arrivals(vec![5, 7], false)), 4);
+        pacer.start(100);
+        let write = Op { kind: OpKind::Write, ..read() };
+        assert_eq!(pacer.release(&read(), 100), Release::Wait(105));
+        pacer.released(&read(), 105, 105);
+        assert_eq!(pacer.release(&write, 120), Release::Intended(107));
+        pacer.released(&write, 107, 120);
+        assert_eq!(pacer.release(&read(), 130), Release::Over);
+        pacer.stop(130, true);
+        let recording = pacer.recording(130).unwrap();
+        assert_eq!((recording.asked, recording.sent, recording.lag_at_end_ns), (2, 2, 13));
+        assert_eq!(recording.backlog_at_end, 0);
+    }
+
+    #[test]
+    fn think_time_follows_every_block_of_completions() {
+        let think = ThinkPlan { pause_ns: 50, spin_ns: 30, blocks: 2, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let mut pacer = pacer(&PacingPlan { think: Some(think), ..plan() });
+        pacer.completed(&slot(10), 10);
+        assert_eq!(pacer.release(&read(), 10), Release::Now);
+        pacer.completed(&slot(20), 20);
+        assert_eq!(pacer.release(&read(), 20), Release::Wait(70));
+        assert_eq!(pacer.release(&read(), 70), Release::Now);
+        assert_eq!(pacer.busy_until_ns(), 50, "30 of the 50 ns are spent computing");
+        assert_eq!(pacer.recording(70), None, "think time alone is no schedule");
+    }
+
+    #[test]
+    fn nothing_is_intended_during_think_time() {
+        let think = ThinkPlan { pause_ns: 50, spin_ns: 0, blocks: 1, trigger: ThinkTrigger::Complete, io_time_ns: 0 };
+        let mut pacer = pacer(&PacingPlan { rate_iops: [1_000_000_000, 0, 0], think: Some(think), ..plan() });
+        pacer.released(&read(), 0, 0);
+        pacer.completed(&slot(10), 10);
+        assert_eq!(pacer.release(&read(), 80), Release::Intended(60));
+        assert_eq!(pacer.recording(59).unwrap().backlog_at_end, 0);
+        assert_eq!(pacer.recording(60).unwrap().backlog_at_end, 1);
+    }
+}

@@ -1,0 +1,188 @@
+//! The phases of a run: lay out, start, supervise, collect.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iolab_clock::Clock;
+use iolab_guard::Guard;
+use iolab_plan::{ClockChoice, Plan, WorkerPlan};
+use iolab_process::ChildEnd;
+use iolab_recording::{Event, FORMAT, HostFacts, Outcome, Recording, Redaction, State, WorkerRecording};
+
+use crate::control::Control;
+use crate::deliver::Mailbox;
+use crate::launch::{Clocks, Ground, crashed};
+use crate::observer::Observer;
+use crate::registry::EngineEntry;
+use crate::stream::Stream;
+use crate::supervise::Supervisor;
+use crate::trouble::Fatal;
+
+/// Everything a run needs.
+pub struct RunRequest<'a> {
+    /// What to do.
+    pub plan: &'a Plan,
+    /// The engines there are.
+    pub engines: &'a [EngineEntry],
+    /// Judges every file before it is changed; it has judged the plan.
+    pub guard: Guard,
+    /// Facts about the machine, for the recording.
+    pub host: HostFacts,
+    /// The clock of workers that ask for the best one, and of the supervisor.
+    pub clock: Clock,
+    /// Folder for the temporary files that log entries are spooled to.
+    pub spool_folder: PathBuf,
+    /// A new, empty file, open for reading and appending, for the partial recording (see
+    /// [`iolab_recording::partial`]); `None` records no latencies of intervals, and a killed run
+    /// leaves nothing.
+    pub stream: Option<File>,
+    /// What the partial recording must not hold.
+    pub redaction: &'a Redaction,
+    /// How often the user has asked the run to end: once, finish cleanly; twice, at once.
+    pub interrupts: &'a AtomicU32,
+    /// Told of progress.
+    pub observer: &'a mut dyn Observer,
+}
+
+/// What a run yields.
+#[derive(Debug)]
+pub struct RunResult {
+    /// The recording.
+    pub recording: Recording,
+    /// The spooled log entries, by worker; positioned anywhere.
+    pub spools: Vec<Option<File>>,
+}
+
+/// Why a run could not begin. What goes wrong later is in the recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Shared memory, memory files or spools could not be had.
+    #[error("setting up the run: {0}{advice}", advice = advice(.0))]
+    SetUp(#[from] io::Error),
+    /// A worker's process or thread could not be started.
+    #[error("starting job {job}: {source}")]
+    Start {
+        /// Its job.
+        job: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Files could not be laid out.
+    #[error("{message}")]
+    Layout {
+        /// The file.
+        path: PathBuf,
+        /// The errno.
+        errno: i32,
+        /// What failed.
+        message: String,
+    },
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "; each job needs an open file or two: raise the limit (ulimit -n), or lower numjobs",
+        _ => "",
+    }
+}
+
+/// Runs a plan. The process must have no other threads: workers may be forked.
+pub fn run(request: RunRequest<'_>) -> Result<RunResult, RunError> {
+    let RunRequest { plan, engines, guard, host, clock, spool_folder, stream, redaction, interrupts, observer } =
+        request;
+    iolab_process::raise_open_files_limit();
+    let interrupted = || interrupts.load(Ordering::Relaxed) > 0;
+    let wants_cpu_clock = |worker: &WorkerPlan| worker.measurement.clock == ClockChoice::Cpu;
+    let clocks = Clocks {
+        // Calibrating takes milliseconds.
+        cpu: if plan.workers.iter().any(wants_cpu_clock) { Clock::tsc().ok() } else { None },
+        monotonic: Clock::monotonic(),
+        gettimeofday: Clock::gettimeofday(),
+        best: clock.clone(),
+    };
+    let empty = Recording {
+        iolab_recording: FORMAT,
+        iolab_version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan: plan.clone(),
+        host: HostFacts { clock: clock.name().to_owned(), ..host },
+        hosts: Vec::new(),
+        calibration: crate::calibration::calibrate(plan, engines, &clocks, &guard),
+        started_unix_ns: clock.unix_ns(),
+        elapsed_ns: 0,
+        workers: Vec::new(),
+        devices: Vec::new(),
+        observations: None,
+        findings: Vec::new(),
+        warnings: plan.warnings.clone(),
+        interrupted: false,
+    };
+    let stream = Stream::begin(stream, redaction, &empty);
+    observer.take(&Event::Planned(&empty));
+    crate::layout::lay_out(plan, engines, &guard, observer, &interrupted)
+        .map_err(|(path, Fatal { errno, message })| RunError::Layout { path, errno, message })?;
+
+    let control = Control::new(plan.workers.len())?;
+    let mailbox = (0..plan.workers.len()).map(Mailbox::new).collect::<io::Result<Vec<_>>>()?;
+    let spools = plan.workers.iter().map(|worker| spool(worker, &spool_folder)).collect::<io::Result<Vec<_>>>()?;
+    let (plan, engines) = (plan.clone(), engines.to_vec());
+    let ground = Arc::new(Ground { plan, engines, guard, control, mailbox, spools, stream, clocks });
+    let pids = ground.fork_processes()?;
+
+    let mut supervisor = Supervisor::new(&ground, pids, &clock, interrupts, empty);
+    let threads = ground.spawn_threads().inspect_err(|_| supervisor.give_up())?;
+    supervisor.supervise(observer);
+    for (thread, state) in threads.into_iter().zip((0..).map(|worker| ground.control.state(worker))) {
+        // One that did not end although it was told to is left behind: it holds its own share of
+        // the ground.
+        if let Some(thread) = thread.filter(|_| state == State::Done) {
+            // Panics were caught within.
+            let _ = thread.join();
+        }
+    }
+    let mut recording = supervisor.into_recording();
+    ground.stream.fill(&mut recording);
+    recording.warnings.extend(recording.tool_limits());
+    let spools = ground.spools.iter().map(|spool| spool.as_ref().map(File::try_clone).transpose());
+    let spools = spools.collect::<io::Result<_>>()?;
+    Ok(RunResult { recording, spools })
+}
+
+/// The recordings in the letter boxes, with a stand-in for every worker that left none.
+pub(crate) fn collect(ground: &Ground, ends: &[Option<ChildEnd>]) -> Vec<WorkerRecording> {
+    let each = ground.plan.workers.iter().zip(&ground.mailbox).zip(ends).enumerate();
+    each.map(|(index, ((plan, mailbox), end))| match (mailbox.take(), end) {
+        (letter, Some(ChildEnd::Killed(signal))) => {
+            let mut recording = letter.unwrap_or_else(|| crashed(plan.number, *signal, String::new()));
+            let message = format!("the process of this job was killed by signal {signal}");
+            recording.outcome = Outcome::Crashed { signal: *signal, message };
+            recording
+        }
+        // What lies in the box may be a snapshot of the run so far: only status 0 says that it is
+        // the last letter.
+        (Some(recording), None | Some(ChildEnd::Exited(0) | ChildEnd::Running)) => recording,
+        (_, Some(ChildEnd::Exited(status))) => {
+            crashed(plan.number, 0, format!("the process of this job exited with status {status} without a result"))
+        }
+        (None, None | Some(ChildEnd::Running)) if ground.control.state(index) == State::Done => {
+            crashed(plan.number, 0, "this job's results could not be delivered".to_owned())
+        }
+        (None, _) => WorkerRecording { number: plan.number, ..WorkerRecording::default() },
+    })
+    .collect()
+}
+
+fn spool(worker: &WorkerPlan, folder: &std::path::Path) -> io::Result<Option<File>> {
+    let logs = &worker.logs;
+    if logs.latency.is_none() && logs.bandwidth.is_none() && logs.iops.is_none() && logs.histogram.is_none() {
+        return Ok(None);
+    }
+    let flags = rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+    match rustix::fs::open(folder, flags, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR) {
+        Ok(fd) => Ok(Some(File::from(fd))),
+        // A file system without O_TMPFILE: memory will do.
+        Err(_) => Ok(Some(File::from(rustix::fs::memfd_create("iolab-log", rustix::fs::MemfdFlags::CLOEXEC)?))),
+    }
+}

@@ -1,0 +1,177 @@
+//! Looks at the block devices and the machine while a run goes on, on the run's clock.
+//!
+//! The supervisor looks, never a worker: between operations nothing changes. Looks are on lines
+//! common to the whole run, `k × interval` after its start, and one at either end; a line that was
+//! slept through is skipped, not made up for. Each look also goes into the partial recording, so
+//! that a killed run keeps all but the last. Between looks, the events of traced requests are
+//! fetched before their rings are full.
+
+use std::path::PathBuf;
+
+use iolab_block_trace::Tracer;
+use iolab_clock::Clock;
+use iolab_observe::{Sampler, System};
+use iolab_plan::Plan;
+use iolab_recording::{Event, Observations};
+
+use crate::observer::Followers;
+
+/// The looks of one run.
+#[derive(Debug)]
+pub(crate) struct Sampling {
+    sampler: Sampler,
+    /// Everything seen.
+    observations: Observations,
+    /// What the last look saw; kept for its allocations.
+    news: Observations,
+    tracer: Option<Tracer>,
+    origin_ns: u64,
+    /// When the next look is due, and the next fetching of events.
+    next_ns: u64,
+    next_fetch_ns: u64,
+    /// Why requests are not traced although they should be.
+    trouble: Option<String>,
+}
+
+/// A ring of events holds what a fast device does in about this time.
+const FETCH_EVERY_NS: u64 = 20_000_000;
+
+impl Sampling {
+    /// Opens what is to be looked at, if the plan wants anything to be. Of a simulated run there is
+    /// nothing to be seen: this machine's counters go by another time.
+    pub(crate) fn open(plan: &Plan, system: &System, paths: &[PathBuf], clock: &Clock) -> Option<Sampling> {
+        if clock.is_simulated() {
+            return None;
+        }
+        let intervals = plan.workers.iter().map(|worker| worker.measurement.sample_interval_ns);
+        let interval_ns = intervals.filter(|interval_ns| *interval_ns > 0).min()?;
+        let devices: Vec<_> = system.devices_under(paths).iter().map(|device| system.series_of(device)).collect();
+        let sampler = Sampler::open(system, devices.iter().map(|device| device.name.as_str()));
+        let traced = plan.workers.iter().any(|worker| worker.measurement.trace_block);
+        let names = devices.iter().map(|device| device.name.as_str());
+        let tracer = traced.then(|| Tracer::open(system, names, clock.now_ns()));
+        let (tracer, trouble) = match tracer.transpose() {
+            Ok(tracer) => (tracer, None),
+            Err(error) => (None, Some(format!("requests of block devices are not traced: {error}"))),
+        };
+        let news = Observations { interval_ns, devices, ..Observations::default() };
+        let observations = Observations::default();
+        Some(Sampling {
+            sampler,
+            observations,
+            news,
+            tracer,
+            origin_ns: 0,
+            next_ns: 0,
+            next_fetch_ns: u64::MAX,
+            trouble,
+        })
+    }
+
+    /// The first look, when the run begins.
+    pub(crate) fn begin(mut self, origin_ns: u64, clock: &Clock, followers: &mut Followers<'_>) -> Sampling {
+        self.origin_ns = origin_ns;
+        if let Some(tracer) = &mut self.tracer {
+            // Layout and preparation are nobody's latencies.
+            tracer.take(origin_ns).for_each(drop);
+            self.next_fetch_ns = origin_ns;
+        }
+        self.look(clock, followers);
+        // Settings have been told.
+        self.news.interval_ns = 0;
+        self.news.devices.iter_mut().for_each(|device| {
+            device.parts.clear();
+            device.settings.clear();
+        });
+        self
+    }
+
+    /// Looks if it is time; answers when the next look is due.
+    pub(crate) fn look_if_due(&mut self, now_ns: u64, clock: &Clock, followers: &mut Followers<'_>) -> u64 {
+        if now_ns >= self.next_ns {
+            self.look(clock, followers);
+        }
+        if now_ns >= self.next_fetch_ns {
+            self.accounted(|sampling| sampling.tracer.iter_mut().for_each(Tracer::read));
+            self.next_fetch_ns = now_ns + FETCH_EVERY_NS;
+        }
+        self.next_ns.min(self.next_fetch_ns)
+    }
+
+    /// Takes out what the user must be told.
+    pub(crate) fn trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+
+    /// The last look, and everything seen.
+    pub(crate) fn finish(mut self, clock: &Clock, followers: &mut Followers<'_>) -> Observations {
+        self.look(clock, followers);
+        self.observations.looking_ns += self.news.looking_ns;
+        self.observations
+    }
+
+    /// Everything seen until now.
+    pub(crate) fn so_far(&self) -> Observations {
+        self.observations.clone()
+    }
+
+    fn look(&mut self, clock: &Clock, followers: &mut Followers<'_>) {
+        self.accounted(|sampling| sampling.see(clock, followers));
+    }
+
+    /// Adds up the processor time of a step. It is told with the next look, because the time of a
+    /// look contains that of telling it.
+    fn accounted(&mut self, step: impl FnOnce(&mut Sampling)) {
+        let begun_ns = iolab_clock::thread_processor_ns();
+        step(self);
+        self.news.looking_ns += iolab_clock::thread_processor_ns().saturating_sub(begun_ns);
+    }
+
+    fn see(&mut self, clock: &Clock, followers: &mut Followers<'_>) {
+        let since_start_ns = || clock.now_ns().saturating_sub(self.origin_ns);
+        for (place, device) in self.news.devices.iter_mut().enumerate() {
+            device.samples.clear();
+            device.samples.extend(self.sampler.device(place, since_start_ns()));
+        }
+        self.news.host.clear();
+        self.news.host.extend(self.sampler.host(since_start_ns()));
+        self.news.devices.iter_mut().for_each(|device| device.requests.clear());
+        let traced = self.tracer.iter_mut().flat_map(|tracer| tracer.take(clock.now_ns()));
+        for (name, mut requests) in traced {
+            requests.start_ns = requests.start_ns.saturating_sub(self.origin_ns);
+            let device = self.news.devices.iter_mut().find(|device| device.name == name);
+            // The first look has no interval before it.
+            device
+                .into_iter()
+                .filter(|_| !self.observations.host.is_empty())
+                .for_each(|device| device.requests.push(requests.clone()));
+        }
+        self.next_ns = next_line_ns(since_start_ns(), self.interval_ns()).saturating_add(self.origin_ns);
+        followers.tell(&Event::Observed(&self.news));
+        self.observations.append(self.news.clone());
+        self.news.looking_ns = 0;
+    }
+
+    fn interval_ns(&self) -> u64 {
+        self.observations.interval_ns.max(self.news.interval_ns)
+    }
+}
+
+/// The first line after this time.
+fn next_line_ns(now_ns: u64, interval_ns: u64) -> u64 {
+    (now_ns / interval_ns.max(1)).saturating_add(1).saturating_mul(interval_ns.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_common_and_those_slept_through_are_skipped() {
+        for (now_ns, interval_ns, expected_ns) in
+            [(0, 100, 100), (99, 100, 100), (100, 100, 200), (350, 100, 400), (7, 0, 8)]
+        {
+            assert_eq!(next_line_ns(now_ns, interval_ns), expected_ns, "{now_ns} {interval_ns}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Ends jobs whose rate has become steady: `steadystate` of fio(1).
+//!
+//! One worker judges: each for itself, or the last of a group that is reported as one for all of
+//! it. It takes a sample at the lines `ramp + k × interval` of its measured time, from what the
+//! workers have published with their own times, so that no sample is longer or shorter than its
+//! divisor. A line that was slept through is skipped: its operations belong to the longer sample
+//! that ends at the next look. As in fio, a worker that has ended adds nothing any more, and when
+//! the one that judges has ended, nobody judges. Looks allocate nothing.
+
+use iolab_plan::{SteadyMeasure, SteadyPlan, WorkerPlan};
+use iolab_recording::SteadyRecording;
+use iolab_statistics::{Line, fio_deviation, fio_slope};
+
+use crate::control::{Control, Order};
+
+/// The workers that one worker judges, itself the last.
+#[derive(Debug)]
+pub(crate) struct Peers<'a> {
+    control: &'a Control,
+    plan: SteadyPlan,
+    places: Vec<usize>,
+}
+
+impl<'a> Peers<'a> {
+    /// Those that the worker at `place` judges; `None` when it judges nobody.
+    pub(crate) fn of(control: &'a Control, workers: &[WorkerPlan], place: usize) -> Option<Peers<'a>> {
+        let own = &workers[place];
+        let plan = own.limits.steady?;
+        let together = |other: &WorkerPlan| own.group_reporting && other.group_reporting && other.group == own.group;
+        let is_peer = |other: usize| other == place || together(&workers[other]);
+        let places: Vec<usize> = (0..workers.len()).filter(|other| is_peer(*other)).collect();
+        (places.last() == Some(&place)).then_some(Peers { control, plan, places })
+    }
+}
+
+/// One worker's share of a sample.
+#[derive(Debug, Clone, Copy, Default)]
+struct Standing {
+    ios: u64,
+    bytes: u64,
+    measured_ns: u64,
+}
+
+/// The judge.
+#[derive(Debug)]
+pub(crate) struct Steady<'a> {
+    control: &'a Control,
+    plan: SteadyPlan,
+    /// Each worker, and where it stood at the last sample; this one is the last.
+    before: Vec<(usize, Standing)>,
+    /// When the window may begin, and whether it has.
+    from_ns: u64,
+    begun: bool,
+    next_ns: u64,
+    seen: SteadyRecording,
+}
+
+impl<'a> Steady<'a> {
+    /// A judge that does nothing before [`Steady::begin`].
+    pub(crate) fn new(peers: &Peers<'a>) -> Steady<'a> {
+        let room = || Vec::with_capacity(peers.plan.samples as usize);
+        Steady {
+            control: peers.control,
+            plan: peers.plan,
+            before: peers.places.iter().map(|place| (*place, Standing::default())).collect(),
+            from_ns: u64::MAX,
+            begun: false,
+            next_ns: u64::MAX,
+            seen: SteadyRecording { iops: room(), bytes_per_s: room(), ..SteadyRecording::default() },
+        }
+    }
+
+    /// Measuring begins.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.from_ns = now_ns.saturating_add(self.plan.ramp_ns);
+        self.next_ns = self.from_ns;
+    }
+
+    /// When the next sample is due.
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// What was seen so far.
+    pub(crate) fn recording(&self) -> SteadyRecording {
+        self.seen.clone()
+    }
+
+    /// Takes a sample if it is time. True when the rate is steady; the other workers have then been
+    /// told to finish.
+    pub(crate) fn look(&mut self, now_ns: u64) -> bool {
+        if now_ns < self.next_ns {
+            return false;
+        }
+        let lines = (now_ns - self.from_ns) / self.plan.interval_ns + 1;
+        self.next_ns = self.from_ns.saturating_add(lines.saturating_mul(self.plan.interval_ns));
+        let (iops, bytes_per_s) = self.sample();
+        if !std::mem::replace(&mut self.begun, true) {
+            // What was done before the window is nobody's rate.
+            return false;
+        }
+        for (window, value) in [(&mut self.seen.iops, iops), (&mut self.seen.bytes_per_s, bytes_per_s)] {
+            if window.len() == self.plan.samples as usize {
+                window.remove(0);
+            }
+            window.push(value);
+        }
+        self.seen.attained = self.seen.iops.len() == self.plan.samples as usize && self.is_steady();
+        if self.seen.attained {
+            let others = self.before.iter().rev().skip(1);
+            others.for_each(|(place, _)| self.control.order(*place, Order::Finish));
+        }
+        self.seen.attained
+    }
+
+    /// Rates of all workers together since the last sample, each over its own time.
+    fn sample(&mut self) -> (f64, f64) {
+        let (mut iops, mut bytes_per_s) = (0.0, 0.0);
+        for (place, before) in &mut self.before {
+            let (ios, bytes, measured_ns) = self.control.progress(*place);
+            let now = Standing { ios: ios.iter().sum(), bytes: bytes.iter().sum(), measured_ns };
+            let passed_ns = now.measured_ns.saturating_sub(before.measured_ns);
+            if passed_ns > 0 {
+                let per_second = |count: u64| count as f64 * 1e9 / passed_ns as f64;
+                iops += per_second(now.ios.saturating_sub(before.ios));
+                bytes_per_s += per_second(now.bytes.saturating_sub(before.bytes));
+            }
+            *before = now;
+        }
+        (iops, bytes_per_s)
+    }
+
+    /// Holds the full window against the limit. A rate of 0 is not steady: there is nothing to take
+    /// a share of.
+    fn is_steady(&mut self) -> bool {
+        let plan = &self.plan;
+        let window = match plan.measure {
+            SteadyMeasure::Iops => &self.seen.iops,
+            SteadyMeasure::Bandwidth => &self.seen.bytes_per_s,
+        };
+        let share = if plan.slope { fio_slope(window) } else { fio_deviation(window) };
+        let Some(share) = share else {
+            (self.seen.criterion, self.seen.excursion) = (None, None);
+            return false;
+        };
+        let excursion = share * (window.iter().sum::<f64>() / window.len() as f64);
+        let falls = plan.slope && Line::through(window).is_some_and(|line| line.slope < 0.0);
+        let criterion = if plan.percent { share * 100.0 } else { excursion };
+        let sign = if falls { -1.0 } else { 1.0 };
+        self.seen.criterion = Some(sign * criterion);
+        self.seen.excursion = Some(sign * excursion);
+        criterion < plan.limit
+    }
+}
+
+#[cfg(test)]
+mod tests;

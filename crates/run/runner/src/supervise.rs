@@ -1,0 +1,318 @@
+//! Supervising a run from the main thread: opening gates stage by stage, passing on orders,
+//! noticing deaths, telling those who follow the run.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use iolab_clock::Clock;
+use iolab_engine::FileUse;
+use iolab_observe::{DeviceSampler, System};
+use iolab_plan::{ExitScope, WorkerPlan};
+use iolab_process::ChildEnd;
+use iolab_recording::{Event, Outcome, Progress, Recording, State, WorkerProgress};
+
+use crate::control::{GATE_RUN, GATE_SET_UP, Order};
+use crate::engine_of;
+use crate::launch::{Ground, process_end};
+use crate::observer::{Followers, Observer, Wish};
+use crate::run::collect;
+use crate::sampling::Sampling;
+
+const TICK_NS: u64 = 100_000_000;
+/// How often to look for the end of a process that has delivered its recording and is about to
+/// exit.
+const LINGER_NS: u64 = 500_000;
+/// How long workers have to deliver a snapshot.
+const PATIENCE_NS: u64 = 1_000_000_000;
+/// How long they have to deliver their last letter after the user asked for the end a second time.
+const LAST_WORDS_NS: u64 = 300_000_000;
+
+pub(crate) struct Supervisor<'a> {
+    ground: &'a Ground,
+    pids: Vec<Option<i32>>,
+    ends: Vec<Option<ChildEnd>>,
+    gates: Vec<u32>,
+    settled: Vec<bool>,
+    /// Whether a worker is done but its process not yet collected.
+    lingering: bool,
+    /// Worker threads that did not end although they were told to, twice.
+    left_behind: Vec<usize>,
+    clock: &'a Clock,
+    interrupts: &'a AtomicU32,
+    origin_ns: Option<u64>,
+    abandon_at_ns: Option<u64>,
+    sampler: Option<DeviceSampler>,
+    sampling: Option<Sampling>,
+    recording: Recording,
+    /// What the followers were told last of each worker.
+    told: Vec<State>,
+}
+
+impl<'a> Supervisor<'a> {
+    pub(crate) fn new(
+        ground: &'a Ground,
+        pids: Vec<Option<i32>>,
+        clock: &'a Clock,
+        interrupts: &'a AtomicU32,
+        recording: Recording,
+    ) -> Supervisor<'a> {
+        let workers = pids.len();
+        Supervisor {
+            ground,
+            pids,
+            ends: vec![None; workers],
+            gates: vec![0; workers],
+            settled: vec![false; workers],
+            lingering: false,
+            left_behind: Vec::new(),
+            clock,
+            interrupts,
+            origin_ns: None,
+            abandon_at_ns: None,
+            sampler: None,
+            sampling: None,
+            recording,
+            told: vec![State::Waiting; workers],
+        }
+    }
+
+    /// Until every worker is done.
+    pub(crate) fn supervise(&mut self, observer: &mut dyn Observer) {
+        let followers = &mut Followers::new(&self.ground.stream, observer);
+        let mut next_tick_ns = 0;
+        loop {
+            let seen = self.ground.control.rings();
+            let tick = self.clock.now_ns() >= next_tick_ns;
+            self.pass_on_interrupts();
+            self.settle_ended(tick, followers);
+            if self.settled.iter().all(|settled| *settled) {
+                break;
+            }
+            self.open_gates(followers);
+            let now_ns = self.clock.now_ns();
+            if tick {
+                next_tick_ns = now_ns + TICK_NS;
+                followers.tell_intervals();
+                if self.tell_progress(now_ns, followers) == Wish::SoFar {
+                    followers.tell(&Event::SoFar(&self.snapshot()));
+                }
+            }
+            let next_look_ns = self.look(self.clock.now_ns(), followers);
+            let longest_ns = if self.lingering { LINGER_NS } else { TICK_NS };
+            let wake_ns = next_tick_ns.min(next_look_ns);
+            self.ground.control.wait_for_change(seen, wake_ns.saturating_sub(now_ns).min(longest_ns));
+        }
+        let now_ns = self.clock.now_ns();
+        followers.tell_intervals();
+        self.tell_progress(now_ns, followers);
+        self.recording.elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
+        self.recording.devices = self.sampler.take().map(|sampler| sampler.finish(now_ns)).unwrap_or_default();
+        self.recording.observations = self.sampling.take().map(|sampling| sampling.finish(self.clock, followers));
+    }
+
+    /// Looks at the machine if it is time, and says when it next is.
+    fn look(&mut self, now_ns: u64, followers: &mut Followers<'_>) -> u64 {
+        let Some(sampling) = &mut self.sampling else { return u64::MAX };
+        sampling.look_if_due(now_ns, self.clock, followers)
+    }
+
+    /// A worker could not be started: nobody runs.
+    pub(crate) fn give_up(&mut self) {
+        for worker in 0..self.gates.len() {
+            self.ground.control.order(worker, Order::Abandon);
+        }
+        self.pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+    }
+
+    pub(crate) fn into_recording(mut self) -> Recording {
+        self.recording.workers = collect(self.ground, &self.ends);
+        for worker in self.left_behind {
+            let message = "it was still waiting for its device when the run was ended".to_owned();
+            self.recording.workers[worker].outcome = Outcome::Crashed { signal: 0, message };
+        }
+        self.recording
+    }
+
+    fn workers(&self) -> &'a [WorkerPlan] {
+        &self.ground.plan.workers
+    }
+
+    /// Marks workers that have ended, and lets `exitall` act on it. Processes that have not said
+    /// that they are done are looked at only on a tick: one of those has died, and asking the
+    /// kernel about each costs a system call.
+    fn settle_ended(&mut self, tick: bool, followers: &mut Followers<'_>) {
+        self.lingering = false;
+        for worker in 0..self.gates.len() {
+            if self.settled[worker] {
+                continue;
+            }
+            let done = self.ground.control.state(worker) == State::Done;
+            if !done && (!tick || self.pids[worker].is_none()) {
+                continue;
+            }
+            if self.pids[worker].is_some() {
+                // A process is settled when it has been collected, so that none is left behind.
+                let Some(end) = process_end(self.pids[worker]) else {
+                    self.lingering |= done;
+                    continue;
+                };
+                self.ends[worker] = Some(end);
+                self.pids[worker] = None;
+                self.ground.control.declare_done(worker);
+            }
+            self.settled[worker] = true;
+            // Of one that was killed, there is at most a snapshot, and its intervals say more.
+            let killed = matches!(self.ends[worker], Some(ChildEnd::Killed(_)));
+            if let Some(recording) = self.ground.mailbox[worker].take().filter(|_| !killed) {
+                followers.tell(&Event::WorkerEnded(&recording));
+            }
+            self.pass_on_exit(worker);
+        }
+    }
+
+    fn pass_on_exit(&self, ended: usize) {
+        let plan = &self.workers()[ended];
+        if !plan.errors.exit_all && !plan.errors.exit_all_on_error {
+            return;
+        }
+        let outcome = self.ground.mailbox[ended].take().map(|recording| recording.outcome);
+        let failed = !matches!(outcome, Some(Outcome::Finished | Outcome::Interrupted));
+        if !plan.errors.exit_all && !failed {
+            return;
+        }
+        for (index, other) in self.workers().iter().enumerate() {
+            let within = match plan.errors.exit_scope {
+                ExitScope::All => true,
+                ExitScope::Group => other.group == plan.group,
+                ExitScope::Stonewall => other.stage == plan.stage,
+            };
+            if within && index != ended {
+                self.ground.control.order(index, Order::Finish);
+            }
+        }
+    }
+
+    /// A worker may set up when earlier stages and the job it waits for are over, and run when all
+    /// that set up with it are ready.
+    fn open_gates(&mut self, followers: &mut Followers<'_>) {
+        let workers = self.workers();
+        let unsettled = || workers.iter().zip(&self.settled).filter(|(_, settled)| !**settled).map(|(plan, _)| plan);
+        let Some(stage) = unsettled().map(|plan| plan.stage).min() else { return };
+        let waiting = || (0..workers.len()).filter(|index| self.gates[*index] == 0 && workers[*index].stage <= stage);
+        let awaits = waiting().any(|index| workers[index].wait_for.is_some());
+        let busy: HashSet<&str> =
+            if awaits { unsettled().map(|plan| plan.job.as_str()).collect() } else { HashSet::new() };
+        let awaited_over = |index: &usize| workers[*index].wait_for.as_deref().is_none_or(|name| !busy.contains(name));
+        let to_set_up: Vec<usize> = waiting().filter(awaited_over).collect();
+        for index in to_set_up {
+            self.open(index, GATE_SET_UP);
+        }
+        let setting_up =
+            |index: usize| self.gates[index] == GATE_SET_UP && self.ground.control.state(index) < State::Ready;
+        if (0..workers.len()).any(setting_up) {
+            return;
+        }
+        let ready: Vec<usize> = (0..workers.len()).filter(|index| self.gates[*index] == GATE_SET_UP).collect();
+        if !ready.is_empty() {
+            self.begin(followers);
+        }
+        for index in ready {
+            self.open(index, GATE_RUN);
+        }
+    }
+
+    fn open(&mut self, worker: usize, gate: u32) {
+        self.gates[worker] = gate;
+        self.ground.control.open_gate(worker, gate);
+    }
+
+    /// The first operations begin: the origin of all times, and the first look at the devices.
+    fn begin(&mut self, followers: &mut Followers<'_>) {
+        if self.origin_ns.is_some() {
+            return;
+        }
+        let paths: Vec<PathBuf> = self.workers().iter().flat_map(|worker| self.opened_by(worker)).collect();
+        let system = System::live();
+        let sampling = Sampling::open(&self.ground.plan, &system, &paths, self.clock);
+        self.sampler = Some(DeviceSampler::start(&system, &paths, self.clock.now_ns()));
+        self.recording.started_unix_ns = self.clock.unix_ns();
+        followers.tell(&Event::Begun { unix_ns: self.recording.started_unix_ns });
+        let now_ns = self.clock.now_ns();
+        self.ground.control.set_origin(now_ns);
+        self.origin_ns = Some(now_ns);
+        self.sampling = sampling.map(|sampling| sampling.begin(now_ns, self.clock, followers));
+        self.recording.warnings.extend(self.sampling.as_mut().and_then(Sampling::trouble));
+    }
+
+    /// The files and devices that a worker works on.
+    fn opened_by(&self, worker: &WorkerPlan) -> Vec<PathBuf> {
+        let Some(engine) = engine_of(&self.ground.engines, worker) else { return Vec::new() };
+        let mut paths = (engine.opens)(&worker.engine.options);
+        if matches!(engine.description.capabilities.files, FileUse::Descriptors | FileUse::Paths) {
+            paths.extend(worker.files.iter().map(|file| file.path.clone()));
+        }
+        paths
+    }
+
+    fn pass_on_interrupts(&mut self) {
+        let count = self.interrupts.load(Ordering::Relaxed);
+        if count == 0 {
+            return;
+        }
+        self.recording.interrupted = true;
+        let order = if count > 1 { Order::Abandon } else { Order::Interrupt };
+        for worker in (0..self.gates.len()).filter(|worker| !self.settled[*worker]) {
+            self.ground.control.order(worker, order);
+        }
+        if count > 1 {
+            let now_ns = self.clock.now_ns();
+            if now_ns >= *self.abandon_at_ns.get_or_insert(now_ns + LAST_WORDS_NS) {
+                self.pids.iter().flatten().for_each(|pid| iolab_process::kill(*pid, libc::SIGKILL));
+                // A thread cannot be killed; the end of the program ends it.
+                let stuck = |worker: &usize| !self.settled[*worker] && self.workers()[*worker].process.thread;
+                self.left_behind = (0..self.gates.len()).filter(stuck).collect();
+                self.left_behind.iter().for_each(|worker| self.settled[*worker] = true);
+            }
+        }
+    }
+
+    /// Where the workers stand, and whose state is another than was told.
+    fn tell_progress(&mut self, now_ns: u64, followers: &mut Followers<'_>) -> Wish {
+        let progress = self.progress(now_ns);
+        for (number, (worker, told)) in (0..).zip(progress.workers.iter().zip(&mut self.told)) {
+            if *told != worker.state {
+                *told = worker.state;
+                followers.tell(&Event::StateChanged { worker: number, state: worker.state });
+            }
+        }
+        followers.tell(&Event::Progress(&progress))
+    }
+
+    fn progress(&self, now_ns: u64) -> Progress {
+        let workers = (0..self.gates.len()).map(|worker| {
+            let (ios, bytes, measured_ns) = self.ground.control.progress(worker);
+            WorkerProgress { state: self.ground.control.state(worker), ios, bytes, measured_ns }
+        });
+        let elapsed_ns = self.origin_ns.map_or(0, |origin_ns| now_ns.saturating_sub(origin_ns));
+        Progress { elapsed_ns, workers: workers.collect() }
+    }
+
+    /// Asks every running worker for its recording so far and waits for the answers, but not for
+    /// ever.
+    fn snapshot(&self) -> Recording {
+        let control = &self.ground.control;
+        let running = |worker: &usize| matches!(control.state(*worker), State::Ramping | State::Running);
+        let asked: Vec<usize> = (0..self.gates.len()).filter(running).collect();
+        asked.iter().for_each(|worker| control.ask_snapshot(*worker));
+        let until_ns = self.clock.now_ns() + PATIENCE_NS;
+        while asked.iter().any(|worker| running(worker) && !control.snapshot_answered(*worker))
+            && self.clock.now_ns() < until_ns
+        {
+            self.clock.sleep_until(self.clock.now_ns() + 1_000_000, 0);
+        }
+        let elapsed_ns = self.origin_ns.map_or(0, |origin_ns| self.clock.now_ns().saturating_sub(origin_ns));
+        let observations = self.sampling.as_ref().map(Sampling::so_far);
+        Recording { workers: collect(self.ground, &self.ends), elapsed_ns, observations, ..self.recording.clone() }
+    }
+}

@@ -1,0 +1,158 @@
+//! Errors of a running worker: which are counted, which are ignored, which end it.
+
+use iolab_engine::{LaneError, Op, OpKind};
+use iolab_measure::{LatencyExceeded, Recorder};
+use iolab_plan::{ErrorKind, ErrorPlan, FilePlan};
+use iolab_recording::ErrorCount;
+
+/// The first error that ends the worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fatal {
+    pub(crate) errno: i32,
+    pub(crate) message: String,
+}
+
+/// The error state of one worker.
+#[derive(Debug)]
+pub(crate) struct Trouble<'a> {
+    plan: &'a ErrorPlan,
+    files: &'a [FilePlan],
+    /// A full device ends the job without an error (`fill_device`).
+    full_is_the_end: bool,
+    fatal: Option<Fatal>,
+    filled: bool,
+    broken: bool,
+    counts: Vec<ErrorCount>,
+    notes: Vec<String>,
+}
+
+impl<'a> Trouble<'a> {
+    pub(crate) fn new(plan: &'a ErrorPlan, files: &'a [FilePlan], full_is_the_end: bool) -> Trouble<'a> {
+        Trouble {
+            plan,
+            files,
+            full_is_the_end,
+            fatal: None,
+            filled: false,
+            broken: false,
+            counts: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// An operation failed or moved nothing. True when the plan ignores the error: count it as
+    /// done.
+    #[cold]
+    pub(crate) fn failed(&mut self, op: &Op, result: i32, recorder: &mut impl Recorder) -> bool {
+        let errno = if result < 0 { -result } else { libc::EIO };
+        if errno == libc::ENOSPC && self.full_is_the_end {
+            self.filled = true;
+            return false;
+        }
+        let column = usize::from(op.kind != OpKind::Read);
+        let ignored = self.plan.ignore[column].contains(&errno);
+        let kind = if op.kind == OpKind::Read { ErrorKind::Read } else { ErrorKind::Write };
+        if ignored {
+            if self.plan.dump {
+                self.note(describe(op, self.files, errno, result));
+            }
+            return true;
+        }
+        self.count(errno);
+        if let Some(direction) = op.kind.direction() {
+            recorder.tally().dropped[direction.index()] += 1;
+        }
+        let message = describe(op, self.files, errno, result);
+        if self.plan.continue_on.contains(&kind) {
+            self.note(message);
+        } else {
+            self.end(errno, message);
+        }
+        false
+    }
+
+    /// The engine would not take an operation.
+    #[cold]
+    pub(crate) fn refused(&mut self, op: &Op, errno: i32, recorder: &mut impl Recorder) {
+        self.failed(op, -errno, recorder);
+    }
+
+    #[cold]
+    pub(crate) fn lane_broke(&mut self, error: LaneError) {
+        self.broken = true;
+        self.end(error.errno, format!("{} failed: {}", error.call, errno_text(error.errno)));
+    }
+
+    pub(crate) fn lane_is_broken(&self) -> bool {
+        self.broken
+    }
+
+    pub(crate) fn latency_exceeded(&mut self, limit: LatencyExceeded) {
+        let (took, allowed) = (limit.took_ns / 1000, limit.limit_ns / 1000);
+        let name = limit.direction.name();
+        self.end(libc::ETIME, format!("a {name} took {took} µs; max_latency allows {allowed} µs"));
+    }
+
+    pub(crate) fn floor_missed(&mut self, reason: String) {
+        self.end(libc::EIO, reason);
+    }
+
+    /// Ends the worker with an error met outside the loop.
+    pub(crate) fn end(&mut self, errno: i32, message: String) {
+        self.fatal.get_or_insert(Fatal { errno, message });
+    }
+
+    /// Operations were in flight when the run was abandoned.
+    pub(crate) fn abandoned(&mut self, in_flight: usize) {
+        if in_flight > 0 {
+            self.note(format!(
+                "{in_flight} operations were still in flight when the run was ended; they are not counted"
+            ));
+        }
+    }
+
+    /// Whether the worker must stop: a fatal error, or a device filled as asked.
+    pub(crate) fn is_fatal(&self) -> bool {
+        self.fatal.is_some() || self.filled
+    }
+
+    pub(crate) fn into_parts(self) -> (Option<Fatal>, Vec<ErrorCount>, Vec<String>) {
+        (self.fatal, self.counts, self.notes)
+    }
+
+    fn count(&mut self, errno: i32) {
+        match self.counts.iter_mut().find(|count| count.errno == errno) {
+            Some(count) => count.count += 1,
+            None => self.counts.push(ErrorCount { errno, count: 1 }),
+        }
+    }
+
+    fn note(&mut self, text: String) {
+        const MOST: usize = 100;
+        if self.notes.len() < MOST {
+            self.notes.push(text);
+        } else if self.notes.len() == MOST {
+            self.notes.push("further errors are counted, not listed".to_owned());
+        }
+    }
+}
+
+fn describe(op: &Op, files: &[FilePlan], errno: i32, result: i32) -> String {
+    let path = files.get(op.file as usize).map_or_else(|| "?".to_owned(), |file| file.path.display().to_string());
+    let verb = match op.kind {
+        OpKind::Read => "read",
+        OpKind::Write => "write",
+        OpKind::Trim => "trim",
+        OpKind::Sync => "fsync",
+        OpKind::DataSync => "fdatasync",
+        OpKind::SyncFileRange => "sync_file_range",
+    };
+    let why = if result == 0 { "nothing transferred (end of file?)".to_owned() } else { errno_text(errno) };
+    format!("{path}: {why}: {verb} offset={}, length={}", op.offset, op.length)
+}
+
+/// The system's text for an errno, without the number.
+pub(crate) fn errno_text(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}

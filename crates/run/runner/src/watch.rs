@@ -1,0 +1,332 @@
+//! The cold side of a running worker: looks up every few milliseconds whether the ramp is over, the
+//! time is up, somebody wants it to stop, a floor was missed; and publishes progress.
+
+use iolab_clock::Clock;
+use iolab_engine::Wait;
+use iolab_measure::Recorder;
+use iolab_plan::{Direction, WorkerPlan};
+use iolab_process::{Usage, thread_id, thread_usage};
+use iolab_recording::{Outcome, State, SteadyRecording, WorkerRecording};
+
+use crate::alarm::Alarm;
+use crate::control::{Order, WorkerControl};
+use crate::cpu_use;
+use crate::deliver::Mailbox;
+use crate::pacing::Pacer;
+use crate::steady::Steady;
+use crate::trouble::Trouble;
+
+const LOOK_EVERY_NS: u64 = 20_000_000;
+
+/// Why a worker's loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Nothing left to do.
+    StreamOver,
+    /// The pass is over and the caller must do something before the next.
+    TimeUp,
+    /// Told to finish by another worker's end, or steady.
+    Finish,
+    /// The user ended the run.
+    Interrupt,
+    /// An error ended it; `Trouble` knows which.
+    Trouble,
+}
+
+/// Deadlines and orders of one worker.
+#[derive(Debug)]
+pub(crate) struct Watch<'a> {
+    worker_control: WorkerControl<'a>,
+    next_ns: u64,
+    ramp_until_ns: Option<u64>,
+    runtime_ns: Option<u64>,
+    end_ns: u64,
+    measuring_since_ns: u64,
+    usage_at_start: Usage,
+    passes_left: u64,
+    pauses_between_passes: bool,
+    floor: Floor,
+    alarm: Alarm,
+    steady: Option<Steady<'a>>,
+    snapshots: Option<Snapshots<'a>>,
+}
+
+/// Where recordings of the run so far are delivered when somebody asks for one.
+#[derive(Debug)]
+struct Snapshots<'a> {
+    mailbox: &'a Mailbox,
+    number: u32,
+    started_ns: u64,
+    answered: u32,
+}
+
+/// `rate_min` and `rate_iops_min`.
+#[derive(Debug)]
+struct Floor {
+    bytes_per_s: [u64; 3],
+    iops: [u64; 3],
+    cycle_ns: u64,
+    cycle_begun_ns: u64,
+    at_begin: ([u64; 3], [u64; 3]),
+}
+
+impl<'a> Watch<'a> {
+    /// A watch for I/O that begins at `now_ns`.
+    pub(crate) fn new(worker_control: WorkerControl<'a>, plan: &WorkerPlan, now_ns: u64) -> Watch<'a> {
+        let limits = &plan.limits;
+        let ramp_until_ns = (limits.ramp_ns > 0).then(|| now_ns + limits.ramp_ns);
+        let mut watch = Watch {
+            worker_control,
+            next_ns: 0,
+            ramp_until_ns,
+            runtime_ns: limits.runtime_ns,
+            end_ns: u64::MAX,
+            measuring_since_ns: now_ns,
+            usage_at_start: thread_usage(),
+            passes_left: if limits.time_based { u64::MAX } else { limits.loops.max(1) - 1 },
+            pauses_between_passes: false,
+            floor: Floor::new(plan, now_ns),
+            alarm: Alarm::new(),
+            steady: None,
+            snapshots: None,
+        };
+        if ramp_until_ns.is_none() {
+            watch.begin_measuring(now_ns);
+        } else {
+            worker_control.set_state(State::Ramping);
+        }
+        watch
+    }
+
+    /// Answers requests for the recording so far.
+    pub(crate) fn deliver_to(&mut self, mailbox: &'a Mailbox, number: u32, started_ns: u64) {
+        let answered = self.worker_control.snapshot_asked();
+        self.snapshots = Some(Snapshots { mailbox, number, started_ns, answered });
+    }
+
+    /// Ends the job when it is steady.
+    pub(crate) fn judge(&mut self, mut steady: Steady<'a>) {
+        if self.is_measuring() {
+            steady.begin(self.measuring_since_ns);
+        }
+        self.steady = Some(steady);
+    }
+
+    /// How steady it was.
+    pub(crate) fn steady(&self) -> Option<SteadyRecording> {
+        self.steady.as_ref().map(Steady::recording)
+    }
+
+    /// Return to the caller between passes (it has files to remove).
+    pub(crate) fn pause_between_passes(&mut self) {
+        self.pauses_between_passes = true;
+    }
+
+    /// Whether the ramp is over.
+    pub(crate) fn is_measuring(&self) -> bool {
+        self.ramp_until_ns.is_none()
+    }
+
+    fn begin_measuring(&mut self, now_ns: u64) {
+        self.ramp_until_ns = None;
+        self.measuring_since_ns = now_ns;
+        self.end_ns = self.runtime_ns.map_or(u64::MAX, |runtime_ns| now_ns.saturating_add(runtime_ns));
+        self.usage_at_start = thread_usage();
+        self.floor.cycle_begun_ns = now_ns;
+        self.floor.at_begin = Default::default();
+        if let Some(steady) = &mut self.steady {
+            steady.begin(now_ns);
+        }
+        self.worker_control.set_state(State::Running);
+    }
+
+    /// When `look` is next due.
+    #[inline(always)]
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// When the worker's time is up.
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
+    /// Makes the next `look` due now.
+    pub(crate) fn look_at_once(&mut self) {
+        self.next_ns = 0;
+    }
+
+    /// When measuring began, and what the thread had used by then.
+    pub(crate) fn measured_from(&self) -> (u64, Usage) {
+        (self.measuring_since_ns, self.usage_at_start)
+    }
+
+    /// Whether what is in flight should be left behind.
+    pub(crate) fn abandon(&self) -> bool {
+        self.worker_control.order() == Order::Abandon
+    }
+
+    /// Whether another pass over the workload follows without a pause.
+    pub(crate) fn begin_next_pass(&mut self) -> bool {
+        if self.passes_left == 0 || self.pauses_between_passes {
+            return false;
+        }
+        self.take_pass()
+    }
+
+    /// Takes one of the remaining passes.
+    pub(crate) fn take_pass(&mut self) -> bool {
+        if self.passes_left == 0 {
+            return false;
+        }
+        self.passes_left -= u64::from(self.passes_left != u64::MAX);
+        true
+    }
+
+    /// Looks after everything that is not per operation. `Some` ends the loop.
+    #[cold]
+    pub(crate) fn look(
+        &mut self,
+        now_ns: u64,
+        recorder: &mut impl Recorder,
+        trouble: &mut Trouble<'_>,
+        pacer: &mut impl Pacer,
+    ) -> Option<Stop> {
+        if let Some(until_ns) = self.ramp_until_ns
+            && now_ns >= until_ns
+        {
+            recorder.start_measuring(now_ns);
+            if let Some(paced) = pacer.paced() {
+                paced.start_measuring(now_ns);
+            }
+            self.begin_measuring(now_ns);
+        }
+        if now_ns >= recorder.next_tick_ns() {
+            // Nothing has completed for a while, or the completions of now have ticked already.
+            recorder.tick(now_ns);
+        }
+        self.next_ns = (now_ns + LOOK_EVERY_NS).min(self.ramp_until_ns.unwrap_or(self.end_ns));
+        self.next_ns = self.next_ns.min(recorder.next_tick_ns());
+        let mut is_steady = false;
+        if let Some(limit) = recorder.exceeded() {
+            trouble.latency_exceeded(limit);
+        }
+        let totals = recorder.tally().totals;
+        if self.is_measuring() {
+            self.worker_control.publish(&totals.ios, &totals.bytes, now_ns.saturating_sub(self.measuring_since_ns));
+            if let Some(reason) = self.floor.missed(now_ns, &totals.ios, &totals.bytes) {
+                trouble.floor_missed(reason);
+            }
+            if let Some(steady) = &mut self.steady {
+                is_steady = steady.look(now_ns);
+                self.next_ns = self.next_ns.min(steady.next_ns());
+            }
+        }
+        self.answer_snapshot(now_ns, recorder, pacer);
+        if trouble.is_fatal() {
+            return Some(Stop::Trouble);
+        }
+        match self.worker_control.order() {
+            Order::None if now_ns >= self.end_ns => Some(Stop::TimeUp),
+            Order::None => is_steady.then_some(Stop::Finish),
+            Order::Finish => Some(Stop::Finish),
+            Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
+        }
+    }
+
+    fn answer_snapshot(&mut self, now_ns: u64, recorder: &impl Recorder, pacer: &mut impl Pacer) {
+        let (measuring, from_ns, usage) = (self.is_measuring(), self.measuring_since_ns, self.usage_at_start);
+        let asked = self.worker_control.snapshot_asked();
+        let steady = self.steady.as_ref();
+        let Some(snapshots) = self.snapshots.as_mut().filter(|snapshots| snapshots.answered != asked) else { return };
+        let mut recording = WorkerRecording {
+            number: snapshots.number,
+            pid: thread_id(),
+            started_ns: snapshots.started_ns,
+            steady: steady.map(Steady::recording),
+            ..WorkerRecording::default()
+        };
+        if measuring {
+            recording.runtime_ns = now_ns.saturating_sub(from_ns);
+            recorder.write_to(recording.runtime_ns, &mut recording);
+            recording.schedule = pacer.paced().and_then(|paced| paced.recording(now_ns));
+            recording.cpu = cpu_use::between(&usage, &thread_usage());
+        }
+        recording.outcome = Outcome::Finished;
+        // A snapshot that cannot be delivered is missed by whoever asked; the run goes on.
+        let _ = snapshots.mailbox.put(&recording);
+        snapshots.answered = asked;
+        self.worker_control.answer_snapshot(asked);
+    }
+
+    /// Sleeps until `due_ns`, but no longer than until the next look; computes instead until
+    /// `busy_until_ns`.
+    pub(crate) fn sleep(&mut self, clock: &Clock, due_ns: u64, busy_until_ns: u64) {
+        let until_ns = due_ns.min(self.next_ns);
+        clock.sleep_until(until_ns.min(busy_until_ns), u64::MAX);
+        if due_ns <= self.next_ns {
+            self.alarm.wait_until(clock, due_ns);
+        } else {
+            clock.sleep_until(until_ns, 0);
+        }
+    }
+
+    /// How to wait for completions when the next operation is due at `due_ns`: not to the end,
+    /// which is polled through, because timers wake late.
+    #[inline]
+    pub(crate) fn wait_before(&mut self, due_ns: u64, now_ns: u64) -> Wait {
+        if due_ns > self.next_ns {
+            return Wait { at_least: 1, timeout_ns: self.next_ns.saturating_sub(now_ns).max(1) };
+        }
+        let timeout_ns = self.alarm.set(due_ns, now_ns);
+        Wait { at_least: usize::from(timeout_ns > 0), timeout_ns }
+    }
+
+    /// A wait has ended without a completion.
+    #[inline]
+    pub(crate) fn waited_in_vain(&mut self, now_ns: u64) {
+        self.alarm.rang(now_ns);
+    }
+}
+
+impl Floor {
+    /// The floors of the directions that the job uses: the others cannot but miss theirs.
+    fn new(plan: &WorkerPlan, now_ns: u64) -> Floor {
+        let used = |floor: [u64; 3]| {
+            Direction::ALL.map(|direction| {
+                let uses = plan.workload.pattern.directions.contains(&direction);
+                if uses { floor[direction.index()] } else { 0 }
+            })
+        };
+        Floor {
+            bytes_per_s: used(plan.pacing.rate_min_bytes),
+            iops: used(plan.pacing.rate_min_iops),
+            cycle_ns: plan.pacing.cycle_ms.max(1) * 1_000_000,
+            cycle_begun_ns: now_ns,
+            at_begin: Default::default(),
+        }
+    }
+
+    /// Checks the floors at the end of each cycle.
+    fn missed(&mut self, now_ns: u64, ios: &[u64; 3], bytes: &[u64; 3]) -> Option<String> {
+        let elapsed_ns = now_ns.saturating_sub(self.cycle_begun_ns);
+        if (self.bytes_per_s, self.iops) == ([0; 3], [0; 3]) || elapsed_ns < self.cycle_ns {
+            return None;
+        }
+        let per_second =
+            |now: u64, before: u64| (u128::from(now - before) * 1_000_000_000 / u128::from(elapsed_ns)) as u64;
+        let mut reason = None;
+        for index in 0..3 {
+            let byte_rate = per_second(bytes[index], self.at_begin.1[index]);
+            let io_rate = per_second(ios[index], self.at_begin.0[index]);
+            if byte_rate < self.bytes_per_s[index] {
+                reason = Some(format!("rate_min={} B/s not met: {byte_rate} B/s", self.bytes_per_s[index]));
+            } else if io_rate < self.iops[index] {
+                reason = Some(format!("rate_iops_min={} not met: {io_rate} IOPS", self.iops[index]));
+            }
+        }
+        self.cycle_begun_ns = now_ns;
+        self.at_begin = (*ios, *bytes);
+        reason
+    }
+}

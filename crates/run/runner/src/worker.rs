@@ -1,0 +1,299 @@
+//! A worker's life: wait for its turn, set up, wait for the others, run, flush, close, deliver its
+//! recording.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use iolab_bounded_read::{ARRIVALS, ReadError};
+use iolab_clock::Clock;
+use iolab_engine::{Capabilities, Engine, FileUse, Lane, OpenRequest};
+use iolab_guard::{Change, Guard, Opening};
+use iolab_measure::Recorder;
+use iolab_memory::{Backing, PoolView, SlotPool};
+use iolab_plan::{ArrivalsPlan, BufferMemory, WorkerPlan, arrivals_checksum, parse_arrivals};
+use iolab_process::{Usage, thread_id, thread_usage};
+use iolab_recording::{Outcome, State, WorkerRecording};
+use iolab_workload::{BufferFiller, OpStream};
+use rustix::fs::OFlags;
+
+use crate::changes::{buffer_file, writes};
+use crate::choice::{self, Chosen, Parts};
+use crate::control::{GATE_RUN, GATE_SET_UP, Order, WorkerControl};
+use crate::cpu_use;
+use crate::deliver::Mailbox;
+use crate::hot_loop::HotLoop;
+use crate::hot_loop::checker::Unchecked;
+use crate::open_files::{self, OpenFiles};
+use crate::pacing::Pacer;
+use crate::pacing::schedule::Schedule;
+use crate::steady::{Peers, Steady};
+use crate::trouble::Fatal;
+use crate::watch::{Stop, Watch};
+
+/// What a worker is given.
+#[derive(Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) plan: &'a WorkerPlan,
+    pub(crate) worker_control: WorkerControl<'a>,
+    pub(crate) guard: &'a Guard,
+    pub(crate) clock: &'a Clock,
+    pub(crate) spool: Option<&'a File>,
+    pub(crate) stream: Option<&'a Arc<File>>,
+    pub(crate) mailbox: &'a Mailbox,
+    /// Whose rate this worker judges.
+    pub(crate) peers: Option<Peers<'a>>,
+}
+
+/// Everything made before the first operation.
+struct Stage {
+    files: OpenFiles,
+    pool: SlotPool,
+    stream: Option<OpStream>,
+    filler: BufferFiller,
+    /// Whether the engine takes data from the buffers at all.
+    fills: bool,
+    /// Recorded arrivals, when they pace the load.
+    arrivals: Option<Schedule>,
+    notes: Vec<String>,
+}
+
+/// Lives a worker's life on engine `E` and returns what it measured, whatever happened.
+pub(crate) fn live<E: Engine>(task: &Task<'_>) -> WorkerRecording {
+    let mut recording = WorkerRecording { number: task.plan.number, pid: thread_id(), ..WorkerRecording::default() };
+    if task.worker_control.wait_for_gate(GATE_SET_UP) != Order::None {
+        return recording;
+    }
+    if task.plan.layout.create_only {
+        recording.outcome = Outcome::Finished;
+        return recording;
+    }
+    task.worker_control.set_state(State::SettingUp);
+    let outcome = set_up::<E>(task).and_then(|mut stage| {
+        recording.notes.append(&mut stage.notes);
+        perform::<E>(task, stage, &mut recording)
+    });
+    recording.outcome = match outcome {
+        Ok(Stop::Interrupt) => Outcome::Interrupted,
+        Ok(_) => Outcome::Finished,
+        Err(fatal) => Outcome::Failed { errno: fatal.errno, message: fatal.message },
+    };
+    recording
+}
+
+fn set_up<E: Engine>(task: &Task<'_>) -> Result<Stage, Fatal> {
+    let plan = task.plan;
+    let mut notes = crate::attributes::apply(plan)?;
+    if let Some(command) = &plan.process.exec_prerun {
+        notes.extend(crate::attributes::run_command(command)?);
+    }
+    let files = OpenFiles::open(plan, &E::DESCRIPTION.capabilities, task.guard)?;
+    let mut pool = make_pool(plan, &E::DESCRIPTION.capabilities, task.guard)?;
+    let mut filler = BufferFiller::new(&plan.buffers, plan.workload.buffer_seed);
+    // Where neither a file nor a write ever looks into the buffers, their pages are left to the
+    // kernel.
+    if E::DESCRIPTION.capabilities.files != FileUse::Nothing || writes(plan) {
+        for slot in 0..pool.view().slots() {
+            filler.initialise(pool.slot_mut(slot));
+        }
+    }
+    let stream = choice::stream_of(plan, E::DESCRIPTION.capabilities.syncs)?;
+    let arrivals = plan.pacing.arrivals.as_ref().map(read_arrivals).transpose()?;
+    let fills = E::DESCRIPTION.capabilities.moves_data;
+    Ok(Stage { files, pool, stream: Some(stream), filler, fills, arrivals, notes })
+}
+
+/// The arrivals of the file that the plan names, if it still is what it was.
+fn read_arrivals(plan: &ArrivalsPlan) -> Result<Schedule, Fatal> {
+    let unreadable = |error| match error {
+        ReadError::System(error) => open_files::fatal(&plan.path, &error),
+        refused => Fatal { errno: libc::EINVAL, message: format!("{}: {refused}", plan.path) },
+    };
+    let text = iolab_bounded_read::read_text(plan.path.as_ref(), ARRIVALS).map_err(unreadable)?;
+    let changed =
+        || Fatal { errno: libc::ESTALE, message: format!("{} has changed since the run was planned", plan.path) };
+    if arrivals_checksum(&text) != plan.checksum {
+        return Err(changed());
+    }
+    let times_ns = parse_arrivals(&text).map_err(|_| changed())?;
+    Ok(Schedule::of_arrivals(times_ns, plan.repeat))
+}
+
+fn make_pool(plan: &WorkerPlan, capabilities: &Capabilities, guard: &Guard) -> Result<SlotPool, Fatal> {
+    let backing = match &plan.buffers.memory {
+        // A device that another process serves has to map the buffers.
+        BufferMemory::Anonymous if capabilities.files == FileUse::Devices => Backing::Memfd,
+        BufferMemory::Anonymous => Backing::Anonymous,
+        BufferMemory::Shared => Backing::Shared,
+        BufferMemory::Huge { page_bytes } => Backing::HugePages { page_bytes: *page_bytes as usize },
+        BufferMemory::File { shared, .. } => {
+            Backing::File { file: open_buffer_file(plan, guard)?.into(), shared: *shared }
+        }
+    };
+    let slot_bytes = if capabilities.moves_data { plan.buffers.slot_bytes as usize } else { 1 };
+    SlotPool::new(plan.queue.depth as usize, slot_bytes, plan.buffers.offset_bytes as usize, &backing)
+        .map_err(|error| open_files::fatal(&error.message, &error.source))
+}
+
+fn open_buffer_file(plan: &WorkerPlan, guard: &Guard) -> Result<File, Fatal> {
+    let Some(target) = buffer_file(plan) else {
+        return Err(Fatal { errno: libc::EINVAL, message: "the buffers have no file".to_owned() });
+    };
+    let opening = Opening { flags: OFlags::RDWR, create: true, make_folders: false };
+    let opened = guard.open(&target, &Change::OVERWRITES, &opening);
+    opened.map_err(|refusal| open_files::refused(&format!("buffers in {}", target.path.display()), refusal))
+}
+
+/// From the open lane to the closed one.
+fn perform<E: Engine>(task: &Task<'_>, mut stage: Stage, recording: &mut WorkerRecording) -> Result<Stop, Fatal> {
+    let plan = task.plan;
+    let open = |files: &OpenFiles, buffers: PoolView| {
+        let request = OpenRequest {
+            files: &files.targets,
+            depth: plan.queue.depth as usize,
+            buffers,
+            options: &plan.engine.options,
+            direct: plan.layout.direct,
+            seed: plan.workload.seed,
+            worker: plan.number,
+        };
+        E::open(&request).map_err(|error| Fatal { errno: error.errno.unwrap_or(libc::EINVAL), message: error.message })
+    };
+    let lane = open(&stage.files, stage.pool.view())?;
+    stage.files.adopt_made(plan, task.guard);
+    recording.notes.extend_from_slice(lane.notes());
+    task.worker_control.set_state(State::Ready);
+    if let Some(stop) = stopped(task.worker_control.wait_for_gate(GATE_RUN)).or_else(|| delay(task)) {
+        return Ok(stop);
+    }
+    let origin_ns = task.worker_control.origin_ns();
+    let arrivals = stage.arrivals.take();
+    let measured = Measured { task, stage: &mut stage, recording, origin_ns, lane, open };
+    choice::choose(task, arrivals, E::Lane::SYNCHRONOUS, origin_ns, measured)
+}
+
+/// What an order given before the first operation means.
+fn stopped(order: Order) -> Option<Stop> {
+    match order {
+        Order::None => None,
+        Order::Finish => Some(Stop::Finish),
+        Order::Interrupt | Order::Abandon => Some(Stop::Interrupt),
+    }
+}
+
+/// `startdelay`; says so when the run ended meanwhile.
+fn delay(task: &Task<'_>) -> Option<Stop> {
+    let until_ns = task.clock.now_ns().saturating_add(task.plan.limits.start_delay_ns);
+    while task.clock.now_ns() < until_ns {
+        if let Some(stop) = stopped(task.worker_control.order()) {
+            return Some(stop);
+        }
+        task.clock.sleep_until(until_ns.min(task.clock.now_ns() + 20_000_000), 0);
+    }
+    None
+}
+
+/// The measured part, once recorder and pacer are chosen.
+struct Measured<'a, 'b, L, O> {
+    task: &'a Task<'a>,
+    stage: &'b mut Stage,
+    recording: &'b mut WorkerRecording,
+    origin_ns: u64,
+    lane: L,
+    /// Opens the lane anew after the files were.
+    open: O,
+}
+
+impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measured<'_, '_, L, O> {
+    type Answer = Stop;
+
+    fn go<R: Recorder, P: Pacer>(self, recorder: R, mut pacer: P) -> Result<Stop, Fatal> {
+        let Measured { task, stage, recording, origin_ns, lane, open } = self;
+        let Some(stream) = stage.stream.take() else { return Ok(Stop::StreamOver) };
+        let (plan, clock) = (task.plan, task.clock);
+        let begun_ns = clock.now_ns();
+        recording.started_ns = begun_ns.saturating_sub(origin_ns);
+        let mut watch = Watch::new(task.worker_control, plan, begun_ns);
+        watch.deliver_to(task.mailbox, plan.number, recording.started_ns);
+        if let Some(peers) = &task.peers {
+            watch.judge(Steady::new(peers));
+        }
+        if plan.layout.unlink_each_loop {
+            watch.pause_between_passes();
+        }
+        pacer.start(begun_ns);
+        let fills = stage.fills && writes(plan);
+        let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
+        let parts = Parts { lane, recorder, pacer, checker: Unchecked, stream, filler, pool: &mut stage.pool, watch };
+        let mut hot = choice::assemble(task, parts);
+        hot.recorder.start_measuring(begun_ns);
+        let (mut stop, mut end_ns) = hot.run();
+        while stop == Stop::StreamOver && plan.layout.unlink_each_loop && hot.watch.take_pass() {
+            // A lane may hold on to the files themselves, not to their descriptors: registered or
+            // mapped.
+            match stage.files.renew(plan, task.guard).and_then(|()| open(&stage.files, hot.pool.view())) {
+                Ok(lane) => hot.lane = lane,
+                Err(fatal) => {
+                    hot.trouble.end(fatal.errno, fatal.message);
+                    break;
+                }
+            }
+            hot.stream.restart();
+            (stop, end_ns) = hot.run();
+        }
+        let mut used = thread_usage();
+        task.worker_control.set_state(State::Finishing);
+        let flushed = stage.files.flush(&plan.layout);
+        if plan.layout.end_fsync || plan.layout.fsync_on_close || plan.layout.end_syncfs {
+            (end_ns, used) = (clock.now_ns(), thread_usage());
+        }
+        let HotLoop { recorder, watch, trouble, lane, mut pacer, .. } = hot;
+        // What became of the lane while it was at work.
+        let late = lane.notes().iter().filter(|note| !recording.notes.contains(note)).cloned();
+        let late: Vec<String> = late.collect();
+        recording.notes.extend(late);
+        drop(lane);
+        stage.files.adopt_made(plan, task.guard);
+        let (fatal, errors, notes) = trouble.into_parts();
+        recording.errors = errors;
+        recording.notes.extend(notes);
+        close(recorder, &watch, (end_ns, used), recording);
+        if watch.is_measuring() {
+            recording.schedule = pacer.paced().and_then(|paced| paced.recording(end_ns));
+            recording.notes.extend(recording.saturation());
+        }
+        let tidied = finish_up(task, &stage.files, recording);
+        // What ended the job is what the user wants to hear of first.
+        fatal.map_or(Ok(()), Err)?;
+        flushed?;
+        tidied?;
+        Ok(stop)
+    }
+}
+
+fn close<R: Recorder>(
+    mut recorder: R,
+    watch: &Watch<'_>,
+    (end_ns, used): (u64, Usage),
+    recording: &mut WorkerRecording,
+) {
+    let (from_ns, used_before) = watch.measured_from();
+    recorder.finish(end_ns);
+    recording.steady = watch.steady();
+    if watch.is_measuring() {
+        recording.runtime_ns = end_ns.saturating_sub(from_ns);
+        recorder.write_to(recording.runtime_ns, recording);
+        recording.cpu = cpu_use::between(&used_before, &used);
+    } else {
+        recording.notes.push("the job ended before its ramp_time was over: nothing was measured".to_owned());
+    }
+}
+
+fn finish_up(task: &Task<'_>, files: &OpenFiles, recording: &mut WorkerRecording) -> Result<(), Fatal> {
+    if task.plan.layout.unlink {
+        files.remove(task.plan, task.guard)?;
+    }
+    if let Some(command) = &task.plan.process.exec_postrun {
+        recording.notes.extend(crate::attributes::run_command(command)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! What written buffers hold: once at set-up, and what changes before each write.
+//!
+//! Contents are numbered. A number stands for one sequence of random bytes, whatever the length
+//! asked for, so that repeating an earlier buffer (`dedupe_percentage`) needs its number and no
+//! copy. Patterns begin at the start of each buffer, as fio's do.
+
+mod duplicate;
+mod fill;
+
+use iolab_engine::Op;
+use iolab_plan::{BufferContent, BufferPlan};
+use iolab_random::GOLDEN_GAMMA;
+
+use crate::random::{Role, derive};
+use duplicate::Duplicates;
+use fill::{fill_random, fill_repeated};
+
+/// `scramble_buffers` changes one word in each block of this many bytes, the smallest that storage
+/// deduplicates.
+const SCRAMBLE_BLOCK: usize = 512;
+
+/// Fills buffers as the plan says. Deterministic: same plan, seed and sequence of calls, same
+/// bytes.
+#[derive(Debug, Clone)]
+pub struct BufferFiller {
+    content: Content,
+    chunks: Option<Chunks>,
+    change: Change,
+    seed: u64,
+    /// Number of the next new content.
+    next_content: u64,
+    scrambles: u64,
+}
+
+/// What the incompressible part of a buffer is made of, and the compressible part.
+#[derive(Debug, Clone)]
+enum Content {
+    Random,
+    Zero,
+    Pattern(Box<[u8]>),
+}
+
+/// `buffer_compress_percentage`: each chunk begins with random bytes and ends with ones that
+/// compress away.
+#[derive(Debug, Clone, Copy)]
+struct Chunks {
+    bytes: usize,
+    random_bytes: usize,
+}
+
+/// What happens before a write.
+#[derive(Debug, Clone)]
+enum Change {
+    Nothing,
+    Scramble,
+    Refill,
+    Duplicate(Duplicates),
+}
+
+impl BufferFiller {
+    /// `seed` is the worker's buffer seed.
+    pub fn new(plan: &BufferPlan, seed: u64) -> BufferFiller {
+        let content = match &plan.content {
+            BufferContent::Random => Content::Random,
+            BufferContent::Zero => Content::Zero,
+            // An empty pattern is what memory holds anyway.
+            BufferContent::Pattern(bytes) if bytes.is_empty() => Content::Zero,
+            BufferContent::Pattern(bytes) => Content::Pattern(bytes.clone().into_boxed_slice()),
+        };
+        let chunks = plan.compress_percent.map(|percent| Chunks::new(plan, percent));
+        let seed = derive(seed, Role::Buffer, 0);
+        let mut filler = BufferFiller { content, chunks, change: Change::Nothing, seed, next_content: 0, scrambles: 0 };
+        filler.change = filler.choose_change(plan);
+        filler
+    }
+
+    /// Random parts that stay the same would compress against each other, and equal buffers cannot
+    /// be a share of unequal ones: both ask for new content before every write.
+    fn choose_change(&self, plan: &BufferPlan) -> Change {
+        if !self.has_random_part() {
+            return Change::Nothing;
+        }
+        if plan.dedupe_percent > 0 {
+            let seed = derive(self.seed, Role::Duplicate, 0);
+            return Change::Duplicate(Duplicates::new(plan.dedupe_percent, plan.dedupe_working_set_percent, seed));
+        }
+        if plan.refill || self.chunks.is_some() {
+            return Change::Refill;
+        }
+        if plan.scramble { Change::Scramble } else { Change::Nothing }
+    }
+
+    fn has_random_part(&self) -> bool {
+        match (&self.content, self.chunks) {
+            (Content::Zero, _) => false,
+            (Content::Random, None) => true,
+            (Content::Pattern(_), None) => false,
+            (_, Some(chunks)) => chunks.random_bytes > 0,
+        }
+    }
+
+    /// Fills a slot for the first time, whole.
+    pub fn initialise(&mut self, slot: &mut [u8]) {
+        let number = self.next_content;
+        self.next_content += 1;
+        self.fill(number, slot);
+    }
+
+    /// Whether [`BufferFiller::before_write`] does anything; if not, the loop need not call it.
+    pub fn touches_writes(&self) -> bool {
+        !matches!(self.change, Change::Nothing)
+    }
+
+    /// Makes the buffer of a write ready. `buffer` begins at the slot's first byte of this
+    /// operation; at most the operation's length is touched.
+    #[inline]
+    pub fn before_write(&mut self, op: &Op, buffer: &mut [u8]) {
+        let length = buffer.len().min(op.length as usize);
+        let Some(buffer) = buffer.get_mut(..length) else { return };
+        match &mut self.change {
+            Change::Nothing => {}
+            Change::Scramble => self.scramble(op.offset, buffer),
+            Change::Refill => {
+                let number = self.next_content;
+                self.next_content += 1;
+                self.fill(number, buffer);
+            }
+            Change::Duplicate(duplicates) => {
+                let number = duplicates.next();
+                self.fill(number, buffer);
+            }
+        }
+    }
+
+    /// Gives each block a word that no other block of this worker has: the offset says where, the
+    /// counter says when.
+    #[inline]
+    fn scramble(&mut self, offset: u64, buffer: &mut [u8]) {
+        self.scrambles += 1;
+        let when = self.seed.wrapping_add(self.scrambles.wrapping_mul(GOLDEN_GAMMA));
+        let mut place = offset;
+        for block in buffer.chunks_mut(SCRAMBLE_BLOCK) {
+            let word = when ^ place.rotate_left(32);
+            if let Some(bytes) = block.first_chunk_mut::<8>() {
+                *bytes = word.to_le_bytes();
+            }
+            place += SCRAMBLE_BLOCK as u64;
+        }
+    }
+
+    fn fill(&self, number: u64, buffer: &mut [u8]) {
+        let seed = derive(self.seed, Role::Buffer, number);
+        match (&self.content, self.chunks) {
+            (Content::Zero, _) => buffer.fill(0),
+            (Content::Random, None) => fill_random(seed, buffer),
+            (Content::Pattern(pattern), None) => fill_repeated(pattern, buffer),
+            (content, Some(chunks)) => chunks.fill(content, seed, buffer),
+        }
+    }
+}
+
+impl Chunks {
+    fn new(plan: &BufferPlan, percent: u32) -> Chunks {
+        let bytes = if plan.compress_chunk_bytes == 0 { 512 } else { plan.compress_chunk_bytes };
+        let compressible = u128::from(bytes) * u128::from(percent.min(100)) / 100;
+        let random = u128::from(bytes) - compressible;
+        Chunks { bytes: usize::try_from(bytes).unwrap_or(usize::MAX), random_bytes: random as usize }
+    }
+
+    /// The last chunk keeps the proportion, if it is shorter.
+    fn fill(self, content: &Content, seed: u64, buffer: &mut [u8]) {
+        for (number, chunk) in (0_u64..).zip(buffer.chunks_mut(self.bytes)) {
+            let random = if chunk.len() == self.bytes {
+                self.random_bytes
+            } else {
+                (chunk.len() as u128 * self.random_bytes as u128).div_ceil(self.bytes as u128) as usize
+            };
+            let (random, rest) = chunk.split_at_mut(random);
+            fill_random(seed.wrapping_add(number.wrapping_mul(GOLDEN_GAMMA)), random);
+            match content {
+                Content::Pattern(pattern) => fill_repeated(pattern, rest),
+                _ => rest.fill(0),
+            }
+        }
+    }
+}

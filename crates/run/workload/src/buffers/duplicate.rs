@@ -1,0 +1,79 @@
+//! Which write repeats which earlier content.
+//!
+//! Without a working set, a repeating write has the content of the write before it. With one of W
+//! percent, it has any of the first W percent of the contents there have been so far, which grows
+//! with the run and costs no memory, where fio draws the whole working set in advance from the size
+//! of the file: the share of repetitions is the same, the first repetitions come from fewer
+//! contents.
+
+use crate::random::{Chance, Generator};
+
+/// Numbers of contents to come, counted apart from those of set-up.
+const FIRST: u64 = 1 << 40;
+
+#[derive(Debug, Clone)]
+pub(super) struct Duplicates {
+    chance: Chance,
+    working_set_percent: Option<u64>,
+    generator: Generator,
+    /// Contents so far that were new.
+    contents: u64,
+}
+
+impl Duplicates {
+    pub(super) fn new(percent: u32, working_set_percent: Option<u32>, seed: u64) -> Duplicates {
+        Duplicates {
+            chance: Chance::percent(percent),
+            working_set_percent: working_set_percent.map(u64::from),
+            generator: Generator::new(seed),
+            contents: 0,
+        }
+    }
+
+    /// Number of the content of the next write.
+    #[inline]
+    pub(super) fn next(&mut self) -> u64 {
+        let repeats = self.generator.chance(self.chance);
+        if !repeats || self.contents == 0 {
+            self.contents += 1;
+            return FIRST + self.contents - 1;
+        }
+        match self.working_set_percent {
+            None => FIRST + self.contents - 1,
+            Some(percent) => {
+                let set = (self.contents.saturating_mul(percent) / 100).clamp(1, self.contents);
+                FIRST + self.generator.below(set)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_sources_are_as_asked() {
+        for (percent, set) in [(0, None), (30, None), (100, None), (50, Some(10)), (80, Some(100))] {
+            let mut duplicates = Duplicates::new(percent, set, 1);
+            let mut newest = 0;
+            let mut repeated = 0;
+            let writes = 20_000;
+            for _ in 0..writes {
+                let number = duplicates.next() - FIRST + 1;
+                if number > newest {
+                    assert_eq!(number, newest + 1);
+                    newest = number;
+                    continue;
+                }
+                repeated += 1;
+                match set {
+                    None => assert_eq!(number, newest),
+                    Some(set) => assert!(number <= (newest * u64::from(set) / 100).max(1)),
+                }
+            }
+            let share = f64::from(repeated) * 100.0 / f64::from(writes);
+            assert!((share - f64::from(percent)).abs() < 1.5, "{percent} {set:?}: {share}");
+        }
+    }
+}

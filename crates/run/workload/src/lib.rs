@@ -1,0 +1,41 @@
+//! The deterministic stream of operations of one worker, and the contents of its written buffers.
+//!
+//! [`OpStream`] turns a [`iolab_plan::WorkloadPlan`], the extents of the files and the limits of a
+//! pass into batches of [`iolab_engine::Op`]; [`BufferFiller`] turns a [`iolab_plan::BufferPlan`]
+//! into bytes. Same plan and seed, same stream and same bytes, on every machine: even the
+//! transcendental functions are this crate's own. Nothing here does I/O, reads a clock or allocates
+//! after construction.
+//!
+//! A stream is put together once, from parts chosen by the plan, and compiled for that combination:
+//!
+//! ```text
+//!   directions ─┐
+//!   files ──────┤
+//!   placement ──┼─▶ stream ─▶ [pairs] ─▶ [cadence] ─▶ OpBatch
+//!   sizes ──────┘           trimwrite     syncs
+//! ```
+
+mod assemble;
+mod batch;
+mod bitmap;
+mod buffers;
+mod cadence;
+mod curves;
+mod directions;
+mod distribution;
+mod error;
+mod files;
+mod lfsr;
+mod pairs;
+mod permutation;
+mod placement;
+mod random;
+mod shape;
+mod sizes;
+mod stream;
+
+pub use batch::OpBatch;
+pub use buffers::BufferFiller;
+pub use error::WorkloadError;
+pub use shape::{Extent, PassLimits};
+pub use stream::{OpStream, Source};

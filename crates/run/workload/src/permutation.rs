@@ -1,0 +1,158 @@
+//! A keyed bijection of the numbers below a power of two, and the walk through a range that it
+//! orders.
+//!
+//! This replaces a bitmap of visited blocks where all blocks are alike: the n-th operation asks for
+//! the image of n, so that memory and cost are the same whether the first or the last block of a
+//! pass is drawn. Each round (exclusive-or with a key, multiplication by an odd number, folding of
+//! the high half onto the low) is a bijection of k-bit numbers. The idea of a hashed index as
+//! permutation, with indices outside of the range passed over, is from Kensler, "Correlated
+//! Multi-Jittered Sampling" (Pixar Technical Memo 13-01, 2013), and from Black and Rogaway,
+//! "Ciphers with Arbitrary Finite Domains" (CT-RSA 2002). Not for cryptography.
+
+use crate::random::Generator;
+
+const ROUNDS: usize = 3;
+
+/// A bijection of `0..2^bits`.
+#[derive(Debug, Clone)]
+pub(crate) struct Permutation {
+    keys: [u64; ROUNDS],
+    factors: [u64; ROUNDS],
+    mask: u64,
+    shift: u32,
+}
+
+impl Permutation {
+    /// For at least `count` numbers, as the seed says.
+    pub(crate) fn new(count: u64, seed: u64) -> Permutation {
+        let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+        let mask = if bits == 0 { 0 } else { u64::MAX >> (u64::BITS - bits) };
+        let mut generator = Generator::new(seed);
+        Permutation {
+            keys: std::array::from_fn(|_| generator.next() & mask),
+            // 5 modulo 8 gives the low bits the longest cycles, as in a linear congruential
+            // generator.
+            factors: std::array::from_fn(|_| (generator.next() & !7) | 5),
+            mask,
+            shift: bits.div_ceil(2).max(1),
+        }
+    }
+
+    /// Image of a number up to [`Permutation::last`].
+    #[inline]
+    pub(crate) fn image(&self, number: u64) -> u64 {
+        let mut value = number;
+        for round in 0..ROUNDS {
+            value = (value ^ self.keys[round]).wrapping_mul(self.factors[round]) & self.mask;
+            value ^= value >> self.shift;
+        }
+        value
+    }
+
+    /// Image within `0..count`, of a number below `count`: images outside are mapped again until
+    /// one falls inside, which makes a bijection of the range itself.
+    #[inline]
+    pub(crate) fn image_below(&self, number: u64, count: u64) -> u64 {
+        let mut value = self.image(number);
+        while value >= count {
+            value = self.image(value);
+        }
+        value
+    }
+
+    /// Largest number of the domain.
+    #[inline]
+    pub(crate) fn last(&self) -> u64 {
+        self.mask
+    }
+}
+
+/// An order in which every number below a count comes once.
+pub(crate) trait Walk: Send {
+    /// Begins a walk over `0..count`.
+    fn new(count: u64, seed: u64) -> Self;
+    /// The next number; `None` when all have come.
+    fn next(&mut self) -> Option<u64>;
+}
+
+/// The numbers in the order of a [`Permutation`].
+#[derive(Debug, Clone)]
+pub(crate) struct PermutedWalk {
+    permutation: Permutation,
+    count: u64,
+    left: u64,
+    counter: u64,
+}
+
+impl Walk for PermutedWalk {
+    fn new(count: u64, seed: u64) -> PermutedWalk {
+        PermutedWalk { permutation: Permutation::new(count, seed), count, left: count, counter: 0 }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        loop {
+            debug_assert!(self.counter <= self.permutation.last());
+            let value = self.permutation.image(self.counter);
+            self.counter += 1;
+            if value < self.count {
+                return Some(value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_is_covered_once() {
+        for count in (1..=70).chain([100, 127, 128, 129, 1000, 4096, 99_991]) {
+            for seed in [0, 1, 77] {
+                let mut walk = PermutedWalk::new(count, seed);
+                let mut seen = vec![false; count as usize];
+                for _ in 0..count {
+                    let number = walk.next().expect("the walk is as long as the count") as usize;
+                    assert!(!std::mem::replace(&mut seen[number], true), "{number} twice of {count}");
+                }
+                assert_eq!(walk.next(), None);
+                let permutation = Permutation::new(count, seed);
+                let mut images: Vec<u64> = (0..count).map(|number| permutation.image_below(number, count)).collect();
+                images.sort_unstable();
+                assert!(images.iter().copied().eq(0..count));
+            }
+        }
+    }
+
+    #[test]
+    fn order_looks_random() {
+        for (count, seed) in [(1 << 16, 5), (1 << 20, 6), (100_003, 7), (1 << 28, 8)] {
+            let mut walk = PermutedWalk::new(count, seed);
+            // Fields of 64 x 64: where an operation falls, against where the one before fell.
+            let mut cells = vec![0_u32; 64 * 64];
+            let mut previous = walk.next().expect("not empty");
+            let draws = 64_000;
+            for _ in 0..draws {
+                let number = walk.next().expect("long enough");
+                cells[((previous * 64 / count) * 64 + number * 64 / count) as usize] += 1;
+                previous = number;
+            }
+            let expected = f64::from(draws) / 4096.0;
+            let chi: f64 = cells.iter().map(|cell| (f64::from(*cell) - expected).powi(2) / expected).sum();
+            // 4095 degrees of freedom: mean 4095, deviation 90.5.
+            assert!((3600.0..4600.0).contains(&chi), "{count}: {chi}");
+        }
+    }
+
+    #[test]
+    fn seeds_give_different_orders() {
+        let first: Vec<u64> = (0..32).map(|number| Permutation::new(1 << 20, 1).image(number)).collect();
+        let other: Vec<u64> = (0..32).map(|number| Permutation::new(1 << 20, 2).image(number)).collect();
+        assert!(first.iter().zip(&other).filter(|(a, b)| a == b).count() < 2);
+    }
+}

@@ -1,0 +1,278 @@
+//! The stream itself: the loop that asks each part in turn, compiled for every combination of
+//! parts.
+
+use iolab_engine::{Op, OpKind};
+use iolab_plan::{Direction, WorkloadPlan};
+
+use crate::directions::Directions;
+use crate::files::{Ended, Files};
+use crate::placement::{Placement, Spot};
+use crate::random::{Role, derive};
+use crate::sizes::Sizes;
+use crate::{Extent, OpBatch, PassLimits, WorkloadError};
+
+/// The operations of one worker, pass by pass.
+pub struct OpStream {
+    source: Box<dyn Source>,
+}
+
+impl OpStream {
+    /// Puts a stream together. `files` are in the plan's order; those without room for a block are
+    /// passed over.
+    ///
+    /// # Errors
+    /// When no operation fits anywhere, or the plan contradicts itself; the message says what to
+    /// change.
+    pub fn new(plan: &WorkloadPlan, files: &[Extent], limits: PassLimits) -> Result<OpStream, WorkloadError> {
+        Ok(OpStream { source: crate::assemble::assemble(plan, files, limits)? })
+    }
+
+    /// Replaces the batch's content with the next operations (slot 0, buffer offset 0); returns how
+    /// many. 0 means that the pass is over.
+    #[inline]
+    pub fn fill(&mut self, batch: &mut OpBatch) -> usize {
+        self.source.fill(batch);
+        batch.len()
+    }
+
+    /// Begins the next pass: sequential streams at the start, random ones with dice of the pass's
+    /// own.
+    pub fn restart(&mut self) {
+        self.source.restart();
+    }
+
+    /// Memory held, bytes: maps, and state per file.
+    pub fn memory_bytes(&self) -> usize {
+        std::mem::size_of::<OpStream>() + self.source.memory_bytes()
+    }
+}
+
+impl std::fmt::Debug for OpStream {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("OpStream").field("memory_bytes", &self.memory_bytes()).finish_non_exhaustive()
+    }
+}
+
+/// Where operations come from, in batches: generated from a plan by this crate, or whatever else
+/// yields them.
+pub trait Source: Send {
+    /// Replaces the content of the batch ([`OpBatch::clear`], [`OpBatch::push`]); leaves it empty
+    /// when the pass is over.
+    ///
+    /// Called between the first and the last operation of a worker: it must not allocate, block, or
+    /// read a clock.
+    fn fill(&mut self, out: &mut OpBatch);
+    /// Begins the next pass.
+    fn restart(&mut self);
+    /// Memory held, bytes.
+    fn memory_bytes(&self) -> usize;
+}
+
+impl From<Box<dyn Source>> for OpStream {
+    fn from(source: Box<dyn Source>) -> OpStream {
+        OpStream { source }
+    }
+}
+
+/// What one pass may move.
+#[derive(Debug, Clone)]
+pub(crate) struct Budget {
+    limits: PassLimits,
+    /// Bytes beyond those of the files were asked for.
+    wraps: bool,
+    /// Less than this is not worth beginning the files again.
+    worth_bytes: u64,
+    bytes_left: u64,
+    ops_left: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: PassLimits, total_bytes: u64, worth_bytes: u64) -> Budget {
+        let mut budget =
+            Budget { limits, wraps: limits.io_bytes > total_bytes, worth_bytes, bytes_left: 0, ops_left: 0 };
+        budget.renew();
+        budget
+    }
+
+    fn renew(&mut self) {
+        self.bytes_left = self.limits.io_bytes;
+        self.ops_left = self.limits.io_count.unwrap_or(u64::MAX);
+    }
+
+    /// How many of `room` operations the count still allows.
+    #[inline]
+    fn ops_within(&self, room: usize) -> usize {
+        usize::try_from(self.ops_left).map_or(room, |left| left.min(room))
+    }
+
+    /// What is left after `ops` operations.
+    #[inline]
+    fn spend(&mut self, ops: usize, bytes_left: u64) {
+        self.bytes_left = bytes_left;
+        self.ops_left -= ops as u64;
+    }
+
+    fn close(&mut self) {
+        self.bytes_left = 0;
+    }
+
+    fn may_wrap(&self) -> bool {
+        self.wraps && self.bytes_left >= self.worth_bytes
+    }
+}
+
+/// Directions, files, placement and sizes at work.
+pub(crate) struct Stream<D, F, P, S> {
+    directions: D,
+    files: F,
+    placement: P,
+    sizes: S,
+    budget: Budget,
+    plan_seed: u64,
+    pass: u64,
+    /// Counts beginnings of files within the pass.
+    begun: u64,
+}
+
+impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
+    pub(crate) fn new(plan: &WorkloadPlan, budget: Budget, parts: (D, F, P, S)) -> Self {
+        let (directions, files, placement, sizes) = parts;
+        let mut stream =
+            Stream { directions, files, placement, sizes, budget, plan_seed: plan.seed, pass: 0, begun: 0 };
+        stream.begin_pass();
+        stream
+    }
+
+    fn pass_seed(&self) -> u64 {
+        derive(self.plan_seed, Role::Sequence, self.pass)
+    }
+
+    fn begin_pass(&mut self) {
+        let seed = self.pass_seed();
+        self.budget.renew();
+        self.begun = 0;
+        self.directions.reseed(seed);
+        self.sizes.reseed(seed);
+        self.placement.reseed(seed);
+        self.begin_files();
+    }
+
+    fn begin_files(&mut self) {
+        let seed = derive(self.pass_seed(), Role::File, self.begun);
+        self.files.begin(seed);
+        for index in 0..self.files.list().len() {
+            let file = self.files.list()[index] as usize;
+            self.begin_file(file);
+        }
+    }
+
+    fn begin_file(&mut self, file: usize) {
+        self.begun += 1;
+        self.placement.begin(file, derive(self.pass_seed(), Role::Map, self.begun));
+    }
+
+    /// Fills the batch from whatever file is current. Returns the direction for which it has no
+    /// place any more; `None` when the batch is full or the pass over.
+    ///
+    /// Calls nothing that is not inlined, so that generators and counters stay in registers.
+    #[inline]
+    fn fill_from_current(&mut self, out: &mut OpBatch) -> Option<Direction> {
+        let mut bytes_left = self.budget.bytes_left;
+        let mut made = 0;
+        let mut stuck = None;
+        for place in out.places(self.budget.ops_within(out.room())) {
+            if bytes_left == 0 {
+                break;
+            }
+            let direction = self.directions.next();
+            let file = self.files.current();
+            let found = file.and_then(|file| Some((file, self.placement.place(file, direction.index())?)));
+            let Some((file, spot)) = found else {
+                stuck = Some(direction);
+                break;
+            };
+            *place = self.settle(direction, file, spot);
+            bytes_left = bytes_left.saturating_sub(u64::from(place.length));
+            made += 1;
+        }
+        out.extend_by(made);
+        self.budget.spend(made, bytes_left);
+        stuck
+    }
+
+    /// The operation at this place, with a size.
+    #[inline(always)]
+    fn settle(&mut self, direction: Direction, file: usize, spot: Spot) -> Op {
+        let index = direction.index();
+        let length = self.sizes.draw(index, spot.random, spot.room).min(spot.free);
+        self.placement.commit(file, index, spot.offset, length);
+        self.files.served(length);
+        self.directions.moved(direction);
+        Op {
+            offset: self.files.start_bytes(file) + spot.offset,
+            length: length as u32,
+            buffer_offset: 0,
+            file: file as u32,
+            slot: 0,
+            kind: OpKind::from(direction),
+            priority: 0,
+        }
+    }
+
+    /// Where to go on when the current file has no place.
+    #[cold]
+    #[inline(never)]
+    fn find_elsewhere(&mut self, direction: usize) -> Option<(usize, Spot)> {
+        let mut wrapped = false;
+        loop {
+            let ended = match self.files.current() {
+                Some(file) => match self.placement.place(file, direction) {
+                    Some(spot) => return Some((file, spot)),
+                    None => (self.files.ended(), file),
+                },
+                None => (Ended::All, 0),
+            };
+            match ended {
+                (Ended::Next, _) => {}
+                (Ended::Again, file) => {
+                    self.begin_file(file);
+                    if let Some(spot) = self.placement.place(file, direction) {
+                        return Some((file, spot));
+                    }
+                    return None;
+                }
+                (Ended::All, _) => {
+                    if wrapped || !self.budget.may_wrap() {
+                        return None;
+                    }
+                    wrapped = true;
+                    self.begin_files();
+                }
+            }
+        }
+    }
+}
+
+impl<D: Directions, F: Files, P: Placement, S: Sizes> Source for Stream<D, F, P, S> {
+    fn fill(&mut self, out: &mut OpBatch) {
+        out.clear();
+        while let Some(direction) = self.fill_from_current(out) {
+            let Some((file, spot)) = self.find_elsewhere(direction.index()) else {
+                self.budget.close();
+                return;
+            };
+            let op = self.settle(direction, file, spot);
+            self.budget.spend(1, self.budget.bytes_left.saturating_sub(u64::from(op.length)));
+            out.push(op);
+        }
+    }
+
+    fn restart(&mut self) {
+        self.pass += 1;
+        self.begin_pass();
+    }
+
+    fn memory_bytes(&self) -> usize {
+        std::mem::size_of::<Self>() + self.placement.memory_bytes() + self.files.memory_bytes()
+    }
+}

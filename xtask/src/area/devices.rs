@@ -1,0 +1,113 @@
+//! Block devices made for one measurement, and file systems of the kernel on them. Both go away
+//! with their values.
+//!
+//! A device is written from end to end before it is handed out, as any disk in use has been:
+//! whoever writes to a place of a sparse file or of a RAM disk for the first time pays for finding
+//! memory or blocks, which a file system that writes in place would pay once and one that writes a
+//! log again and again. File systems are made without discarding what the device holds, for the
+//! same reason.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::fill;
+
+/// Makes and removes RAM disks: reading `hot_add` makes one and says its number.
+const RAM_DISKS: &str = "/sys/class/zram-control";
+
+/// A device that nobody else uses.
+#[derive(Debug)]
+pub(crate) struct Device {
+    pub(crate) path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    RamDisk { number: u32 },
+    Loop { file: tempfile::TempPath },
+}
+
+impl Device {
+    /// A RAM disk of the kernel (zram), or why it cannot be had.
+    pub(crate) fn ram_disk(bytes: u64) -> Result<Device, String> {
+        let failed = |error: std::io::Error| format!("a RAM disk (zram): {error}");
+        let answer = fs::read_to_string(Path::new(RAM_DISKS).join("hot_add")).map_err(failed)?;
+        let number: u32 = answer.trim().parse().map_err(|_| format!("{RAM_DISKS} answered {answer}"))?;
+        let device = Device { path: format!("/dev/zram{number}").into(), kind: Kind::RamDisk { number } };
+        fs::write(format!("/sys/block/zram{number}/disksize"), bytes.to_string()).map_err(failed)?;
+        fill(&mut File::options().write(true).open(&device.path).map_err(failed)?, bytes).map_err(failed)?;
+        Ok(device)
+    }
+
+    /// A loop device over a file in `folder`, around the page cache.
+    pub(crate) fn over_a_file(folder: &Path, name: &str, bytes: u64) -> Result<Device, String> {
+        let failed = |error: std::io::Error| format!("a loop device: {error}");
+        let builder = |name: &str| tempfile::Builder::new().prefix(name).suffix(".img").tempfile_in(folder);
+        let mut file = builder(name).map_err(failed)?;
+        fill(file.as_file_mut(), bytes).map_err(failed)?;
+        let file = file.into_temp_path();
+        let path = run(Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(&file))?;
+        Ok(Device { path: path.trim().into(), kind: Kind::Loop { file } })
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        match &self.kind {
+            Kind::RamDisk { number } => {
+                // udev may look at the device at just this moment; a disk that cannot be removed
+                // holds memory.
+                for _ in 0..40 {
+                    let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
+                    if fs::write(Path::new(RAM_DISKS).join("hot_remove"), number.to_string()).is_ok() {
+                        break;
+                    }
+                    std::thread::sleep(std::time::Duration::from_millis(50));
+                }
+            }
+            Kind::Loop { file } => {
+                debug_assert!(file.exists(), "the file goes after its device");
+                let _ = run(Command::new("losetup").arg("--detach").arg(&self.path));
+            }
+        }
+    }
+}
+
+/// A file system of the kernel on a device, mounted in a folder of its own.
+#[derive(Debug)]
+pub(crate) struct Mounted<'a> {
+    folder: tempfile::TempDir,
+    /// Goes after it was unmounted.
+    _device: &'a Device,
+}
+
+impl<'a> Mounted<'a> {
+    /// Makes it by this program and mounts it.
+    pub(crate) fn new(mkfs: &str, options: &[&str], device: &'a Device) -> Result<Mounted<'a>, String> {
+        let folder = tempfile::Builder::new().prefix("iolab-mount-").tempdir().map_err(|error| error.to_string())?;
+        run(Command::new(mkfs).args(options).arg(&device.path))?;
+        run(Command::new("mount").arg(&device.path).arg(folder.path()))?;
+        Ok(Mounted { folder, _device: device })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = run(Command::new("umount").arg(self.folder.path()));
+    }
+}
+
+/// What a program prints, or what it complains of.
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

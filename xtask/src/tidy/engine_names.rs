@@ -1,0 +1,163 @@
+//! No engine's name outside of its crate and the list of engines. What a reader must know of an
+//! engine, the engine says itself (`Capabilities`), so that a new one is not forgotten in a list of
+//! names somewhere else.
+//!
+//! Looked at are the districts that meet engines. Tests and examples may name them.
+
+use std::collections::BTreeSet;
+
+use crate::finding::Finding;
+use crate::repository::{Repository, TextFile};
+use crate::rust_text::{line_of, mask, without_test_modules};
+
+/// Where a name would stand for an engine; elsewhere the same words mean other things.
+const DISTRICTS: [&str; 6] = ["contract", "machine", "job", "run", "report", "apps"];
+
+/// The list of engines.
+const REGISTRY: &str = "crates/apps/iolab/src/engine_registry.rs";
+
+/// A file, a word in it (`*` for all), and why it may stand there.
+type Exception = (&'static str, &'static str, &'static str);
+
+const EXCEPTIONS: &[Exception] = &[
+    (
+        "crates/contract/plan/src/engines_by_name.rs",
+        "*",
+        "reads plans that were made before engines said what they are",
+    ),
+    ("crates/contract/plan/src/describe/target_lines.rs", "sync", "the option sync"),
+    ("crates/job/jobfile/src/options/engine.rs", "*", "the option ioengine: its default and its examples"),
+    ("crates/job/jobfile/src/options/durability.rs", "sync", "the option sync"),
+    ("crates/job/jobfile/src/options/process.rs", "sync", "an example of a program to run"),
+    ("crates/job/jobfile/src/options/verify.rs", "null", "a value of the option verify"),
+    ("crates/job/jobfile/src/values/checked.rs", "mmap", "a value of the option iomem"),
+    ("crates/job/resolve/src/buffers.rs", "mmap", "a value of the option iomem"),
+    ("crates/job/resolve/src/files.rs", "sync", "a value of the option sync"),
+    ("crates/report/findings/src/limits.rs", "io_uring", "advice: a queue where an engine has none"),
+    ("crates/report/findings/src/table.rs", "*", "advice to users, in sentences"),
+    ("crates/report/report/src/json.rs", "sync", "a key of fio's JSON"),
+    ("crates/report/report/src/normal/job.rs", "sync", "a line of fio's report"),
+    (
+        "crates/apps/iolab/src/subcommands/bench/target.rs",
+        "*",
+        "files are measured with the best of these that works, NVMe devices with the one that takes them",
+    ),
+    ("crates/apps/iolab/src/subcommands/demo.rs", "*", "the demonstration compares these engines"),
+    ("crates/apps/iolab/src/subcommands/device.rs", "nvme", "tells the user how to use the device that it serves"),
+    (
+        "crates/apps/iolab/src/subcommands/doctor/machine.rs",
+        "libaio",
+        "tells the user what a limit of the kernel means",
+    ),
+    ("crates/apps/iolab/src/subcommands/perf.rs", "*", "the options of spdk_nvme_perf choose among these engines"),
+    ("crates/apps/iolab/src/subcommands/fs/io_tester.rs", "logfs", "the file system, not the engine"),
+    ("crates/apps/iolab/src/subcommands/fs/perf/shown.rs", "logfs", "the file system, not the engine"),
+    ("crates/apps/iolab/src/subcommands/fs/umount.rs", "logfs", "the file system, not the engine"),
+];
+
+pub(super) fn check(repository: &Repository) -> Vec<Finding> {
+    check_with(repository, EXCEPTIONS)
+}
+
+fn check_with(repository: &Repository, exceptions: &[Exception]) -> Vec<Finding> {
+    let names = engines(repository);
+    let mut findings = Vec::new();
+    let mut used = BTreeSet::new();
+    for file in repository.rust_files().filter(|file| is_looked_at(&file.path)) {
+        for (name, line) in named(file, &names) {
+            let place = exceptions.iter().position(|(path, word, _)| *path == file.path && ["*", name].contains(word));
+            match place {
+                Some(place) => drop(used.insert(place)),
+                None => findings.push(Finding::new(
+                    &file.path,
+                    line,
+                    format!("names the engine {name}: ask for a capability of its description, or list the exception with its reason"),
+                )),
+            }
+        }
+    }
+    let unused = exceptions.iter().enumerate().filter(|(place, _)| !used.contains(place));
+    findings.extend(unused.map(|(_, (path, word, _))| {
+        Finding::new(
+            path,
+            0,
+            format!("an exception allows the engine name {word} here, and it is not there: remove the exception"),
+        )
+    }));
+    findings
+}
+
+/// The names that descriptions in the crates of engines begin with.
+fn engines(repository: &Repository) -> BTreeSet<String> {
+    let sources = repository.rust_files().filter(|file| file.path.starts_with("crates/engines/"));
+    let described = sources.flat_map(|file| file.text.split("EngineDescription {").skip(1));
+    let name = |text: &str| Some(text.trim_start().strip_prefix("name: \"")?.split('"').next()?.to_owned());
+    described.filter_map(name).filter(|name| !name.is_empty()).collect()
+}
+
+fn is_looked_at(path: &str) -> bool {
+    let Some((district, rest)) = path.strip_prefix("crates/").and_then(|path| path.split_once('/')) else {
+        return false;
+    };
+    let file = rest.rsplit('/').next().unwrap_or(rest);
+    let is_test = rest.contains("/tests/") || file.starts_with("test") || !rest.contains("/src/");
+    DISTRICTS.contains(&district) && !is_test && path != REGISTRY
+}
+
+/// Names and lines: a literal that is a name, or that says `ioengine=` before one.
+fn named<'n>(file: &TextFile, names: &'n BTreeSet<String>) -> Vec<(&'n str, usize)> {
+    let masked = mask(&file.text);
+    let code = without_test_modules(&masked);
+    let mut found = Vec::new();
+    for name in names {
+        let literal = format!("\"{name}\"");
+        let literals = file.text.match_indices(&literal).map(|(at, _)| at);
+        let literals = literals.filter(|at| code.as_bytes()[*at] == b'"').map(|at| line_of(&file.text, at));
+        let lines = file.text.lines().zip(masked.lines().zip(code.lines())).enumerate();
+        let told = lines.filter(|(_, (line, (masked, code)))| masked.trim() == code.trim() && tells(line, name));
+        let mut lines: Vec<usize> = literals.chain(told.map(|(number, _)| number + 1)).collect();
+        lines.dedup();
+        found.extend(lines.into_iter().map(|line| (name.as_str(), line)));
+    }
+    found
+}
+
+fn tells(line: &str, name: &str) -> bool {
+    let is_comment = line.trim_start().starts_with("//");
+    let ends = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+    let mut after = line.split("ioengine=").skip(1).filter_map(|rest| rest.strip_prefix(name));
+    !is_comment && after.any(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::fixtures::repository;
+
+    const ENGINE: (&str, &str) = (
+        "crates/engines/tape/src/lib.rs",
+        "const D: EngineDescription = EngineDescription {\n    name: \"tape\",\n};\n",
+    );
+
+    fn lines(files: &[(&str, &str)], exceptions: &[Exception]) -> Vec<(String, usize)> {
+        let (_folder, tree) = repository(&[&[ENGINE], files].concat());
+        check_with(&tree, exceptions).into_iter().map(|finding| (finding.path, finding.line)).collect()
+    }
+
+    #[test]
+    fn canary() {
+        let path = "crates/report/findings/src/facts.rs";
+        let text = "//! On \"tape\".\nconst SLOW: [&str; 1] = [\"tape\"];\n// ioengine=tape\nconst A: &str = \"try ioengine=tape\";\n\
+                    const B: &str = \"ioengine=tapes, tape\";\n#[cfg(test)]\nmod tests {\n    const C: &str = \"tape\";\n}\n";
+        let wrong = [(path, text)];
+        assert_eq!(lines(&wrong, &[]), [(path.to_owned(), 2), (path.to_owned(), 4)]);
+        assert_eq!(lines(&wrong, &[(path, "tape", "a reason")]), []);
+        assert_eq!(lines(&[], &[(path, "*", "for nothing")]), [(path.to_owned(), 0)]);
+        let allowed = [
+            (REGISTRY, "f(\"tape\")"),
+            ("crates/run/runner/tests/a.rs", "f(\"tape\")"),
+            ("crates/base/clock/src/lib.rs", "f(\"tape\")"),
+        ];
+        assert_eq!(lines(&allowed, &[]), []);
+    }
+}
