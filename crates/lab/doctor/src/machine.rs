@@ -1,12 +1,11 @@
 //! Limits, processors, block devices, and means of looking.
 
 use iolab_clock::Clock;
-use iolab_device_settings::left_over;
 use iolab_observe::{System, free_bytes, locked_memory_limit};
+use iolab_pipeline::left_over_settings;
 use iolab_units::{format_bytes, rounded_ns};
 
-use super::{Check, Standing, read};
-use crate::device_state;
+use crate::{Check, Standing, read};
 
 /// Locked memory below this does not hold the buffers of a deep queue.
 const LOCKED_BYTES: u64 = 64 << 20;
@@ -21,7 +20,7 @@ const STOLEN: f64 = 0.01;
 const FREE_BYTES: u64 = 1 << 30;
 
 /// Limits of processes and of the machine.
-pub(super) fn limits() -> Vec<Check> {
+pub(crate) fn limits() -> Vec<Check> {
     vec![user(), locked_memory(), huge_pages(), aio(), space()]
 }
 
@@ -38,7 +37,7 @@ fn user() -> Check {
     )
 }
 
-pub(super) fn locked_memory() -> Check {
+pub(crate) fn locked_memory() -> Check {
     match locked_memory_limit() {
         None => Check::ok("locked memory", "no limit"),
         Some(bytes) if bytes >= LOCKED_BYTES => Check::ok("locked memory", format!("at most {}", format_bytes(bytes))),
@@ -66,7 +65,7 @@ fn huge_pages() -> Check {
     )
 }
 
-pub(super) fn aio() -> Check {
+pub(crate) fn aio() -> Check {
     let number = |path| read(path).and_then(|text| text.parse::<u64>().ok());
     let (Some(most), Some(used)) = (number("/proc/sys/fs/aio-max-nr"), number("/proc/sys/fs/aio-nr")) else {
         let mend = "a kernel with CONFIG_AIO";
@@ -91,7 +90,7 @@ fn space() -> Check {
 }
 
 /// Processors and clocks.
-pub(super) fn processors() -> Vec<Check> {
+pub(crate) fn processors() -> Vec<Check> {
     let mut checks = vec![clock(), steal(), quota(), load()];
     checks.extend(governor());
     checks.extend(turbo());
@@ -115,7 +114,7 @@ fn clock() -> Check {
 }
 
 /// Since boot: what the hypervisor usually takes.
-pub(super) fn steal() -> Check {
+pub(crate) fn steal() -> Check {
     let text = read("/proc/stat").unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
     let times: Vec<f64> = line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
@@ -135,7 +134,7 @@ pub(super) fn steal() -> Check {
 }
 
 /// On the control group that this program runs in, as jobs would.
-pub(super) fn quota() -> Check {
+pub(crate) fn quota() -> Check {
     let topic = "CPU quota";
     let Some(quotas) = System::live().cpu_quotas() else {
         let consequence = "a quota would stop jobs for parts of a second without anybody's knowing";
@@ -164,7 +163,7 @@ pub(super) fn quota() -> Check {
     Check::new(Standing::Limited, topic, told.join("; "), consequence, mend)
 }
 
-pub(super) fn load() -> Check {
+pub(crate) fn load() -> Check {
     let text = read("/proc/loadavg").unwrap_or_default();
     let load: f64 = text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
     let cpus = System::live().cpus_online();
@@ -197,7 +196,7 @@ fn turbo() -> Option<Check> {
 }
 
 /// Disks with their schedulers, and what killed runs have left on them.
-pub(super) fn devices() -> Vec<Check> {
+pub(crate) fn devices() -> Vec<Check> {
     let mut names: Vec<String> = std::fs::read_dir("/sys/block")
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
         .unwrap_or_default();
@@ -222,14 +221,10 @@ fn device(name: &str) -> Check {
     Check::ok(&format!("disk {name}"), found)
 }
 
-pub(super) fn left() -> Check {
+pub(crate) fn left() -> Check {
     let topic = "settings left over";
-    let left = device_state::machine().ok().and_then(|machine| left_over(&machine).ok()).unwrap_or_default();
-    let mine: Vec<String> = left
-        .iter()
-        .filter(|one| !one.in_use)
-        .map(|one| format!("{} ({})", one.device, one.changes.join(", ")))
-        .collect();
+    let mine: Vec<String> =
+        left_over_settings().iter().map(|one| format!("{} ({})", one.device, one.changes.join(", "))).collect();
     if mine.is_empty() {
         return Check::ok(topic, "none");
     }
@@ -238,7 +233,7 @@ pub(super) fn left() -> Check {
 }
 
 /// Counters and tracepoints.
-pub(super) fn looking() -> Vec<Check> {
+pub(crate) fn tracing() -> Vec<Check> {
     let pressure = match read("/proc/pressure/cpu") {
         Some(_) => Check::ok("pressure", "/proc/pressure is there"),
         None => Check::new(

@@ -5,14 +5,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use iolab_engine::Trial;
+use iolab_runner::Engines;
 
-use super::{Check, Standing, read};
-use crate::engine_registry;
+use crate::{Check, Standing, read};
 
 /// Everything that can be tried without changing the machine.
-pub(super) fn all() -> Vec<Check> {
+pub(crate) fn all(engines: Engines) -> Vec<Check> {
     let mut checks: Vec<Check> = match TestFolder::make() {
-        Ok(folder) => engine_registry::descriptions()
+        Ok(folder) => engines
+            .descriptions()
             .into_iter()
             .flat_map(|engine| engine.trials)
             .map(|trial| folder.attempt(trial))
@@ -30,11 +31,11 @@ pub(super) fn all() -> Vec<Check> {
 }
 
 /// The engines of a job, each tried plainly.
-pub(super) fn of(engines: &[&str]) -> Vec<Check> {
+pub(crate) fn of(all: Engines, names: &[&str]) -> Vec<Check> {
     let Ok(folder) = TestFolder::make() else { return Vec::new() };
     let mut checks = Vec::new();
-    for name in engines {
-        let Some(engine) = engine_registry::description(name) else {
+    for name in names {
+        let Some(engine) = all.description(name) else {
             checks.push(Check::new(Standing::No, name, "no such engine", "the job does not run", "iolab engines"));
             continue;
         };

@@ -5,20 +5,17 @@ use std::path::Path;
 
 use iolab_engine::Need;
 use iolab_observe::{DirectIo, System, direct_io_at, free_bytes};
+use iolab_pipeline::{Pipeline, PlanRequest, changes_device_settings, check_device_settings};
 use iolab_plan::{Plan, Reach, WorkerPlan};
-use iolab_resolve::Mode;
 use iolab_units::format_bytes;
 
-use super::{Check, Standing, engines, machine};
-use crate::engine_registry::description;
-use crate::run_options::Asked;
-use crate::{device_state, pipeline};
+use crate::{Check, Standing, engines, machine};
 
 /// Targets that are spelled out.
 const SHOWN: usize = 8;
 
-pub(super) fn checks(asked: &Asked) -> Vec<Check> {
-    let planned = match pipeline::plan(asked, Mode::Iolab) {
+pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<Check> {
+    let planned = match pipeline.plan(request) {
         Ok(planned) => planned,
         Err(failure) => {
             let said = failure.message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -33,15 +30,18 @@ pub(super) fn checks(asked: &Asked) -> Vec<Check> {
     };
     let plan = &planned.plan;
     let mut checks = vec![Check::ok("plan", format!("{} workers", plan.workers.len()))];
-    checks.extend(safety(plan, asked));
+    checks.extend(safety(pipeline, plan, request));
     checks.extend(targets(plan));
     checks.extend(space(plan));
     let mut names: Vec<&str> = plan.workers.iter().map(|worker| worker.engine.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    checks.extend(engines::of(&names));
+    checks.extend(engines::of(pipeline.engines, &names));
     let needs = |need: Need| {
-        names.iter().filter_map(|name| description(name)).any(|engine| engine.capabilities.needs.contains(&need))
+        names
+            .iter()
+            .filter_map(|name| pipeline.engines.description(name))
+            .any(|engine| engine.capabilities.needs.contains(&need))
     };
     if needs(Need::LockedMemory) {
         checks.push(machine::locked_memory());
@@ -55,9 +55,8 @@ pub(super) fn checks(asked: &Asked) -> Vec<Check> {
     checks
 }
 
-fn safety(plan: &Plan, asked: &Asked) -> Vec<Check> {
-    let allowed: Vec<_> = asked.run.allow_destroy.iter().map(Into::into).collect();
-    match pipeline::check_safety(plan, Mode::Iolab, &allowed) {
+fn safety(pipeline: &Pipeline<'_>, plan: &Plan, request: &PlanRequest<'_>) -> Vec<Check> {
+    match pipeline.judge(plan, request.mode, request.allowed) {
         Ok(_) => vec![Check::ok("safety", "nothing of anybody's would be overwritten")],
         Err(failure) => {
             let said: Vec<&str> = failure.message.lines().skip(1).map(str::trim).collect();
@@ -161,19 +160,16 @@ fn processors(plan: &Plan) -> Check {
 
 fn settings(plan: &Plan) -> Vec<Check> {
     let mut checks = vec![machine::left()];
-    if device_state::is_asked(plan) {
-        checks.push(match device_state::check(plan) {
+    if changes_device_settings(plan) {
+        checks.push(match check_device_settings(plan) {
             Ok(()) => Check::ok("device settings", "may be written; values are tried when the run begins"),
-            Err(failure) => {
-                let said = failure.message.trim_start_matches("iolab: ").to_owned();
-                Check::new(
-                    Standing::No,
-                    "device settings",
-                    said,
-                    "the run is refused",
-                    "see docs/guide/device-settings.md",
-                )
-            }
+            Err(failure) => Check::new(
+                Standing::No,
+                "device settings",
+                failure.message,
+                "the run is refused",
+                "see docs/guide/device-settings.md",
+            ),
         });
     }
     checks

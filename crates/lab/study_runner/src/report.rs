@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
+use iolab_activity::Failure;
+use iolab_archive::recordings;
 use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page};
 use iolab_recording::Recording;
 use iolab_statistics::Rules;
 use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, describe_results, missing};
 
-use super::collections;
-use super::folder::{Folder, to_json};
-use crate::exit::Failure;
-use crate::recordings;
+use crate::collections;
+use crate::folder::{Folder, to_json};
 
 /// Everything a report of one study is made of, read from its folder.
-struct Told {
+struct StudyMaterial {
     folder: String,
     study: Study,
     design: Design,
@@ -26,25 +26,32 @@ struct Told {
 }
 
 /// Whether a folder is of a study or of a collection.
-pub(crate) fn is_study(path: &Path) -> bool {
+pub fn is_study(path: &Path) -> bool {
     path.is_dir()
 }
 
 /// What the study, or each study of the collection, has found so far, as text.
-pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn text(path: &Path) -> Result<String, Failure> {
     let (_, folders) = collections::folders_of(path)?;
-    let told = folders.iter().map(|folder| {
-        let told = Told::read(folder)?;
-        Ok(describe_results(&told.study, &told.design, &told.analysis, &told.rules))
+    let texts = folders.iter().map(|folder| {
+        let read = StudyMaterial::read(folder)?;
+        Ok(describe_results(&read.study, &read.design, &read.analysis, &read.rules))
     });
-    Ok(told.collect::<Result<Vec<String>, Failure>>()?.join("\n"))
+    Ok(texts.collect::<Result<Vec<String>, Failure>>()?.join("\n"))
 }
 
 /// The same for programs: the analysis of a study, or those of a collection in a list.
-pub(crate) fn json(path: &Path) -> Result<String, Failure> {
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn json(path: &Path) -> Result<String, Failure> {
     let (collection, folders) = collections::folders_of(path)?;
-    let told: Vec<Told> = folders.iter().map(|folder| Told::read(folder)).collect::<Result<_, Failure>>()?;
-    let analyses: Vec<&Analysis> = told.iter().map(|told| &told.analysis).collect();
+    let studies: Vec<StudyMaterial> =
+        folders.iter().map(|folder| StudyMaterial::read(folder)).collect::<Result<_, Failure>>()?;
+    let analyses: Vec<&Analysis> = studies.iter().map(|study| &study.analysis).collect();
     let text = match (&collection, analyses.as_slice()) {
         (None, [analysis]) => to_json(analysis),
         (_, analyses) => to_json(&analyses),
@@ -53,10 +60,14 @@ pub(crate) fn json(path: &Path) -> Result<String, Failure> {
 }
 
 /// The same as a page.
-pub(crate) fn page(path: &Path) -> Result<Page, Failure> {
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn page(path: &Path) -> Result<Page, Failure> {
     let (collection, folders) = collections::folders_of(path)?;
-    let told: Vec<Told> = folders.iter().map(|folder| Told::read(folder)).collect::<Result<_, Failure>>()?;
-    let reports: Vec<StudyReport<'_>> = told.iter().map(Told::report).collect();
+    let studies: Vec<StudyMaterial> =
+        folders.iter().map(|folder| StudyMaterial::read(folder)).collect::<Result<_, Failure>>()?;
+    let reports: Vec<StudyReport<'_>> = studies.iter().map(StudyMaterial::report).collect();
     Ok(match (&collection, reports.as_slice()) {
         (None, [report]) => study_page(report),
         (Some(collection), reports) => collection_page(collection, reports),
@@ -64,10 +75,10 @@ pub(crate) fn page(path: &Path) -> Result<Page, Failure> {
     })
 }
 
-impl Told {
-    fn read(path: &Path) -> Result<Told, Failure> {
+impl StudyMaterial {
+    fn read(path: &Path) -> Result<StudyMaterial, Failure> {
         let (folder, study) = Folder::open(path)?;
-        let design = super::lay_out(&study)?;
+        let design = crate::reading::lay_out(&study)?;
         let rules = Rules::default();
         let mut digests = Vec::new();
         // One recording after the other: all of them at once may not fit into memory.
@@ -85,7 +96,7 @@ impl Told {
         };
         let exemplars = exemplars.into_iter().filter_map(load).collect();
         let job = folder.job()?;
-        Ok(Told {
+        Ok(StudyMaterial {
             folder: path.display().to_string(),
             study,
             design,
@@ -115,7 +126,7 @@ impl Told {
 }
 
 /// Recordings of older versions have no findings in them.
-pub(crate) fn with_findings(recording: &mut Recording) {
+pub fn with_findings(recording: &mut Recording) {
     if recording.findings.is_empty() {
         recording.findings = iolab_findings::find(recording);
     }

@@ -11,12 +11,8 @@ use iolab_guard::{Change, Danger, Guard, Judgement, Removal, Rules, Target};
 use iolab_observe::System;
 use iolab_plan::{Plan, WorkerPlan};
 use iolab_resolve::Mode;
-use iolab_runner::{buffer_file, change_of, target_of, writes};
-
-use crate::engine_registry::{self, ENGINES};
-use crate::subcommands::fs::size_text;
-
-mod nvme;
+use iolab_runner::{EngineEntry, Engines, buffer_file, change_of, target_of, writes};
+use iolab_text::size_text;
 
 /// What was found.
 #[derive(Debug)]
@@ -34,14 +30,14 @@ pub(crate) struct Verdict {
 /// What is in use is refused in both modes unless `--allow-destroy` names it or, as in fio, the job
 /// says `allow_mounted_write=1`. An existing regular file that no job made is refused, too; as fio,
 /// a job that writes overwrites one that its `filename` names.
-pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
+pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
     let rules = Rules { allowed: allowed.to_vec(), as_fio: mode == Mode::Fio };
     let guard = Guard::new(&System::live(), rules);
     let mut check = Check { verdict: Verdict { refusals: Vec::new(), warnings: Vec::new(), guard } };
     let mut seen = BTreeSet::new();
     for worker in &plan.workers {
-        let Some(engine) = engine_registry::description(&worker.engine.name) else { continue };
-        let can = &engine.capabilities;
+        let Some(engine) = engines.entry(&worker.engine.name) else { continue };
+        let can = &engine.description.capabilities;
         for file in &worker.files {
             let change = change_of(worker, can, file);
             // Thousands of workers may share a file and do the same to it.
@@ -52,10 +48,10 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
         if let Some(target) = buffer_file(worker) {
             check.judge(&target, &Change::OVERWRITES, worker);
         }
-        check.opened(worker);
+        check.opened(engine, worker);
         if opens_devices(can) && destroys(worker, can) {
             let names = worker.files.iter().map(|file| &file.path);
-            let refusals = names.filter_map(|path| nvme::refusal(path, &worker.job, allowed));
+            let refusals = names.filter_map(|path| (engine.overwrite_refusal)(path, &worker.job, allowed));
             for refusal in refusals {
                 if !check.verdict.refusals.contains(&refusal) {
                     check.verdict.refusals.push(refusal);
@@ -67,8 +63,8 @@ pub(crate) fn check(plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
 }
 
 /// What the plan writes more than there is room for, and what to do.
-pub(crate) fn no_room(plan: &Plan) -> Vec<String> {
-    let needs = iolab_runner::needs(plan, ENGINES);
+pub(crate) fn no_room(engines: Engines, plan: &Plan) -> Vec<String> {
+    let needs = iolab_runner::needs(plan, engines.entries());
     let said = iolab_guard::shortages(&needs).into_iter().map(|shortage| {
         format!(
             "{}: the files need {} more, and its file system has room for {}. Lower size, make room, or say \
@@ -95,10 +91,9 @@ impl Check {
     /// What the engine opens by its own options. Whoever makes it anew overwrites; otherwise only
     /// use by others counts, for what the engine does not know for its own is refused by the engine
     /// itself, which then changes nothing.
-    fn opened(&mut self, worker: &WorkerPlan) {
-        let Some(entry) = engine_registry::entry(&worker.engine.name) else { return };
+    fn opened(&mut self, engine: &EngineEntry, worker: &WorkerPlan) {
         let options = &worker.engine.options;
-        let (paths, makes) = ((entry.opens)(options), (entry.remakes)(options));
+        let (paths, makes) = ((engine.opens)(options), (engine.remakes)(options));
         let change = Change { in_use_is_accepted: worker.layout.allow_mounted_write, ..Change::OVERWRITES };
         for path in paths {
             let judgements = self.verdict.guard.judge(&Target::named(&path), &change);

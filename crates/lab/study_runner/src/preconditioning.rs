@@ -7,16 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use iolab_engine::FileUse;
+use iolab_engine::{EngineDescription, FileUse};
 use iolab_plan::{FilePlan, Plan, Reach, WorkerPlan};
 use iolab_recording::{Outcome, Recording};
+use iolab_runner::Engines;
 use iolab_study::Purge;
-
-use crate::engine_registry;
 
 /// Storage that trials use, and how it is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
+pub(crate) struct Target {
     path: PathBuf,
     /// Bytes; `None` for devices, which are taken as a whole.
     size_bytes: Option<u64>,
@@ -26,11 +25,11 @@ pub(super) struct Target {
 }
 
 /// Everything that trials with these plans read or write, once.
-pub(super) fn targets(plans: &[Plan]) -> Vec<Target> {
+pub(crate) fn targets(engines: Engines, plans: &[Plan]) -> Vec<Target> {
     let mut targets: BTreeMap<PathBuf, Target> = BTreeMap::new();
     for plan in plans {
         for worker in &plan.workers {
-            let Some(engine) = engine_registry::description(&worker.engine.name) else { continue };
+            let Some(engine) = engines.description(&worker.engine.name) else { continue };
             if engine.capabilities.files == FileUse::Paths || engine.capabilities.reach == Reach::Processor {
                 continue;
             }
@@ -41,7 +40,7 @@ pub(super) fn targets(plans: &[Plan]) -> Vec<Target> {
                 let target = targets.entry(file.path.clone()).or_insert_with(|| Target {
                     path: file.path.clone(),
                     size_bytes,
-                    reach: reach(plan, worker),
+                    reach: reach(engine, plan, worker),
                     direct: worker.layout.direct,
                 });
                 target.size_bytes = target.size_bytes.max(size_bytes);
@@ -52,11 +51,10 @@ pub(super) fn targets(plans: &[Plan]) -> Vec<Target> {
 }
 
 /// The engine and the options of its own, as the user wrote them.
-fn reach(plan: &Plan, worker: &WorkerPlan) -> Vec<(String, String)> {
-    let table = engine_registry::description(&worker.engine.name).map_or(&[][..], |engine| engine.options);
+fn reach(engine: &EngineDescription, plan: &Plan, worker: &WorkerPlan) -> Vec<(String, String)> {
     let mut options: BTreeMap<&String, &String> = plan.global_options.iter().collect();
     options.extend(&worker.job_options);
-    let own = options.into_iter().filter(|(name, _)| table.iter().any(|entry| entry.answers_to(name)));
+    let own = options.into_iter().filter(|(name, _)| engine.options.iter().any(|entry| entry.answers_to(name)));
     let mut reach = vec![("ioengine".to_owned(), worker.engine.name.clone())];
     reach.extend(own.map(|(name, value)| (name.clone(), value.clone())));
     reach
@@ -66,13 +64,13 @@ const KIB: u64 = 1024;
 
 /// Twice the capacity, sequentially, 128 KiB at a time, one target after the other (SNIA SSS PTS
 /// 2.0.2, workload-independent preconditioning).
-pub(super) fn fill_job(targets: &[Target]) -> String {
+pub(crate) fn fill_job(targets: &[Target]) -> String {
     let fill = |target: &Target| format!("rw=write\nbs={}\niodepth=32\nloops=2\n", at_most(128 * KIB, target));
     job("fill", targets, fill)
 }
 
 /// Discards everything.
-pub(super) fn purge_job(targets: &[Target]) -> String {
+pub(crate) fn purge_job(targets: &[Target]) -> String {
     job("purge", targets, |target| format!("rw=trim\nbs={}\n", at_most(1024 * KIB, target)))
 }
 
@@ -100,13 +98,13 @@ fn job(name: &str, targets: &[Target], what: impl Fn(&Target) -> String) -> Stri
 
 /// Bytes that a fill writes, as far as they are known beforehand, and whether there are devices
 /// whose capacity is to be added.
-pub(super) fn fill_bytes(targets: &[Target]) -> (u64, bool) {
+pub(crate) fn fill_bytes(targets: &[Target]) -> (u64, bool) {
     let files = targets.iter().filter_map(|target| target.size_bytes).map(|size| size.saturating_mul(2));
     (files.fold(0, u64::saturating_add), targets.iter().any(|target| target.size_bytes.is_none()))
 }
 
 /// What the purge of these targets came to.
-pub(super) fn purged(targets: &[Target], recording: &Recording) -> Purge {
+pub(crate) fn purged(targets: &[Target], recording: &Recording) -> Purge {
     let mut purge = Purge::default();
     for (number, target) in targets.iter().enumerate() {
         let path = target.path.display();
@@ -122,7 +120,7 @@ pub(super) fn purged(targets: &[Target], recording: &Recording) -> Purge {
 }
 
 /// Names of all targets, for messages.
-pub(super) fn names(targets: &[Target]) -> Vec<String> {
+pub(crate) fn names(targets: &[Target]) -> Vec<String> {
     let names: BTreeSet<String> = targets.iter().map(|target| target.path.display().to_string()).collect();
     names.into_iter().collect()
 }

@@ -12,41 +12,43 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use iolab_activity::{Console, Context, Failure, FailureKind};
+use iolab_archive::recordings;
 use iolab_bounded_read::LOG;
 use iolab_clock::Clock;
 use iolab_process::{INTERRUPTS, kill};
+use iolab_runner::Engines;
 use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
 
-use super::Passed;
-use super::cost::Cost;
-use super::folder::{self, Folder};
-use super::hooks;
-use super::preconditioning::{self, Target};
-use super::progress::Progress;
-use crate::exit::{FAILED, Failure, INTERRUPTED, MISTAKE, REFUSED};
-use crate::recordings;
+use crate::Permissions;
+use crate::cost::Cost;
+use crate::folder::{self, Folder};
+use crate::hooks;
+use crate::preconditioning::{self, Target};
+use crate::progress::Progress;
 
 /// A study under way.
-pub(super) struct Running<'s> {
-    pub(super) folder: &'s Folder,
-    pub(super) study: &'s Study,
-    pub(super) design: &'s Design,
+pub(crate) struct Running<'s> {
+    pub(crate) folder: &'s Folder,
+    pub(crate) study: &'s Study,
+    pub(crate) design: &'s Design,
     /// Text of the study's job.
-    pub(super) job: &'s str,
-    pub(super) cost: &'s Cost,
-    pub(super) passed: &'s Passed,
+    pub(crate) job: &'s str,
+    pub(crate) cost: &'s Cost,
+    pub(crate) permissions: &'s Permissions,
+    pub(crate) engines: Engines,
+    pub(crate) console: &'s dyn Console,
 }
 
 impl Running<'_> {
     /// Runs what is missing. False when the user ended it.
-    pub(super) fn run(&self) -> Result<bool, Failure> {
+    pub(crate) fn run(&self) -> Result<bool, Failure> {
         self.folder.write_jobs(self.study, self.design, self.job)?;
         let mut results = self.folder.results(self.study, self.design);
         let mut progress = Progress::new(self.study, self.design, self.cost.times_ns(), &results);
         let clock = Clock::monotonic();
         while let Some(step) = next(self.study, self.design, &results) {
-            progress.show(&step, &results);
+            progress.show(&step, &results, self.console);
             wait_for_orphan(&self.folder.recording_of(&step));
             let begun_ns = clock.now_ns();
             // What is left of a run that was killed may just have come to its end.
@@ -101,12 +103,12 @@ impl Running<'_> {
                 let configuration = &self.design.configurations[before.configuration.unwrap_or(0)];
                 let load = match self.own_job() {
                     Some(own) => own.to_owned(),
-                    None => with_settings(self.job, &configuration.settings).map_err(anyhow::Error::from)?,
+                    None => with_settings(self.job, &configuration.settings).map_err(Failure::of)?,
                 };
                 let round = self.study.precondition.as_ref().map(|how| how.round.clone()).unwrap_or_default();
                 let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
                 let length = [setting("runtime", round), setting("time_based", "1".to_owned())];
-                self.write_job(step, &with_settings(&load, &length).map_err(anyhow::Error::from)?)?;
+                self.write_job(step, &with_settings(&load, &length).map_err(Failure::of)?)?;
                 self.run_job(step)
             }
         }
@@ -115,8 +117,8 @@ impl Running<'_> {
     /// What the trials that a preconditioning is for read and write.
     fn targets(&self, before: &Before) -> Vec<Target> {
         match before.configuration {
-            Some(number) => preconditioning::targets(&self.cost.plans()[number..=number]),
-            None => preconditioning::targets(self.cost.plans()),
+            Some(number) => preconditioning::targets(self.engines, &self.cost.plans()[number..=number]),
+            None => preconditioning::targets(self.engines, self.cost.plans()),
         }
     }
 
@@ -132,14 +134,15 @@ impl Running<'_> {
         let (Some(level), Some(ladder)) = (trial.level, &self.study.ladder) else { return Ok(()) };
         let closed_loop = results.closed_loop(trial.configuration);
         let rates = closed_loop.and_then(|first| ladder.settings(level, first));
-        let rates = rates.context("a level without the closed loop before it")?;
+        let none = || Failure::failed("a level without the closed loop before it");
+        let rates = rates.ok_or_else(none)?;
         let configuration = &self.design.configurations[trial.configuration];
         let text = with_settings(self.job, &configuration.settings).and_then(|text| with_settings(&text, &rates));
-        let text = text.map_err(anyhow::Error::from)?;
-        Ok(self.write_job(&Step::Trial(trial), &text)?)
+        let text = text.map_err(Failure::of)?;
+        self.write_job(&Step::Trial(trial), &text)
     }
 
-    fn write_job(&self, step: &Step, text: &str) -> anyhow::Result<()> {
+    fn write_job(&self, step: &Step, text: &str) -> Result<(), Failure> {
         let path = self.folder.job_of_step(step);
         folder::write(&path, text)
     }
@@ -148,11 +151,11 @@ impl Running<'_> {
         let log = self.folder.recording_of(step).with_extension("log");
         let told = iolab_bounded_read::read_text(&log, LOG).unwrap_or_default();
         let what = if matches!(step, Step::Trial(_)) { "the trial" } else { "the preconditioning" };
-        Failure::failed(format!("iolab: {what} {} failed:\n{told}", step.name()))
+        Failure::failed(format!("{what} {} failed:\n{told}", step.name()))
     }
 
     fn run_job(&self, step: &Step) -> Result<bool, Failure> {
-        run_job(self.folder, step, self.passed)
+        run_job(self.folder, step, self.permissions)
     }
 }
 
@@ -163,7 +166,7 @@ fn wait_for_orphan(recording: &Path) {
     }
 }
 
-fn run_job(folder: &Folder, step: &Step, passed: &Passed) -> Result<bool, Failure> {
+fn run_job(folder: &Folder, step: &Step, permissions: &Permissions) -> Result<bool, Failure> {
     let job = folder.job_of_step(step);
     let recording = folder.recording_of(step);
     let log_path = recording.with_extension("log");
@@ -177,7 +180,7 @@ fn run_job(folder: &Folder, step: &Step, passed: &Passed) -> Result<bool, Failur
         .arg("--eta=never")
         // It is listed as a trial of its study, not by itself.
         .arg("--no-db")
-        .args(passed.words())
+        .args(permissions.words())
         .stdin(Stdio::null())
         .stdout(log)
         .stderr(errors)
@@ -187,16 +190,16 @@ fn run_job(folder: &Folder, step: &Step, passed: &Passed) -> Result<bool, Failur
     let status = wait_for(child).context("waiting for a trial")?;
     match status.code() {
         _ if was_interrupted() => Ok(false),
-        Some(code) if code == i32::from(INTERRUPTED) => Ok(false),
+        Some(code) if code == i32::from(FailureKind::Interrupted.exit_code()) => Ok(false),
         Some(0) => Ok(true),
         // A worker failed: that is a fact about the trial, which its recording has.
-        Some(code) if code == i32::from(FAILED) && recording.exists() => Ok(true),
+        Some(code) if code == i32::from(FailureKind::Failed.exit_code()) && recording.exists() => Ok(true),
         code => {
             let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
             let end = if status.code().is_some() { String::new() } else { format!(" ({status})") };
-            let message = format!("iolab: the trial {} failed{end}:\n{told}", recording.display());
-            let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| [MISTAKE, REFUSED].contains(code));
-            Err(Failure { code: code.unwrap_or(FAILED), message })
+            let message = format!("the trial {} failed{end}:\n{told}", recording.display());
+            let kind = code.and_then(FailureKind::of_exit_code).unwrap_or(FailureKind::Failed);
+            Err(Failure { kind, ..Failure::failed(message) })
         }
     }
 }
@@ -207,7 +210,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
     let printed = folder.printed_of(trial);
     let unfinished = printed.with_extension("unfinished");
     let log_path = printed.with_extension("log");
-    let make = |path: &Path| -> anyhow::Result<File> { Ok(folder::begin_part(path)?.as_file().try_clone()?) };
+    let make = |path: &Path| -> Result<File, Failure> { Ok(folder::begin_part(path)?.as_file().try_clone()?) };
     let child = Command::new("sh")
         .arg("-e")
         .arg(folder.command_of(trial.configuration))
@@ -227,7 +230,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
     if !status.success() {
         let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
         let command = folder.command_of(trial.configuration);
-        return Err(Failure::failed(format!("iolab: {} failed ({status}):\n{told}", command.display())));
+        return Err(Failure::failed(format!("{} failed ({status}):\n{told}", command.display())));
     }
     std::fs::rename(&unfinished, &printed).with_context(|| printed.display().to_string())?;
     Ok(true)
@@ -258,7 +261,7 @@ fn was_interrupted() -> bool {
 
 /// A command of the study, with the trial in its environment, in a process group of its own: a
 /// terminal's SIGINT does not end what undoes.
-fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> anyhow::Result<()> {
+fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };
     let job = folder.job_of_step(&Step::Trial(trial));
     let status = Command::new("sh")
@@ -273,7 +276,8 @@ fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> 
         .status()
         .with_context(|| format!("starting {what}"))?;
     if !status.success() && !was_interrupted() {
-        bail!("{what} of block {}: '{command}': {status}", trial.block + 1);
+        let block = trial.block + 1;
+        return Err(Failure::failed(format!("{what} of block {block}: '{command}': {status}")));
     }
     Ok(())
 }

@@ -8,14 +8,13 @@ use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use iolab_activity::{Console, Context, Failure};
+use iolab_bounded_read::ReadError;
 use iolab_clock::Clock;
 use iolab_outputs::{Kind, Output, OutputError, Outputs, Place, make_private_folder};
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 use iolab_recording::partial::{self, Partial};
-
-use crate::exit::Failure;
 
 /// Names tried in a folder where runs begin in the same millisecond.
 const NAMES_TRIED: u64 = 1000;
@@ -25,7 +24,7 @@ const PARTIAL: &str = "the partial recording (--record)";
 
 /// The place of a recording, from before the run until it is saved.
 #[derive(Debug)]
-pub(crate) struct Keeping {
+pub struct Keeping {
     path: PathBuf,
     /// None when the recording goes to a device or a pipe, beside which there is no place.
     partial: Option<Output>,
@@ -35,7 +34,10 @@ pub(crate) struct Keeping {
 }
 
 /// Whether a recording and its partial one may be written to the file that `--record` names.
-pub(crate) fn judge(outputs: &mut Outputs, path: &Path) -> Result<(), OutputError> {
+///
+/// # Errors
+/// Why not.
+pub fn judge(outputs: &mut Outputs, path: &Path) -> Result<(), OutputError> {
     if !outputs.place(path, Kind::Recording, RECORDING)?.is_stream() {
         outputs.place(&beside(path, ".partial"), Kind::Partial, PARTIAL)?;
     }
@@ -45,9 +47,17 @@ pub(crate) fn judge(outputs: &mut Outputs, path: &Path) -> Result<(), OutputErro
 impl Keeping {
     /// Makes the partial recording: beside the file that `--record` names, or in the recordings
     /// folder.
-    pub(crate) fn begin(plan: &Plan, outputs: &mut Outputs, named: Option<&Path>) -> Result<Keeping, Failure> {
+    ///
+    /// # Errors
+    /// There is no place for it.
+    pub fn begin(
+        plan: &Plan,
+        outputs: &mut Outputs,
+        named: Option<&Path>,
+        console: &dyn Console,
+    ) -> Result<Keeping, Failure> {
         if let Some(path) = named {
-            return Keeping::begin_named(outputs, path);
+            return Keeping::begin_named(outputs, path, console);
         }
         let folder = folder()?;
         make_private_folder(&folder)?;
@@ -66,18 +76,18 @@ impl Keeping {
                 made => return Ok(made?),
             }
         }
-        Err(Failure::failed(format!("iolab: {} is full of recordings of this very moment", folder.display())))
+        Err(Failure::failed(format!("{} is full of recordings of this very moment", folder.display())))
     }
 
     /// Beside a pipe or a device nothing can be made: of such a run, nothing is left when it is
     /// killed.
-    fn begin_named(outputs: &mut Outputs, path: &Path) -> Result<Keeping, Failure> {
+    fn begin_named(outputs: &mut Outputs, path: &Path, console: &dyn Console) -> Result<Keeping, Failure> {
         if outputs.place(path, Kind::Recording, RECORDING)?.is_stream() {
             let stream = tempfile::tempfile().context("making a temporary file")?;
             return Ok(Keeping { path: path.to_owned(), partial: None, stream, precious: false });
         }
         let mut place = outputs.place(&beside(path, ".partial"), Kind::Partial, PARTIAL)?;
-        set_aside(&mut place)?;
+        set_aside(&mut place, console)?;
         Ok(Keeping::make(path.to_owned(), place)?)
     }
 
@@ -93,12 +103,15 @@ impl Keeping {
     }
 
     /// What the run appends to.
-    pub(crate) fn stream(&self) -> Option<File> {
+    pub fn stream(&self) -> Option<File> {
         self.stream.try_clone().ok()
     }
 
     /// Saves the recording and removes the partial one. Returns the file.
-    pub(crate) fn save(mut self, outputs: &mut Outputs, recording: &Recording) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    /// It cannot be written; the partial one is left.
+    pub fn save(mut self, outputs: &mut Outputs, recording: &Recording) -> Result<PathBuf, Failure> {
         let place = outputs.place(&self.path, Kind::Recording, RECORDING);
         let written = place.and_then(|place| place.write(recording.to_json().as_bytes()));
         self.precious = written.is_err();
@@ -121,22 +134,22 @@ impl Drop for Keeping {
 }
 
 /// Gives what a killed run has left another name, unless that run is still alive.
-fn set_aside(partial: &mut Place) -> Result<()> {
+fn set_aside(partial: &mut Place, console: &dyn Console) -> Result<(), Failure> {
     let Some(old) = partial.existing() else { return Ok(()) };
     if is_locked(&old) {
-        bail!("another run is recording to {}", partial.path().display());
+        return Err(Failure::failed(format!("another run is recording to {}", partial.path().display())));
     }
     // Of a run that was killed before it began there is nothing to keep.
     if old.metadata().is_ok_and(|metadata| metadata.len() > 0) {
         let left = partial.path().display().to_string();
         let aside = partial.set_aside()?;
-        eprintln!("iolab: warning: {left}, left by a run that was killed, is now {}", aside.display());
+        console.note(&format!("warning: {left}, left by a run that was killed, is now {}", aside.display()));
     }
     Ok(())
 }
 
 /// Whether a run is recording to `path` right now.
-pub(crate) fn is_being_recorded(path: &Path) -> bool {
+pub fn is_being_recorded(path: &Path) -> bool {
     File::open(beside(path, ".partial")).is_ok_and(|partial| is_locked(&partial))
 }
 
@@ -153,29 +166,72 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// A recording, and what must be said with it: that it is all there is of a run that was killed.
 #[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) recording: Recording,
-    pub(crate) notes: Vec<String>,
+pub struct Loaded {
+    /// The recording.
+    pub recording: Recording,
+    /// What readers must know beside it.
+    pub notes: Vec<String>,
+}
+
+/// Why a recording cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file.
+    #[error("reading {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: ReadError,
+    },
+    /// What is in it.
+    #[error("{}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl LoadError {
+    /// The reason without the name of the file.
+    pub fn reason(&self) -> String {
+        match self {
+            LoadError::Unreadable { source, .. } => source.to_string(),
+            LoadError::Damaged { reason, .. } => reason.clone(),
+        }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        Failure::mistake(error.to_string())
+    }
 }
 
 /// Reads a recording, or what a killed run has left of one.
-pub(crate) fn load(path: &Path) -> Result<Loaded> {
-    let file = iolab_bounded_read::open(path).with_context(|| format!("reading {}", path.display()))?;
-    let bytes = iolab_bounded_read::read_open(&file, iolab_bounded_read::RECORDING)
-        .with_context(|| format!("reading {}", path.display()))?;
+///
+/// # Errors
+/// It cannot be read, or is no recording.
+pub fn load(path: &Path) -> Result<Loaded, LoadError> {
+    let unreadable = |source| LoadError::Unreadable { path: path.to_owned(), source };
+    let damaged = |reason: String| LoadError::Damaged { path: path.to_owned(), reason };
+    let file = iolab_bounded_read::open(path).map_err(unreadable)?;
+    let bytes = iolab_bounded_read::read_open(&file, iolab_bounded_read::RECORDING).map_err(unreadable)?;
     if partial::is_partial(&bytes) {
-        return load_partial(&file, &bytes).with_context(|| path.display().to_string());
+        return load_partial(&file, &bytes).map_err(damaged);
     }
     if bytes.is_empty() {
-        bail!("{}: the file is empty: the run was killed before it began", path.display());
+        return Err(damaged("the file is empty: the run was killed before it began".to_owned()));
     }
-    let text = String::from_utf8(bytes).ok().with_context(|| format!("{}: not an iolab recording", path.display()))?;
-    let recording = Recording::from_json(&text).with_context(|| path.display().to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| damaged("not an iolab recording".to_owned()))?;
+    let recording = Recording::from_json(&text).map_err(|error| damaged(error.to_string()))?;
     Ok(Loaded { recording, notes: Vec::new() })
 }
 
-fn load_partial(file: &File, bytes: &[u8]) -> Result<Loaded> {
-    let partial = Partial::read(bytes)?;
+fn load_partial(file: &File, bytes: &[u8]) -> Result<Loaded, String> {
+    let partial = Partial::read(bytes).map_err(|error| error.to_string())?;
     let end = if is_locked(file) { "is still going on" } else { "was killed" };
     let damage = partial.damage;
     let recording = partial.into_recording();
@@ -189,12 +245,17 @@ fn load_partial(file: &File, bytes: &[u8]) -> Result<Loaded> {
 }
 
 /// `$IOLAB_RECORDINGS`, else the user's data folder (XDG Base Directory Specification).
-pub(crate) fn folder() -> Result<PathBuf> {
+///
+/// # Errors
+/// There is no such folder.
+pub fn folder() -> Result<PathBuf, Failure> {
+    let none =
+        || Failure::failed("no folder for recordings: set IOLAB_RECORDINGS or HOME, or name a file with --record");
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("IOLAB_RECORDINGS")
         .or_else(|| Some(variable("XDG_DATA_HOME")?.join("iolab/recordings")))
         .or_else(|| Some(variable("HOME")?.join(".local/share/iolab/recordings")))
-        .context("no folder for recordings: set IOLAB_RECORDINGS or HOME, or name a file with --record")
+        .ok_or_else(none)
 }
 
 fn file_name(plan: &Plan, unix_ms: u64) -> String {

@@ -1,20 +1,22 @@
-//! Settings of devices as the program deals with them: where journals are kept, what a run applies,
-//! what an earlier one has left.
+//! Settings of devices around a run: where journals are kept, what a run applies, what an earlier
+//! one has left.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use iolab_device_settings::{Applied, Machine, Restored, apply, left_over, may_apply, requested, restore_left};
+use iolab_activity::{Console, Failure};
+use iolab_device_settings::{Applied, Left, Machine, Restored, apply, left_over, may_apply, requested, restore_left};
 use iolab_observe::System;
 use iolab_plan::Plan;
 use iolab_recording::Recording;
 
-use crate::exit::Failure;
-
 /// This machine, with its folder of journals: `$IOLAB_STATE`; root's own; else the user's state
 /// folder (XDG Base Directory Specification).
-pub(crate) fn machine() -> Result<Machine, Failure> {
-    let folder = state_folder().context("no folder for the journal of device settings: set IOLAB_STATE or HOME")?;
+///
+/// # Errors
+/// There is no such folder.
+pub fn settings_machine() -> Result<Machine, Failure> {
+    let none = || Failure::failed("no folder for the journal of device settings: set IOLAB_STATE or HOME");
+    let folder = state_folder().ok_or_else(none)?;
     Ok(Machine::new(Path::new("/"), &folder.join("device-settings")))
 }
 
@@ -30,28 +32,31 @@ fn state_folder() -> Option<PathBuf> {
 }
 
 /// Whether a plan changes settings of devices at all.
-pub(crate) fn is_asked(plan: &Plan) -> bool {
+pub fn changes_device_settings(plan: &Plan) -> bool {
     plan.workers.iter().any(|worker| !worker.layout.device_settings.is_empty())
 }
 
 /// Refuses what can be known to fail, before anything is begun: no device, no such setting,
 /// contradictions, no permission.
-pub(crate) fn check(plan: &Plan) -> Result<(), Failure> {
-    if !is_asked(plan) {
+///
+/// # Errors
+/// The reason.
+pub fn check_device_settings(plan: &Plan) -> Result<(), Failure> {
+    if !changes_device_settings(plan) {
         return Ok(());
     }
-    let machine = machine()?;
-    let refused = |error| Failure::mistake(format!("iolab: {error}"));
+    let machine = settings_machine()?;
+    let refused = |error| Failure::mistake(format!("{error}"));
     let wanted = requested(plan, &System::live(), &machine).map_err(refused)?;
     may_apply(&machine, &wanted).map_err(refused)
 }
 
 /// Gives the devices under the plan's files their settings.
-pub(crate) fn apply_to<'a>(machine: &'a Machine, plan: &Plan) -> Result<Applied<'a>, Failure> {
-    let refused = |error| Failure::mistake(format!("iolab: {error}"));
+pub(crate) fn apply_to<'a>(machine: &'a Machine, plan: &Plan, console: &dyn Console) -> Result<Applied<'a>, Failure> {
+    let refused = |error| Failure::mistake(format!("{error}"));
     let wanted = requested(plan, &System::live(), machine).map_err(refused)?;
     let applied = apply(machine, machine, &wanted).map_err(refused)?;
-    applied.earlier.iter().for_each(|one| eprintln!("iolab: left by a run that was killed: {}", said(one)));
+    applied.earlier.iter().for_each(|one| console.note(&format!("left by a run that was killed: {}", described(one))));
     Ok(applied)
 }
 
@@ -62,36 +67,30 @@ pub(crate) fn put_back(applied: Applied<'_>, recording: &mut Recording) {
     match applied.restore() {
         Ok(restored) => {
             let odd = restored.iter().filter(|one| !one.outcome.starts_with("put back"));
-            recording.warnings.extend(odd.map(said));
+            recording.warnings.extend(odd.map(described));
         }
         Err(error) => recording.warnings.push(error.to_string()),
     }
 }
 
-/// Speaks of what killed runs have left.
-pub(crate) fn speak_of_left_over() {
-    let Ok(machine) = machine() else { return };
-    // A folder that cannot be read belongs to somebody else.
-    for left in left_over(&machine).unwrap_or_default().iter().filter(|left| !left.in_use) {
-        eprintln!(
-            "iolab: warning: device {} still has settings of a run that was killed ({}): iolab device restore",
-            left.device,
-            left.changes.join(", ")
-        );
-    }
+/// Devices that still have settings of killed runs. A folder that cannot be read belongs to somebody
+/// else, and counts as empty.
+pub fn left_over_settings() -> Vec<Left> {
+    let left = settings_machine().ok().and_then(|machine| left_over(&machine).ok());
+    left.unwrap_or_default().into_iter().filter(|left| !left.in_use).collect()
 }
 
-/// `iolab device restore`.
-pub(crate) fn restore() -> Result<String, Failure> {
-    let machine = machine()?;
-    let restored = restore_left(&machine, &machine).map_err(|error| Failure::failed(format!("iolab: {error}")))?;
-    if restored.is_empty() {
-        return Ok("no device has settings that a run has left\n".to_owned());
-    }
-    Ok(restored.iter().map(|one| said(one) + "\n").collect())
+/// Gives devices back what killed runs have changed; a line for each setting.
+///
+/// # Errors
+/// The journals cannot be read.
+pub fn restore_device_settings() -> Result<Vec<String>, Failure> {
+    let machine = settings_machine()?;
+    let restored = restore_left(&machine, &machine).map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(restored.iter().map(described).collect())
 }
 
-fn said(one: &Restored) -> String {
+fn described(one: &Restored) -> String {
     let name = if one.name.is_empty() { String::new() } else { format!("{} ", one.name) };
     format!("device {}: {name}{}", one.device, one.outcome)
 }

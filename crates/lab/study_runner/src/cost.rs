@@ -1,19 +1,18 @@
 //! What a study costs in time and in bytes written, from the plans of its trials. Making them also
 //! finds every mistake before anything runs.
 
+use iolab_activity::Failure;
+use iolab_pipeline::Pipeline;
 use iolab_plan::{Direction, Plan, WorkerPlan};
-use iolab_resolve::Mode;
+use iolab_runner::Engines;
 use iolab_study::{Design, JobSource, PreconditionKind, Study, preconditionings, with_settings};
 use iolab_units::{NS_PER_SECOND, format_bytes, format_ns, parse_ns};
 
-use super::preconditioning;
-use crate::exit::Failure;
-use crate::pipeline;
-use crate::subcommands::run::take_apart;
+use crate::preconditioning;
 
 /// The cost of a study, and the plans it follows from.
 #[derive(Debug, Default)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// Trials that are commands, of which nothing is known.
     commands: usize,
     /// Configurations that are commands.
@@ -33,7 +32,7 @@ pub(super) struct Cost {
 }
 
 /// Plans a trial of every configuration.
-pub(super) fn of(study: &Study, design: &Design, job: &str) -> Result<Cost, Failure> {
+pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &str) -> Result<Cost, Failure> {
     let mut cost = Cost::default();
     if let JobSource::Command(_) = study.job {
         (cost.commands, cost.unplanned) = (design.trials.len(), design.configurations.len());
@@ -42,31 +41,28 @@ pub(super) fn of(study: &Study, design: &Design, job: &str) -> Result<Cost, Fail
     for (number, configuration) in design.configurations.iter().enumerate() {
         let name = configuration.name();
         let text = with_settings(job, &configuration.settings)
-            .map_err(|error| Failure::mistake(format!("iolab: configuration {name}: {error}")))?;
-        let plan = plan(&text).map_err(|mut failure| {
+            .map_err(|error| Failure::mistake(format!("configuration {name}: {error}")))?;
+        let plan = plan(pipeline, &text).map_err(|mut failure| {
             failure.message = format!("configuration {name}:\n{}", failure.message);
             failure
         })?;
         if study.ladder.is_some() {
-            fits_a_ladder(&plan)
-                .map_err(|reason| Failure::mistake(format!("iolab: configuration {name}: {reason}")))?;
+            fits_a_ladder(&plan).map_err(|reason| Failure::mistake(format!("configuration {name}: {reason}")))?;
         }
         let trials = design.trials.iter().filter(|trial| trial.configuration == number).count();
         cost.add(&plan, trials);
         cost.plans.push(plan);
     }
-    cost.preconditioning = cost.precondition(study, design)?;
+    cost.preconditioning = cost.precondition(pipeline.engines, study, design)?;
     Ok(cost)
 }
 
 /// The plan of a job text.
-fn plan(job: &str) -> Result<Plan, Failure> {
+fn plan(pipeline: &Pipeline<'_>, job: &str) -> Result<Plan, Failure> {
     // A file, because that is what job files are named by in messages and variables.
-    let file = tempfile::Builder::new().prefix("trial").suffix(".fio").tempfile().map_err(anyhow::Error::from)?;
-    std::fs::write(file.path(), job).map_err(anyhow::Error::from)?;
-    let words = [file.path().display().to_string()];
-    let asked = take_apart(&words, Mode::Iolab)?;
-    Ok(pipeline::plan(&asked, Mode::Iolab)?.plan)
+    let file = tempfile::Builder::new().prefix("trial").suffix(".fio").tempfile()?;
+    std::fs::write(file.path(), job)?;
+    Ok(pipeline.plan_words(&[file.path().display().to_string()])?.plan)
 }
 
 /// The rates of a ladder are those of all its workers, so these have to be alike; and a slow load
@@ -100,13 +96,13 @@ impl Cost {
         self.written_bytes += bytes * trials as u64;
     }
 
-    fn precondition(&mut self, study: &Study, design: &Design) -> Result<String, Failure> {
+    fn precondition(&mut self, engines: Engines, study: &Study, design: &Design) -> Result<String, Failure> {
         let Some(how) = &study.precondition else { return Ok(String::new()) };
         let times = preconditionings(study, design).len();
         let text = match how.kind {
             PreconditionKind::Job => "the preconditioning job".to_owned(),
             PreconditionKind::Fill | PreconditionKind::Snia => {
-                let targets = preconditioning::targets(&self.plans);
+                let targets = preconditioning::targets(engines, &self.plans);
                 let (bytes, has_devices) = preconditioning::fill_bytes(&targets);
                 let more = if has_devices { " and twice the capacity of each device" } else { "" };
                 format!("{}{more} written to {}", format_bytes(bytes), preconditioning::names(&targets).join(", "))
@@ -114,9 +110,8 @@ impl Cost {
         };
         let rounds = match how.kind {
             PreconditionKind::Snia => {
-                let round_ns = parse_ns(&how.round, NS_PER_SECOND).map_err(|error| {
-                    Failure::mistake(format!("iolab: precondition: round = \"{}\": {error}", how.round))
-                })?;
+                let round_ns = parse_ns(&how.round, NS_PER_SECOND)
+                    .map_err(|error| Failure::mistake(format!("precondition: round = \"{}\": {error}", how.round)))?;
                 let most = how.rules.most_rounds as u64;
                 format!(
                     ", then {} to {} of rounds",
@@ -126,8 +121,9 @@ impl Cost {
             }
             _ => String::new(),
         };
-        let embedded =
-            preconditioning::names(&preconditioning::targets(&self.plans)).into_iter().find(|name| is_embedded(name));
+        let embedded = preconditioning::names(&preconditioning::targets(engines, &self.plans))
+            .into_iter()
+            .find(|name| is_embedded(name));
         let warning = embedded.map_or(String::new(), |name| {
             format!("warning: '{name}' lives inside of each trial and is fresh in each: serve a device (iolab device serve) and name it, or preconditioning does nothing\n")
         });
@@ -135,18 +131,18 @@ impl Cost {
     }
 
     /// The plans of the configurations.
-    pub(super) fn plans(&self) -> &[Plan] {
+    pub(crate) fn plans(&self) -> &[Plan] {
         &self.plans
     }
 
     /// Time of a trial of each configuration, where its plan says it, ns.
-    pub(super) fn times_ns(&self) -> Vec<Option<u64>> {
+    pub(crate) fn times_ns(&self) -> Vec<Option<u64>> {
         let unknown = std::iter::repeat_n(None, self.unplanned);
         self.plans.iter().map(time_ns).chain(unknown).collect()
     }
 
     /// In a line or two.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         if self.commands > 0 {
             return "as long, and as many bytes, as its command takes\n".to_owned();
         }

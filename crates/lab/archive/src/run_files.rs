@@ -6,18 +6,18 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use iolab_activity::Failure;
 use iolab_bounded_read::{FIO_REPORT, ReadError, STUDY_FOLDER};
 use iolab_comparison::{Run, RunSummary, Side};
 use iolab_recording::partial;
 use iolab_study::{Design, JobSource, Planned, Study, Trial};
 
 use crate::database;
-use crate::exit::Failure;
 use crate::recordings::{self, Loaded};
 
 /// Both sides. Intervals are read where there is one run on each side only: nothing else needs
 /// them.
-pub(crate) fn load(baseline: &[String], candidate: &[String]) -> Result<(Side, Side), Failure> {
+pub fn load(baseline: &[String], candidate: &[String]) -> Result<(Side, Side), Failure> {
     let (theirs, ours) = (side(baseline, false)?, side(candidate, false)?);
     if theirs.runs.len() == 1 && ours.runs.len() == 1 {
         return Ok((side(baseline, true)?, side(candidate, true)?));
@@ -40,7 +40,7 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
         }
         if side.runs.len() == before {
             return Err(Failure::mistake(format!(
-                "iolab: {name}: neither recordings nor fio's JSON reports (*.iolab, *.json) in it"
+                "{name}: neither recordings nor fio's JSON reports (*.iolab, *.json) in it"
             )));
         }
     }
@@ -53,7 +53,7 @@ fn places(name: &str) -> Result<Vec<(PathBuf, Option<u32>)>, Failure> {
     let of = |entry: iolab_store::Entry| {
         let path = PathBuf::from(&entry.path);
         if !path.exists() {
-            let gone = format!("iolab: @{}: {} is not there any more", entry.id, entry.path);
+            let gone = format!("@{}: {} is not there any more", entry.id, entry.path);
             return Err(Failure::mistake(gone));
         }
         Ok((path, (entry.kind == iolab_store::Kind::Fio).then_some(entry.part)))
@@ -63,14 +63,12 @@ fn places(name: &str) -> Result<Vec<(PathBuf, Option<u32>)>, Failure> {
         let filter = iolab_store::Filter { tags: vec![tag.to_owned()], with_trials: true, ..Default::default() };
         let entries = store.list(&filter).map_err(database::failure)?;
         if entries.is_empty() {
-            return Err(Failure::mistake(format!("iolab: {name}: nothing has this tag")));
+            return Err(Failure::mistake(format!("{name}: nothing has this tag")));
         }
         return entries.into_iter().map(of).collect();
     }
     let id = entry.parse().map_err(|_| {
-        Failure::mistake(format!(
-            "iolab: {name}: @ and the number of an entry, or @tag: and a tag (iolab db list shows them)"
-        ))
+        Failure::mistake(format!("{name}: @ and the number of an entry, or @tag: and a tag (iolab db list shows them)"))
     })?;
     Ok(vec![of(store.entry(id).map_err(database::failure)?)?])
 }
@@ -100,8 +98,8 @@ fn read(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failur
 }
 
 /// What is in a folder, by name.
-pub(crate) fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let failed = |error: std::io::Error| Failure::mistake(format!("iolab: {}: {error}", path.display()));
+pub fn entries(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error: std::io::Error| Failure::mistake(format!("{}: {error}", path.display()));
     let mut entries = std::fs::read_dir(path)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>())
         .map_err(failed)?;
@@ -114,16 +112,19 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
 }
 
 /// What a trial left, and its place in the study.
-pub(crate) struct TrialFile {
-    pub(crate) path: PathBuf,
-    pub(crate) block: u32,
-    pub(crate) points: Vec<(String, String)>,
+pub struct TrialFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its block.
+    pub block: u32,
+    /// Its point on each axis.
+    pub points: Vec<(String, String)>,
 }
 
 /// The study of a folder and what its trials left.
-pub(crate) fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
+pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
     let file = path.join("study.json");
-    let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", file.display()));
+    let wrong = |error: String| Failure::mistake(format!("{}: {error}", file.display()));
     let text = iolab_bounded_read::read_text(&file, STUDY_FOLDER).map_err(|error| wrong(error.to_string()))?;
     let study: Study = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     let design = iolab_study::design(&study).map_err(|error| wrong(error.to_string()))?;
@@ -147,8 +148,8 @@ fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), 
 }
 
 /// What the command of a trial printed.
-pub(crate) fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
-    let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
+pub fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
+    let wrong = |error: String| Failure::mistake(format!("{}: {error}", path.display()));
     let text = iolab_bounded_read::read_text(path, FIO_REPORT).map_err(|error| wrong(error.to_string()))?;
     let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     // Its place is kept beside what it measured.
@@ -179,8 +180,8 @@ fn place(recording: &Path, design: &Design) -> Option<(u32, Vec<(String, String)
 }
 
 /// What is in a file: one recording, or the reports of fio.
-pub(crate) fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failure> {
-    let wrong = |error: String| Failure::mistake(format!("iolab: {}: {error}", path.display()));
+pub fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSummary>, Failure> {
+    let wrong = |error: String| Failure::mistake(format!("{}: {error}", path.display()));
     if is_recording(path)? {
         return Ok(vec![summary(path, with_intervals)?]);
     }
@@ -190,8 +191,8 @@ pub(crate) fn summaries(path: &Path, with_intervals: bool) -> Result<Vec<RunSumm
 }
 
 /// Whether a file is a recording, whole or partial; else it may be a report of fio.
-pub(crate) fn is_recording(path: &Path) -> Result<bool, Failure> {
-    let wrong = |error: ReadError| Failure::mistake(format!("iolab: {}: {error}", path.display()));
+pub fn is_recording(path: &Path) -> Result<bool, Failure> {
+    let wrong = |error: ReadError| Failure::mistake(format!("{}: {error}", path.display()));
     let mut begins = Vec::new();
     let file = iolab_bounded_read::open(path).map_err(wrong)?;
     file.take(200).read_to_end(&mut begins).map_err(|error| wrong(error.into()))?;
@@ -201,8 +202,7 @@ pub(crate) fn is_recording(path: &Path) -> Result<bool, Failure> {
 
 fn summary(path: &Path, with_intervals: bool) -> Result<RunSummary, Failure> {
     let name = path.display().to_string();
-    let Loaded { recording, notes } =
-        recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    let Loaded { recording, notes } = recordings::load(path)?;
     let mut summary = RunSummary::of_recording(&name, &recording, with_intervals);
     summary.notes.extend(notes);
     Ok(summary)

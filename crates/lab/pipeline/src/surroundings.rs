@@ -8,22 +8,23 @@ use iolab_jobfile::Surroundings;
 use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
 use iolab_options::OptionEntry;
 use iolab_resolve::{Machine, PathKind};
+use iolab_runner::Engines;
 
-use crate::engine_registry;
-
-/// This machine.
+/// This machine, with the engines of the program.
 #[derive(Debug)]
-pub(crate) struct Here {
+pub struct ThisMachine {
     system: System,
+    engines: Engines,
 }
 
-impl Here {
-    pub(crate) fn new() -> Here {
-        Here { system: System::live() }
+impl ThisMachine {
+    /// As it is now.
+    pub fn new(engines: Engines) -> ThisMachine {
+        ThisMachine { system: System::live(), engines }
     }
 }
 
-impl Surroundings for Here {
+impl Surroundings for ThisMachine {
     fn include(&self, name: &str, from: &str) -> Result<String, String> {
         let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
         let tried = match iolab_bounded_read::read_text(Path::new(name), JOB_FILE) {
@@ -50,15 +51,15 @@ impl Surroundings for Here {
     }
 
     fn engine_names(&self) -> Vec<&'static str> {
-        engine_registry::descriptions().iter().map(|engine| engine.name).collect()
+        self.engines.descriptions().iter().map(|engine| engine.name).collect()
     }
 
     fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
-        engine_registry::description(engine).map(|description| description.options)
+        self.engines.description(engine).map(|description| description.options)
     }
 }
 
-impl Machine for Here {
+impl Machine for ThisMachine {
     fn at(&self, path: &Path) -> PathKind {
         match file_facts(path) {
             Ok(facts) => match facts.kind {
@@ -105,7 +106,7 @@ impl Machine for Here {
     }
 
     fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
-        engine_registry::device(engine, name)
+        self.engines.device(engine, name)
     }
 
     fn huge_page_bytes(&self) -> u64 {

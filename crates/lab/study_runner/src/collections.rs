@@ -9,17 +9,20 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_activity::Failure;
 use iolab_bounded_read::{STUDY_FILE, STUDY_FOLDER};
 use iolab_study::{Collection, part_name, read_collection};
 
-use super::folder::to_json;
-use crate::exit::Failure;
+use crate::folder::to_json;
 
 /// The study files of a file: itself, or those of the collection that it describes.
-pub(super) fn files_of(file: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), Failure> {
+///
+/// # Errors
+/// It cannot be read, or is neither.
+pub fn files_of(file: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), Failure> {
     let text = iolab_bounded_read::read_text(file, STUDY_FILE)
-        .map_err(|error| Failure::mistake(format!("iolab: {}: {error}", file.display())))?;
-    let Some(collection) = read_collection(&text).map_err(|error| super::mistake(file, &error))? else {
+        .map_err(|error| Failure::mistake(format!("{}: {error}", file.display())))?;
+    let Some(collection) = read_collection(&text).map_err(|error| crate::reading::mistake(file, &error))? else {
         return Ok((None, vec![file.to_owned()]));
     };
     let beside = file.parent().unwrap_or(Path::new(""));
@@ -28,7 +31,7 @@ pub(super) fn files_of(file: &Path) -> Result<(Option<Collection>, Vec<PathBuf>)
 }
 
 /// The folder of each study of a collection in `folder`, which is made to hold them.
-pub(super) fn begin(folder: &Path, collection: &Collection) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn begin(folder: &Path, collection: &Collection) -> Result<Vec<PathBuf>, Failure> {
     let parts = collection.studies.iter().map(|file| folder.join(part_name(file))).collect();
     let kept = collection_file(folder);
     let text = to_json(collection);
@@ -37,23 +40,26 @@ pub(super) fn begin(folder: &Path, collection: &Collection) -> Result<Vec<PathBu
     }
     if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::mistake(format!(
-            "iolab: {} is not empty and not of this collection: name another folder with --folder, or remove that one",
+            "{} is not empty and not of this collection: name another folder with --folder, or remove that one",
             folder.display()
         )));
     }
     iolab_outputs::make_private_folder(folder)?;
-    super::folder::write(&kept, &text)?;
+    crate::folder::write(&kept, &text)?;
     Ok(parts)
 }
 
 /// The study folders of a folder: itself, or those of the collection that it holds.
-pub(crate) fn folders_of(folder: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), Failure> {
+///
+/// # Errors
+/// Its list cannot be read.
+pub fn folders_of(folder: &Path) -> Result<(Option<Collection>, Vec<PathBuf>), Failure> {
     let kept = collection_file(folder);
     let Ok(text) = iolab_bounded_read::read_text(&kept, STUDY_FOLDER) else {
         return Ok((None, vec![folder.to_owned()]));
     };
     let collection: Collection =
-        serde_json::from_str(&text).map_err(|error| Failure::mistake(format!("iolab: {}: {error}", kept.display())))?;
+        serde_json::from_str(&text).map_err(|error| Failure::mistake(format!("{}: {error}", kept.display())))?;
     let folders = collection.studies.iter().map(|file| folder.join(part_name(file))).collect();
     Ok((Some(collection), folders))
 }

@@ -1,13 +1,12 @@
 //! What is said while a study runs: what it does now, in which block, and how long the rest will
 //! take.
 
-use std::io::IsTerminal;
-
+use iolab_activity::Console;
 use iolab_study::{Design, Pace, Planned, Results, Step, Study, blocks_to_run, missing};
 use iolab_units::rounded_ns;
 
 /// Progress of one run of a study.
-pub(super) struct Progress<'s> {
+pub(crate) struct Progress<'s> {
     study: &'s Study,
     design: &'s Design,
     pace: Pace,
@@ -17,19 +16,19 @@ pub(super) struct Progress<'s> {
 
 impl<'s> Progress<'s> {
     /// Begins, with what earlier runs have measured.
-    pub(super) fn new(study: &'s Study, design: &'s Design, planned_ns: Vec<Option<u64>>, results: &Results) -> Self {
+    pub(crate) fn new(study: &'s Study, design: &'s Design, planned_ns: Vec<Option<u64>>, results: &Results) -> Self {
         let mut pace = Pace::new(planned_ns);
         results.trials.iter().for_each(|trial| pace.add(trial.configuration, trial.elapsed_ns));
         Progress { study, design, pace, begun: 0 }
     }
 
     /// A trial has ended.
-    pub(super) fn took(&mut self, trial: Planned, ns: u64) {
+    pub(crate) fn took(&mut self, trial: Planned, ns: u64) {
         self.pace.add(trial.configuration, ns);
     }
 
     /// Says what is done next.
-    pub(super) fn show(&mut self, step: &Step, results: &Results) {
+    pub(crate) fn show(&mut self, step: &Step, results: &Results, console: &dyn Console) {
         let left: Vec<Planned> = missing(self.study, self.design, results).collect();
         let rest = match self.pace.left_ns(left.iter().map(|trial| trial.configuration)) {
             // Until a trial was measured there is only what the plan says, and that was said
@@ -52,10 +51,6 @@ impl<'s> Progress<'s> {
             Step::Prepare(_) => "precondition: job".to_owned(),
             Step::Round(_, round) => format!("precondition: round {}", round + 1),
         };
-        if std::io::stderr().is_terminal() {
-            crate::printing::show_progress(&format!("{line}{}", if left.len() == 1 { "\n" } else { "" }));
-        } else {
-            eprintln!("{line}");
-        }
+        console.step(&line, left.len() == 1);
     }
 }

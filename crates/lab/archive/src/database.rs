@@ -5,19 +5,22 @@
 
 use std::path::{Path, PathBuf};
 
+use iolab_activity::{Console, Failure};
 use iolab_bounded_read::STUDY_FOLDER;
 use iolab_comparison::RunSummary;
 use iolab_recording::Recording;
 use iolab_store::{Kind, NewEntry, Store, StoreError};
 use iolab_study::JobSource;
 
-use crate::exit::Failure;
 use crate::recordings;
 use crate::run_files::{self, TrialFile};
 
 /// `IOLAB_DB`, unless that is empty or `none`; else `NAME.db` beside the folder of recordings.
 /// `None` when nothing is to be kept.
-pub(crate) fn path() -> anyhow::Result<Option<PathBuf>> {
+///
+/// # Errors
+/// There is no folder for it.
+pub fn path() -> Result<Option<PathBuf>, Failure> {
     match std::env::var_os("IOLAB_DB") {
         Some(value) if value.is_empty() || value == "none" => Ok(None),
         Some(value) => Ok(Some(PathBuf::from(value))),
@@ -26,14 +29,20 @@ pub(crate) fn path() -> anyhow::Result<Option<PathBuf>> {
 }
 
 /// The database, for who asks for it.
-pub(crate) fn open() -> Result<Store, Failure> {
+///
+/// # Errors
+/// There is none, or it cannot be opened.
+pub fn open() -> Result<Store, Failure> {
     let path = path()?.ok_or_else(no_database)?;
     make_folder(&path)?;
     Store::open(&path).map_err(failure)
 }
 
 /// The database, for who only reads it: it may lie where nothing can be written.
-pub(crate) fn open_to_read() -> Result<Store, Failure> {
+///
+/// # Errors
+/// There is none, or it cannot be opened.
+pub fn open_to_read() -> Result<Store, Failure> {
     let path = path()?.ok_or_else(no_database)?;
     match Store::open_to_read(&path).map_err(failure)? {
         Some(store) => Ok(store),
@@ -42,11 +51,11 @@ pub(crate) fn open_to_read() -> Result<Store, Failure> {
 }
 
 fn no_database() -> Failure {
-    Failure::mistake("iolab: IOLAB_DB says that there is no database: unset it, or name a file with it")
+    Failure::mistake("IOLAB_DB says that there is no database: unset it, or name a file with it")
 }
 
 /// The files that a database is made of.
-pub(crate) fn parts(path: &Path) -> Vec<PathBuf> {
+pub fn parts(path: &Path) -> Vec<PathBuf> {
     let with = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
@@ -63,8 +72,8 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
 }
 
 /// What a user can mend is his to mend.
-pub(crate) fn failure(error: StoreError) -> Failure {
-    let message = format!("iolab: {error}");
+pub fn failure(error: StoreError) -> Failure {
+    let message = format!("{error}");
     match error {
         StoreError::Sqlite { .. } | StoreError::Busy { .. } => Failure::failed(message),
         _ => Failure::mistake(message),
@@ -72,39 +81,36 @@ pub(crate) fn failure(error: StoreError) -> Failure {
 }
 
 /// Lists a run that has been recorded.
-pub(crate) fn keep_run(recording_path: &Path, recording: &Recording) {
+pub fn keep_run(recording_path: &Path, recording: &Recording, console: &dyn Console) {
     // A pipe or a device holds nothing that could be found again.
     if recording_path.is_file() {
-        keep(|| Ok(vec![of_recording(recording_path, recording)]));
+        keep_with(console, |store| {
+            store.add(&of_recording(recording_path, recording)).map_err(failure)?;
+            Ok(())
+        });
     }
 }
 
 /// Lists a study with all its trials so far.
-pub(crate) fn keep_study(folder: &Path) {
-    keep_with(|store| add_study(store, folder).map(|_| ()));
+pub fn keep_study(folder: &Path, console: &dyn Console) {
+    keep_with(console, |store| add_study(store, folder).map(|_| ()));
 }
 
-fn keep(entries: impl FnOnce() -> Result<Vec<NewEntry>, Failure>) {
-    keep_with(|store| {
-        for entry in entries()? {
-            store.add(&entry).map_err(failure)?;
-        }
-        Ok(())
-    });
-}
-
-fn keep_with(work: impl FnOnce(&mut Store) -> Result<(), Failure>) {
+fn keep_with(console: &dyn Console, work: impl FnOnce(&mut Store) -> Result<(), Failure>) {
     if matches!(path(), Ok(None)) {
         return;
     }
     if let Err(failure) = open().and_then(|mut store| work(&mut store)) {
-        let reason = failure.message.trim_start_matches("iolab: ").to_owned();
-        eprintln!("iolab: warning: not listed in the database: {reason}");
+        let reason = failure.message;
+        console.note(&format!("warning: not listed in the database: {reason}"));
     }
 }
 
 /// Adds whatever a path holds; returns how many entries that made.
-pub(crate) fn import(store: &mut Store, path: &Path) -> Result<usize, Failure> {
+///
+/// # Errors
+/// What is there cannot be read or added.
+pub fn import(store: &mut Store, path: &Path) -> Result<usize, Failure> {
     if !path.is_dir() {
         let entries = of_file(path)?;
         for entry in &entries {
@@ -128,7 +134,7 @@ pub(crate) fn import(store: &mut Store, path: &Path) -> Result<usize, Failure> {
 /// The entries of a recording or of reports of fio.
 fn of_file(path: &Path) -> Result<Vec<NewEntry>, Failure> {
     if run_files::is_recording(path)? {
-        let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+        let loaded = recordings::load(path)?;
         return Ok(vec![of_recording(path, &loaded.recording)]);
     }
     let summaries = run_files::summaries(path, false)?;

@@ -21,7 +21,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use iolab_activity::{Context, Failure};
+use iolab_archive::{outputs_beside, recordings};
 use iolab_bounded_read::{FIO_REPORT, JOB_FILE, STUDY_FOLDER};
 use iolab_outputs::{Kind, Output, OutputError, Place, make_private_folder};
 use iolab_plan::Direction;
@@ -31,34 +32,37 @@ use iolab_study::{
     preconditionings, with_settings, with_values,
 };
 
-use crate::exit::Failure;
-use crate::recordings;
-
 /// Who looks at recordings as they are loaded.
 type Seen<'a> = &'a mut dyn FnMut(Planned, &mut Recording);
 
 /// The folder of a study.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
     /// Makes the folder, or opens it when it is of this very study.
-    pub(super) fn begin(path: &Path, study: &Study, job: &str) -> Result<Folder, Failure> {
+    ///
+    /// # Errors
+    /// The folder holds something else, or cannot be made.
+    pub fn begin(path: &Path, study: &Study, job: &str) -> Result<Folder, Failure> {
         let folder = Folder(path.to_owned());
         let text = to_json(study);
         match iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER) {
             Ok(found) if found == text && folder.job().is_ok_and(|found| found == job) => return Ok(folder),
             Ok(_) => {
                 return Err(Failure::mistake(format!(
-                    "iolab: {} holds another study, or an older form of this one: name another folder with --folder, or remove that one",
+                    "{} holds another study, or an older form of this one: name another folder with --folder, or remove that one",
                     path.display()
                 )));
             }
             Err(_) => {}
         }
-        let make = || -> anyhow::Result<()> {
+        let make = || -> Result<(), Failure> {
             if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-                bail!("{} is not empty and not of a study: name another folder with --folder", path.display());
+                return Err(Failure::failed(format!(
+                    "{} is not empty and not of a study: name another folder with --folder",
+                    path.display()
+                )));
             }
             for inner in ["jobs", "trials", "precondition"] {
                 make_private_folder(&path.join(inner))?;
@@ -72,17 +76,21 @@ impl Folder {
     }
 
     /// Opens the folder of a study that has begun.
-    pub(super) fn open(path: &Path) -> Result<(Folder, Study), Failure> {
+    ///
+    /// # Errors
+    /// There is no study in it.
+    pub fn open(path: &Path) -> Result<(Folder, Study), Failure> {
         let folder = Folder(path.to_owned());
         let text = iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER).map_err(|error| {
-            Failure::mistake(format!("iolab: {} is not the folder of a study: study.json: {error}", path.display()))
+            Failure::mistake(format!("{} is not the folder of a study: study.json: {error}", path.display()))
         })?;
         let study = serde_json::from_str(&text)
-            .map_err(|error| Failure::mistake(format!("iolab: {}: {error}", folder.study_file().display())))?;
+            .map_err(|error| Failure::mistake(format!("{}: {error}", folder.study_file().display())))?;
         Ok((folder, study))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.0
     }
 
@@ -95,11 +103,11 @@ impl Folder {
     }
 
     /// Keeps other runs of this study out until what is returned is dropped.
-    pub(super) fn lock(&self) -> Result<File, Failure> {
+    pub(crate) fn lock(&self) -> Result<File, Failure> {
         let file = iolab_bounded_read::open(&self.study_file()).context("opening study.json")?;
         match file.try_lock() {
             Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Failure::mistake(format!("iolab: another process is running the study of {}", self.0.display())))
+                Err(Failure::mistake(format!("another process is running the study of {}", self.0.display())))
             }
             // A file system without locks does without.
             _ => Ok(file),
@@ -107,16 +115,16 @@ impl Folder {
     }
 
     /// Its job.
-    pub(super) fn job(&self) -> anyhow::Result<String> {
+    pub(crate) fn job(&self) -> Result<String, Failure> {
         iolab_bounded_read::read_text(&self.job_file(), JOB_FILE).with_context(|| self.job_file().display().to_string())
     }
 
     /// Writes the job of each configuration.
-    pub(super) fn write_jobs(&self, study: &Study, design: &Design, job: &str) -> anyhow::Result<()> {
+    pub(crate) fn write_jobs(&self, study: &Study, design: &Design, job: &str) -> Result<(), Failure> {
         for (number, configuration) in design.configurations.iter().enumerate() {
             let (path, text) = match study.job {
                 JobSource::Command(_) => (self.command_of(number), with_values(job, &configuration.settings)),
-                _ => (self.job_of(number), with_settings(job, &configuration.settings)?),
+                _ => (self.job_of(number), with_settings(job, &configuration.settings).map_err(Failure::of)?),
             };
             write(&path, &text)?;
         }
@@ -124,22 +132,22 @@ impl Folder {
     }
 
     /// Job file of a configuration.
-    pub(super) fn job_of(&self, configuration: usize) -> PathBuf {
+    pub(crate) fn job_of(&self, configuration: usize) -> PathBuf {
         self.0.join("jobs").join(format!("c{configuration:03}.fio"))
     }
 
     /// Command of a configuration.
-    pub(super) fn command_of(&self, configuration: usize) -> PathBuf {
+    pub(crate) fn command_of(&self, configuration: usize) -> PathBuf {
         self.job_of(configuration).with_extension("sh")
     }
 
     /// What the command of a trial printed.
-    pub(super) fn printed_of(&self, trial: Planned) -> PathBuf {
+    pub(crate) fn printed_of(&self, trial: Planned) -> PathBuf {
         self.recording_of(&Step::Trial(trial)).with_extension("json")
     }
 
     /// Job file of a step: of a trial without a rate that of its configuration.
-    pub(super) fn job_of_step(&self, step: &Step) -> PathBuf {
+    pub(crate) fn job_of_step(&self, step: &Step) -> PathBuf {
         match step {
             Step::Trial(trial) => match trial.level {
                 None => self.job_of(trial.configuration),
@@ -150,7 +158,7 @@ impl Folder {
     }
 
     /// Recording of a step.
-    pub(super) fn recording_of(&self, step: &Step) -> PathBuf {
+    pub(crate) fn recording_of(&self, step: &Step) -> PathBuf {
         let inner = if matches!(step, Step::Trial(_)) { "trials" } else { "precondition" };
         self.0.join(inner).join(format!("{}.iolab", step.name()))
     }
@@ -160,13 +168,13 @@ impl Folder {
     }
 
     /// Keeps what a purge came to.
-    pub(super) fn keep_purge(&self, step: &Step, purge: &Purge) -> anyhow::Result<()> {
+    pub(crate) fn keep_purge(&self, step: &Step, purge: &Purge) -> Result<(), Failure> {
         let path = self.purge_file(step);
         write(&path, &to_json(purge))
     }
 
     /// Adds what a step came to, if it was done to its end.
-    pub(super) fn load(&self, study: &Study, step: &Step, results: &mut Results) -> bool {
+    pub(crate) fn load(&self, study: &Study, step: &Step, results: &mut Results) -> bool {
         self.load_seen(study, step, results, &mut |_, _| {})
     }
 
@@ -207,7 +215,7 @@ impl Folder {
         if !path.exists() {
             return Ok(None);
         }
-        let mut recording = recordings::load(&path).map_err(|error| damage(&step, &error.root_cause()))?.recording;
+        let mut recording = recordings::load(&path).map_err(|error| damage(&step, &error.reason()))?.recording;
         if recording.interrupted {
             return Ok(None);
         }
@@ -239,12 +247,12 @@ impl Folder {
     }
 
     /// All that has been done so far.
-    pub(super) fn results(&self, study: &Study, design: &Design) -> Results {
+    pub(crate) fn results(&self, study: &Study, design: &Design) -> Results {
         self.results_seen(study, design, &mut |_, _| {})
     }
 
     /// The same, and each recording is shown on its way.
-    pub(super) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> Results {
+    pub(crate) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> Results {
         let mut results = Results::default();
         for trial in &design.trials {
             self.load_seen(study, &Step::Trial(*trial), &mut results, seen);
@@ -260,7 +268,7 @@ impl Folder {
     }
 
     /// Keeps what came out.
-    pub(super) fn keep_analysis(&self, analysis: &Analysis) -> anyhow::Result<()> {
+    pub(crate) fn keep_analysis(&self, analysis: &Analysis) -> Result<(), Failure> {
         write(&self.0.join("analysis.json"), &to_json(analysis))
     }
 }
@@ -272,23 +280,23 @@ fn damage(step: &Step, error: &dyn std::fmt::Display) -> String {
 
 /// Writes a file of a study's folder, which is the program's as a whole: a link that somebody put
 /// there is not followed.
-pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(part(path)?.write(text.as_bytes())?)
 }
 
 /// The same for what a child prints: the file has its name at once, so that it can be looked at.
-pub(super) fn begin_part(path: &Path) -> anyhow::Result<Output> {
+pub(crate) fn begin_part(path: &Path) -> Result<Output, Failure> {
     let mut output = part(path)?.begin()?;
     output.publish()?;
     Ok(output)
 }
 
 fn part(path: &Path) -> Result<Place, OutputError> {
-    crate::outputs::beside(false, []).place(path, Kind::StudyPart, "a file of the study")
+    outputs_beside(false, []).place(path, Kind::StudyPart, "a file of the study")
 }
 
 /// Plain data as JSON for people and programs.
-pub(super) fn to_json(value: &impl serde::Serialize) -> String {
+pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     // Plain data with string keys: serialisation has no way to fail.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }

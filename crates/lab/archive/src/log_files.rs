@@ -10,7 +10,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result};
+use iolab_activity::{Console, Context, Failure};
 use iolab_outputs::{Kind, Output, Outputs};
 use iolab_plan::{Direction, LogKind, WorkerPlan};
 use iolab_process::INTERRUPTS;
@@ -18,11 +18,11 @@ use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecor
 use iolab_report::{LogText, OperationLines};
 
 /// What messages call a log.
-pub(crate) const LOG: &str = "a log";
+pub const LOG: &str = "a log";
 
 /// How the saving of logs ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Saved {
+pub enum Saved {
     /// All entries are in their logs.
     Whole,
     /// The user did not want to wait: logs end somewhere.
@@ -31,9 +31,18 @@ pub(crate) enum Saved {
 
 /// Writes every worker's logs. Workers that share a file (`per_job_logs=0`) append to it in plan
 /// order.
-pub(crate) fn write(outputs: &mut Outputs, recording: &Recording, spools: &[Option<File>]) -> Result<Saved> {
+///
+/// # Errors
+/// The first log that could not be written.
+pub fn write(
+    outputs: &mut Outputs,
+    recording: &Recording,
+    spools: &[Option<File>],
+    console: &dyn Console,
+) -> Result<Saved, Failure> {
     let workers = &recording.plan.workers;
-    let mut logs = Logs { outputs, uses: HashMap::new(), open: HashMap::new(), patience: Rc::new(Patience::new()) };
+    let mut logs =
+        Logs { outputs, uses: HashMap::new(), open: HashMap::new(), patience: Rc::new(Patience::new(console)) };
     for name in workers.iter().flat_map(names) {
         *logs.uses.entry(name).or_default() += 1;
     }
@@ -53,7 +62,7 @@ pub(crate) fn write(outputs: &mut Outputs, recording: &Recording, spools: &[Opti
     }
     written?;
     if logs.patience.is_over() {
-        eprintln!("iolab: interrupted again: the logs hold what was written of them until now, not all entries");
+        console.note("interrupted again: the logs hold what was written of them until now, not all entries");
         return Ok(Saved::CutShort);
     }
     Ok(Saved::Whole)
@@ -64,24 +73,24 @@ fn names(worker: &WorkerPlan) -> impl Iterator<Item = String> {
 }
 
 /// Whether the user has asked for the end once more since the run was over.
-#[derive(Debug)]
-struct Patience {
+struct Patience<'o> {
     interrupts: u32,
     is_told: Cell<bool>,
+    console: &'o dyn Console,
 }
 
-impl Patience {
+impl<'o> Patience<'o> {
     /// The first interrupt, in the run or now, is the wish to end and save; those that ended the
     /// run are over.
-    fn new() -> Patience {
+    fn new(console: &'o dyn Console) -> Patience<'o> {
         let interrupts = INTERRUPTS.load(Ordering::Relaxed);
-        Patience { interrupts: interrupts.max(1), is_told: Cell::new(false) }
+        Patience { interrupts: interrupts.max(1), is_told: Cell::new(false), console }
     }
 
     fn is_over(&self) -> bool {
         let interrupts = INTERRUPTS.load(Ordering::Relaxed);
         if interrupts > 0 && !self.is_told.replace(true) {
-            eprintln!("iolab: the run is over, its logs are being written: interrupt again to leave the rest of them");
+            self.console.note("the run is over, its logs are being written: interrupt again to leave the rest of them");
         }
         interrupts > self.interrupts
     }
@@ -93,12 +102,17 @@ struct Logs<'o> {
     /// Workers that have not written to a file yet.
     uses: HashMap<String, usize>,
     open: HashMap<String, Output>,
-    patience: Rc<Patience>,
+    patience: Rc<Patience<'o>>,
 }
 
-impl Logs<'_> {
-    fn write_worker(&mut self, recording: &Recording, worker: &WorkerPlan, spool: Option<&File>) -> Result<()> {
-        let mut logs: Vec<LogFile> = Vec::new();
+impl<'o> Logs<'o> {
+    fn write_worker(
+        &mut self,
+        recording: &Recording,
+        worker: &WorkerPlan,
+        spool: Option<&File>,
+    ) -> Result<(), Failure> {
+        let mut logs: Vec<LogFile<'o>> = Vec::new();
         for (kind, name) in iolab_report::log_file_names(&worker.logs, worker) {
             let output = match self.open.remove(&name) {
                 Some(output) => output,
@@ -121,7 +135,7 @@ impl Logs<'_> {
         written
     }
 
-    fn copy(&self, mut spool: &File, worker: &WorkerPlan, logs: &mut [LogFile]) -> Result<()> {
+    fn copy(&self, mut spool: &File, worker: &WorkerPlan, logs: &mut [LogFile<'_>]) -> Result<(), Failure> {
         spool.rewind()?;
         let mut lines = OperationLines::new(&worker.logs);
         let mut block = Box::new([0; SpoolBlock::MOST_BYTES]);
@@ -136,7 +150,7 @@ impl Logs<'_> {
     }
 
     /// Finishes a log when no worker is left that writes to it.
-    fn put_away(&mut self, name: String, output: Output) -> Result<()> {
+    fn put_away(&mut self, name: String, output: Output) -> Result<(), Failure> {
         let left = self.uses.entry(name.clone()).or_default();
         *left = left.saturating_sub(1);
         if *left == 0 {
@@ -151,24 +165,24 @@ impl Logs<'_> {
 const TEXT_BYTES: usize = 128 << 10;
 
 /// One log of one worker.
-struct LogFile {
+struct LogFile<'o> {
     /// None for the log of histograms, which no operation writes to.
     kind: Option<LogKind>,
     name: String,
     output: Output,
     text: LogText,
-    patience: Rc<Patience>,
+    patience: Rc<Patience<'o>>,
 }
 
-impl LogFile {
-    fn flush(&mut self) -> Result<()> {
+impl LogFile<'_> {
+    fn flush(&mut self) -> Result<(), Failure> {
         self.output.write_while(self.text.as_bytes(), || !self.patience.is_over())?;
         self.text.clear();
         Ok(())
     }
 
     #[inline]
-    fn flush_if_full(&mut self) -> Result<()> {
+    fn flush_if_full(&mut self) -> Result<(), Failure> {
         if self.text.is_full() { self.flush() } else { Ok(()) }
     }
 }
@@ -178,8 +192,8 @@ fn write_block(
     bytes: &[u8],
     worker: &WorkerPlan,
     lines: &mut OperationLines,
-    logs: &mut [LogFile],
-) -> Result<()> {
+    logs: &mut [LogFile<'_>],
+) -> Result<(), Failure> {
     for record in header.records(bytes) {
         match record {
             SpooledRecord::Operation(operation) => {
@@ -196,7 +210,7 @@ fn write_block(
     Ok(())
 }
 
-fn write_window(entry: &LogEntry, worker: &WorkerPlan, logs: &mut [LogFile]) -> Result<()> {
+fn write_window(entry: &LogEntry, worker: &WorkerPlan, logs: &mut [LogFile<'_>]) -> Result<(), Failure> {
     let mut line = String::new();
     iolab_report::write_log_line(&mut line, entry, &worker.logs);
     for log in logs.iter_mut().filter(|log| log.kind == Some(entry.kind)) {
@@ -208,14 +222,14 @@ fn write_window(entry: &LogEntry, worker: &WorkerPlan, logs: &mut [LogFile]) -> 
 
 /// The header of the next block; `None` at the end of the spool, or where a worker was killed as it
 /// wrote.
-fn next_header(spool: &mut &File) -> Result<Option<BlockHeader>> {
+fn next_header(spool: &mut &File) -> Result<Option<BlockHeader>, Failure> {
     let mut header = [0; BlockHeader::BYTES];
     let length = read_up_to(spool, &mut header)?;
     Ok(if length == header.len() { BlockHeader::decode(&header) } else { None })
 }
 
 /// Fills `bytes` unless the file ends before. Returns how many there were.
-fn read_up_to(file: &mut &File, bytes: &mut [u8]) -> Result<usize> {
+fn read_up_to(file: &mut &File, bytes: &mut [u8]) -> Result<usize, Failure> {
     let mut length = 0;
     while length < bytes.len() {
         match file.read(&mut bytes[length..]) {
@@ -228,7 +242,7 @@ fn read_up_to(file: &mut &File, bytes: &mut [u8]) -> Result<usize> {
     Ok(length)
 }
 
-fn histogram_log(recording: &Recording, worker: &WorkerPlan, log: &mut LogFile) -> Result<()> {
+fn histogram_log(recording: &Recording, worker: &WorkerPlan, log: &mut LogFile<'_>) -> Result<(), Failure> {
     let coarseness = worker.logs.histogram.as_ref().map_or(0, |log| log.coarseness);
     let measured = recording.workers.iter().filter(|measured| measured.number == worker.number);
     for entry in measured.flat_map(|measured| &measured.histogram_log) {
@@ -238,7 +252,10 @@ fn histogram_log(recording: &Recording, worker: &WorkerPlan, log: &mut LogFile) 
 }
 
 /// Writes the sums over all jobs that `--bandwidth-log` asks for.
-pub(crate) fn write_aggregate(outputs: &mut Outputs, recording: &Recording) -> Result<()> {
+///
+/// # Errors
+/// One cannot be written.
+pub fn write_aggregate(outputs: &mut Outputs, recording: &Recording) -> Result<(), Failure> {
     for direction in Direction::ALL {
         let used = recording.workers.iter().any(|worker| worker.directions[direction.index()].ios > 0);
         if used {

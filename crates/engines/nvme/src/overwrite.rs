@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use iolab_engine_nvme::{DeviceName, Place, first_bytes};
 use iolab_guard::{SIGNATURE_BYTES, signatures};
+
+use crate::{DeviceName, Place, first_bytes};
 
 /// Why a job must not write to the device of this name; `None` if it may, or if the engine will
 /// refuse the name itself.
