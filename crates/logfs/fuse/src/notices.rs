@@ -8,7 +8,7 @@
 //! ```text
 //!  task ── notice ──▶ thread ── write(/dev/fuse) ──▶ kernel drops pages, waits for those being read
 //!    ▲                  │
-//!    └─ waker, eventfd ─┘       or the timer, after PATIENCE
+//!    └─ waker, eventfd ─┘       or the timer, after PATIENCE_SECONDS
 //! ```
 //!
 //! The kernel waits for pages that are being read or written, and this file system's own thread
@@ -37,8 +37,9 @@ use crate::MountError;
 
 /// `FUSE_NOTIFY_INVAL_INODE`.
 const INVALIDATE_INODE: i32 = 2;
-/// How long an answer waits for the kernel, nanoseconds.
-const PATIENCE_NS: i64 = 100_000_000;
+/// How long an answer waits for the kernel, seconds: longer than any page takes on a machine that
+/// has much else to do, because who is answered too early may read old bytes.
+const PATIENCE_SECONDS: i64 = 5;
 /// An offset that means the attributes alone (`fuse_reverse_inval_inode`).
 const ATTRIBUTES_ALONE: i64 = -1;
 
@@ -137,7 +138,7 @@ impl Notices {
         if self.sender.as_ref().is_some_and(|sender| sender.send(notice).is_ok()) {
             self.under_way += 1;
             if self.under_way == 1 {
-                self.set_timer(PATIENCE_NS);
+                self.set_timer(PATIENCE_SECONDS);
             }
         } else {
             self.shared.finish(ticket);
@@ -145,11 +146,11 @@ impl Notices {
         Told { ticket, shared: self.shared.clone() }
     }
 
-    fn set_timer(&self, after_ns: i64) {
+    /// Zero seconds: the timer does not go off.
+    fn set_timer(&self, seconds: i64) {
         let never = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let once = Itimerspec { it_interval: never, it_value: Timespec { tv_sec: 0, tv_nsec: after_ns } };
+        let once = Itimerspec { it_interval: never, it_value: Timespec { tv_sec: seconds, tv_nsec: 0 } };
         let set = timerfd_settime(&self.patience, TimerfdTimerFlags::empty(), &once);
-        // Only a number of nanoseconds beyond a second, or no timer at all, is refused.
         assert!(set.is_ok(), "a timer of its own can be set");
     }
 
@@ -163,10 +164,10 @@ impl Notices {
         if rustix::io::read(&self.told, &mut count).is_ok() {
             self.under_way -= u64::from_ne_bytes(count);
             // Without a notice under way the timer must not go off: nobody would read it.
-            self.set_timer(if self.under_way > 0 { PATIENCE_NS } else { 0 });
+            self.set_timer(if self.under_way > 0 { PATIENCE_SECONDS } else { 0 });
         } else if rustix::io::read(&self.patience, &mut [0; 8]).is_ok() {
             self.shared.finish_all();
-            self.set_timer(PATIENCE_NS);
+            self.set_timer(PATIENCE_SECONDS);
         }
     }
 }
@@ -245,6 +246,11 @@ mod tests {
         notices.sender = Some(sender);
         let told = notices.content_changed(InodeId(7), 0, 1);
         assert!(notices.shared.waiting().contains_key(&told.ticket));
+        notices.look();
+        assert!(notices.shared.waiting().contains_key(&told.ticket), "before its time");
+        let soon = Timespec { tv_sec: 0, tv_nsec: 1 };
+        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: soon };
+        timerfd_settime(&notices.patience, TimerfdTimerFlags::empty(), &once).unwrap();
         let mut fds = [rustix::event::PollFd::new(&notices.patience, rustix::event::PollFlags::IN)];
         assert_eq!(rustix::event::poll(&mut fds, None), Ok(1));
         notices.look();
