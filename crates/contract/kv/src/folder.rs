@@ -71,3 +71,31 @@ pub fn some_of(names: &[String]) -> String {
         None => shown,
     }
 }
+
+/// Removes what a store of this kind owns in a folder that it recognises, and the folder if it is
+/// empty then: the whole of [`StoreKind::destroy`] for stores that nobody has open.
+pub fn remove_owned(kind: &dyn StoreKind, folder: &Path) -> Result<(), StoreError> {
+    let name = kind.description().name;
+    if !kind.recognises(folder) {
+        let held = match holds(folder, &[kind])? {
+            Holds::Other(names) => format!("holds {}", some_of(&names)),
+            _ => "does not exist, or is empty".to_owned(),
+        };
+        let message = format!("{}: {held}: there is no {name} store to destroy", folder.display());
+        return Err(StoreError::new(ErrorKind::Folder, message));
+    }
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: std::io::Error| StoreError::of_file(&path, "remove it", &error)
+    };
+    for own in names_in(folder).map_err(failed(folder))?.iter().filter(|name| kind.owns(name)) {
+        let path = folder.join(own);
+        let is_folder = path.symlink_metadata().is_ok_and(|facts| facts.is_dir());
+        let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.map_err(failed(&path))?;
+    }
+    if names_in(folder).map_err(failed(folder))?.is_empty() {
+        std::fs::remove_dir(folder).map_err(failed(folder))?;
+    }
+    Ok(())
+}

@@ -25,12 +25,14 @@ mod error;
 mod facts;
 mod folder;
 mod kind;
+mod option_text;
 mod store;
 
 pub use batch::{Batch, Change};
 pub use cursor::{Bytes, Cursor, RangeCursor, Ranges, Seek, Way};
 pub use error::{ErrorKind, StoreError};
 pub use facts::{StoreFacts, StoreFigures};
-pub use folder::{Holds, holds, judge, some_of};
+pub use folder::{Holds, holds, judge, remove_owned, some_of};
 pub use kind::{Existing, OpenRequest, StoreDescription, StoreKind};
+pub use option_text::{number, options_of, unknown_option};
 pub use store::{Access, Durability, Maintenance, Store};
