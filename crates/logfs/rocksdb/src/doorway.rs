@@ -132,8 +132,11 @@ impl Doorway {
             }
             disk_bell => {
                 let bells = [Some(&self.queue.bell), disk_bell.as_ref()];
-                let mut bells: Vec<PollFd<'_>> =
-                    bells.into_iter().flatten().map(|bell| PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN)).collect();
+                let mut bells: Vec<PollFd<'_>> = bells
+                    .into_iter()
+                    .flatten()
+                    .map(|bell| PollFd::from_borrowed_fd(bell.as_fd(), PollFlags::IN))
+                    .collect();
                 // A signal ends it early, which does no harm.
                 let _interrupted = poll(&mut bells, None);
             }

@@ -16,7 +16,11 @@ pub struct Failure {
 impl Failure {
     pub(crate) fn of(what: &[u8], error: &Error) -> Failure {
         // What a caller of fsync(2) would be told: the file system itself answers changes with EROFS.
-        let errno = if matches!(error, Error::Failed(_)) { Error::Device(iolab_disk::DeviceError::Gone).errno() } else { error.errno() };
+        let errno = if matches!(error, Error::Failed(_)) {
+            Error::Device(iolab_disk::DeviceError::Gone).errno()
+        } else {
+            error.errno()
+        };
         Failure { errno, message: format!("{}: {error}", String::from_utf8_lossy(what)) }
     }
 }

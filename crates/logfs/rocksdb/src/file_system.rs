@@ -140,7 +140,8 @@ impl Shared {
         for file in self.open_files() {
             file.send()?;
         }
-        let synced = self.service.call(async |fs: LocalVolume| if fs.has_unsynced() { fs.sync().await } else { Ok(()) });
+        let synced =
+            self.service.call(async |fs: LocalVolume| if fs.has_unsynced() { fs.sync().await } else { Ok(()) });
         synced.map_err(|error| Failure::of(b"sync", &error))
     }
 

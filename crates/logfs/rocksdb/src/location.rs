@@ -24,7 +24,9 @@ pub struct Location {
 
 /// A URI that says nothing useful.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{uri}: {what}; it is logfs://PATH-OF-IMAGE, and behind a `?` gather=SIZE, ahead=SIZE, commit=SECONDS, volatile=SEED, with `&` between")]
+#[error(
+    "{uri}: {what}; it is logfs://PATH-OF-IMAGE, and behind a `?` gather=SIZE, ahead=SIZE, commit=SECONDS, volatile=SEED, with `&` between"
+)]
 pub struct BadLocation {
     uri: String,
     what: String,
@@ -33,7 +35,13 @@ pub struct BadLocation {
 impl Location {
     /// An image, used as usual.
     pub fn new(image: impl Into<PathBuf>) -> Location {
-        Location { image: image.into(), gather_bytes: 1 << 20, ahead_bytes: 256 << 10, commit_seconds: 5, volatile: None }
+        Location {
+            image: image.into(),
+            gather_bytes: 1 << 20,
+            ahead_bytes: 256 << 10,
+            commit_seconds: 5,
+            volatile: None,
+        }
     }
 
     /// Reads `logfs://PATH`, or `logfs:PATH`, with options behind a question mark.

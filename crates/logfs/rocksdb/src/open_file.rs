@@ -217,7 +217,8 @@ impl OpenFile {
         self.send_tail(&mut tail)?;
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner).forget();
         let (inode, buffer) = (self.inode, Buffer::padded(bytes, 1));
-        let sent = self.shared.service.call(async move |fs: LocalVolume| fs.write_buffer(inode, offset, buffer).await.0);
+        let sent =
+            self.shared.service.call(async move |fs: LocalVolume| fs.write_buffer(inode, offset, buffer).await.0);
         sent.map_err(|error| self.failure(&error))?;
         tail.start = tail.start.max(offset + bytes.len() as u64);
         Ok(())

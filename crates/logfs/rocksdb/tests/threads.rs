@@ -152,7 +152,8 @@ fn threads_do_not_disturb_each_other() {
     });
     let mut into = vec![0; 20_000];
     let found = shared.read(10_000, &mut into).unwrap();
-    let counted: Vec<usize> = (0..8).map(|number| into[..found].iter().filter(|byte| **byte == number).count()).collect();
+    let counted: Vec<usize> =
+        (0..8).map(|number| into[..found].iter().filter(|byte| **byte == number).count()).collect();
     assert_eq!(counted, [40; 8]);
     drop((shared, fs));
     check(image.path());
@@ -163,7 +164,8 @@ fn threads_do_not_disturb_each_other() {
 fn what_was_synced_outlives_the_process_and_the_rest_is_a_beginning() {
     for seed in 0..12 {
         let image = image();
-        let location = Location { volatile: Some(seed), gather_bytes: 5000, commit_seconds: 0, ..Location::new(image.path()) };
+        let location =
+            Location { volatile: Some(seed), gather_bytes: 5000, commit_seconds: 0, ..Location::new(image.path()) };
         let fs = open(&location);
         let file = fs.open_file(b"/log", How::Fresh).unwrap();
         let (mut written, mut synced) = (Vec::new(), 0);

@@ -48,7 +48,12 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_close(file: *const OpenFile) ->
 /// # Safety
 /// The promises of `abi.rs`. The bytes need not have been written before.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn iolab_logfs_file_read(file: &OpenFile, offset: u64, into: *mut u8, length: usize) -> i64 {
+pub(crate) unsafe extern "C" fn iolab_logfs_file_read(
+    file: &OpenFile,
+    offset: u64,
+    into: *mut u8,
+    length: usize,
+) -> i64 {
     if length == 0 {
         return 0;
     }
@@ -74,7 +79,12 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_append(file: &OpenFile, bytes: 
 /// # Safety
 /// The promises of `abi.rs`.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn iolab_logfs_file_write(file: &OpenFile, offset: u64, bytes: *const u8, length: usize) -> i32 {
+pub(crate) unsafe extern "C" fn iolab_logfs_file_write(
+    file: &OpenFile,
+    offset: u64,
+    bytes: *const u8,
+    length: usize,
+) -> i32 {
     let bytes = Name { bytes, length };
     // SAFETY: bytes, by the caller's promise.
     answer(file.write(offset, unsafe { bytes.bytes() }))
