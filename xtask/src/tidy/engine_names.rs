@@ -26,6 +26,8 @@ const EXCEPTIONS: &[Exception] = &[
         "reads plans that were made before engines said what they are",
     ),
     ("crates/contract/plan/src/describe/target_lines.rs", "sync", "the option sync"),
+    ("crates/contract/trace/src/call.rs", "*", "names of system calls"),
+    ("crates/contract/trace/src/operation.rs", "sync", "the word for O_SYNC"),
     ("crates/job/jobfile/src/options/engine.rs", "*", "the option ioengine: its default and its examples"),
     ("crates/job/jobfile/src/options/durability.rs", "sync", "the option sync"),
     ("crates/job/jobfile/src/options/process.rs", "sync", "an example of a program to run"),
