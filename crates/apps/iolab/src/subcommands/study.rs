@@ -16,9 +16,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use iolab_bounded_read::{JOB_FILE, STUDY_FILE};
 use iolab_statistics::Rules;
-use iolab_study::{
-    Analysis, Design, JobSource, Setting, Study, StudyError, analyse, describe_design, describe_results, next,
-};
+use iolab_study::{Analysis, Design, JobSource, Setting, Study, StudyError, analyse, describe_design, next};
 
 use crate::exit::{Failure, INTERRUPTED};
 use crate::output;
@@ -168,13 +166,14 @@ fn announce(study: &Study, job: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
-    let (folder, study) = Folder::open(folder)?;
-    let design = lay_out(&study)?;
-    let analysis = analysis(&folder, &study, &design);
+fn show(path: &Path, json: bool) -> Result<u8, Failure> {
+    let (folder, study) = Folder::open(path)?;
     match json {
-        true => output::print(&(folder::to_json(&analysis) + "\n"))?,
-        false => output::print(&describe_results(&study, &design, &analysis, &Rules::default()))?,
+        true => {
+            let design = lay_out(&study)?;
+            output::print(&(folder::to_json(&analysis(&folder, &study, &design)) + "\n"))?;
+        }
+        false => output::print(&telling::text(path)?)?,
     }
     Ok(0)
 }
@@ -210,7 +209,7 @@ fn go_on(folder: &Folder, study: &Study, going: Going<'_>) -> Result<u8, Failure
     if going.is_listed {
         crate::database::keep_study(folder.path());
     }
-    output::print(&describe_results(study, &design, &analysis, &Rules::default()))?;
+    output::print(&telling::text(folder.path())?)?;
     if is_whole {
         let path = folder.path().display();
         eprintln!("iolab: for the whole report, with figures: iolab report {path} -o {path}.html");

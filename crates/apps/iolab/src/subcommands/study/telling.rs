@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page};
+use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page, warning_lines};
 use iolab_recording::Recording;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, describe_results, missing};
+use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, missing, tell_results};
 
 use super::collections;
 use super::folder::{Folder, to_json};
@@ -35,7 +35,8 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     let (_, folders) = collections::folders_of(path)?;
     let told = folders.iter().map(|folder| {
         let told = Told::read(folder)?;
-        Ok(describe_results(&told.study, &told.design, &told.analysis, &told.rules))
+        let warnings = warning_lines(&told.digests);
+        Ok(tell_results(&told.study, &told.design, &told.analysis, &told.rules, &warnings))
     });
     Ok(told.collect::<Result<Vec<String>, Failure>>()?.join("\n"))
 }
