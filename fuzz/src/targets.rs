@@ -11,6 +11,7 @@ use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value}
 use iolab_options::OptionEntry;
 use iolab_recording::partial::{self, Partial};
 use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
+use iolab_trace::{End, Operation, Reader, Writer};
 
 /// The enemy of a device that the driver's own tests use too.
 #[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
@@ -82,6 +83,18 @@ pub const TARGETS: &[Target] = &[
         ],
         words: &["\u{1}", "\u{2}", "\u{4}", "@", "\u{1a}"],
         run: log_entry,
+    },
+    Target {
+        name: "trace",
+        seeds: &[
+            include_bytes!("../../crates/contract/trace/tests/corpus/1-commits.trace"),
+            // Frames as a length, a kind and what is in them: a file, a thread, a block of two writes.
+            b"\x0d\x02{\"path\":\"/\"}\x15\x03{\"process\":1,\"id\":1}\x20\x04\x02\x05\x01\0\x02\0\0\x01\x02\0\x01\0\x02\0\x0a\
+              \x01\x02\x09\x01\x01\x02\x01\x01\0\x02\x09\0\x01\x02\0\x01",
+            b"\x0a\x05{\"elapsed_ns\":1,\"operations\":2}",
+        ],
+        words: &["\u{4}\u{2}", "\u{1}\u{2}", "{\"path\":\"x\"}", "\u{7f}", "{\"process\":0,\"id\":0}"],
+        run: trace,
     },
     Target {
         name: "logfs_image",
@@ -227,6 +240,40 @@ fn partial_recording(input: &[u8]) {
         let again = Recording::from_json(&recording.to_json());
         assert_eq!(again.ok().as_ref(), Some(&recording), "a rebuilt recording changes when it is saved");
     }
+}
+
+/// Traces: as the bytes are, and as frames with right checksums. What is read is written and read
+/// again as the same.
+fn trace(input: &[u8]) {
+    let mut forged = iolab_trace::MARK.to_vec();
+    forged.extend(iolab_trace::forged(1, b"{\"source\":\"\"}"));
+    let mut rest = input;
+    while let Some((length, more)) = rest.split_first() {
+        let (frame, next) = more.split_at(usize::from(*length).min(more.len()));
+        rest = next;
+        if let Some((kind, payload)) = frame.split_first() {
+            forged.extend(iolab_trace::forged(*kind, payload));
+        }
+    }
+    for bytes in [input, &forged] {
+        let Some((operations, reader)) = operations_of(bytes) else { continue };
+        let Ok(mut writer) = Writer::new(Vec::new(), reader.facts()) else { continue };
+        reader.files().iter().for_each(|file| drop(writer.file(file.clone())));
+        reader.threads().iter().for_each(|thread| drop(writer.thread(thread.clone())));
+        operations.iter().for_each(|operation| drop(writer.operation(operation)));
+        let again = writer.finish(End::default()).unwrap_or_default();
+        assert_eq!(operations_of(&again).map(|(operations, _)| operations), Some(operations));
+    }
+}
+
+fn operations_of(bytes: &[u8]) -> Option<(Vec<Operation>, Reader<&[u8]>)> {
+    let mut reader = Reader::new(bytes).ok()?;
+    let mut operations = Vec::new();
+    while let Ok(Some(operation)) = reader.next_operation() {
+        operations.push(operation);
+    }
+    assert!(reader.damage().is_none_or(|damage| damage.at_byte <= bytes.len() as u64));
+    Some((operations, reader))
 }
 
 /// A beginning whose plan has one worker, number 0.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iolab_observe::{DirectIo, direct_io_at};
+use iolab_pipeline::Judged;
 use iolab_recording::{Outcome, Recording};
 use iolab_resolve::Mode;
 use iolab_runner::{Event, Observer, Wish};
@@ -134,7 +135,7 @@ fn measure(
     ];
     let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &[])?;
+    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &[])?;
     let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
     match recording.workers.first().map(|worker| &worker.outcome) {
         Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
