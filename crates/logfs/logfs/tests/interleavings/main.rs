@@ -8,10 +8,10 @@
 mod sync;
 
 #[path = "../../src/domains/mail.rs"]
-#[allow(dead_code, unreachable_pub)] // not all of it is modelled, and nobody is outside of a test
+#[allow(dead_code, unreachable_pub, reason = "not all of it is modelled, and nobody is outside of a test")]
 mod mail;
 #[path = "../../../../base/executor/src/ready.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 mod ready;
 
 /// What a core does when it is asked; here nobody is.

@@ -5,7 +5,7 @@
 //! The driver's and the device's own sources are compiled here again, over memory that consists of
 //! loom's atomics. In the canaries these atomics order nothing.
 
-#![allow(missing_docs)] // nobody is outside of a test
+#![allow(missing_docs, reason = "nobody is outside of a test")]
 
 // The sources take their memory from the crate of this name: here it is this one.
 extern crate iolab_pci_device as real_pci_device;
@@ -15,21 +15,21 @@ mod memory;
 mod sync;
 
 #[path = "../../../driver/src/pcie/device.rs"]
-#[allow(dead_code)] // nothing is called by way of the device
+#[allow(dead_code, reason = "nothing is called by way of the device")]
 mod device;
 #[path = "../../../driver/src/pcie/doorbell.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 mod doorbell;
 #[path = "../../src/mailbox.rs"]
 mod mailbox;
 #[path = "../../src/pcie/queue.rs"]
-#[allow(dead_code, unused_imports)] // not all of it is modelled
+#[allow(dead_code, unused_imports, reason = "not all of it is modelled")]
 mod queue;
 #[path = "../../../driver/src/pcie/ring.rs"]
-#[allow(dead_code, unreachable_pub)] // not all of it is modelled, and nobody is outside of a test
+#[allow(dead_code, unreachable_pub, reason = "not all of it is modelled, and nobody is outside of a test")]
 mod ring;
 #[path = "../../src/pcie/dispatcher/shadow.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 mod shadow;
 
 pub use iolab_memory::Access;

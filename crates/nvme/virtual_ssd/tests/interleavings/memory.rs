@@ -8,7 +8,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::{Access, DmaFault};
 
 #[path = "../../../../base/memory/src/shared_bytes/words.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 mod words;
 
 /// A window into words of 32 bits, or of 64; memory has one of them.
