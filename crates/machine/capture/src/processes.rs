@@ -130,7 +130,7 @@ impl<'r, 'w> Processes<'r, 'w> {
 
     /// What a descriptor of a thread stands for.
     pub(crate) fn open(&mut self, thread: i32, fd: u64) -> Option<SharedOpen> {
-        let fd = i32::try_from(fd as i64 as i32).ok().filter(|fd| *fd >= 0)?;
+        let fd = Some(fd as i32).filter(|fd| *fd >= 0)?;
         if let Some(open) = self.shared(thread).table.get(fd) {
             return Some(open);
         }
