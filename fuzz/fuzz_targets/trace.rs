@@ -1,4 +1,6 @@
 //! libFuzzer binary of the target `trace`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| iolab_fuzz::targets::run("trace", input));
+use iolab_fuzz::targets;
+
+libfuzzer_sys::fuzz_target!(init: targets::write_start("trace"), |input: &[u8]| targets::run("trace", input));

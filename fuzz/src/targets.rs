@@ -5,6 +5,8 @@
 //! `fuzz/Cargo.toml`; the smoke test checks that they agree. [`CANARY`] has a bug on purpose: a
 //! fuzzer that does not find it is broken.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
@@ -155,6 +157,20 @@ pub const CANARY: Target = Target {
 pub fn run(name: &str, input: &[u8]) {
     for target in TARGETS.iter().chain([&CANARY]).filter(|target| target.name == name) {
         (target.run)(input);
+    }
+}
+
+/// Writes what a fuzzer begins with into the folder that `IOLAB_FUZZ_START` names: the seeds of a
+/// target, and beside the folder a dictionary (`.words`); for the binaries.
+pub fn write_start(name: &str) {
+    let Some(folder) = std::env::var_os("IOLAB_FUZZ_START").map(PathBuf::from) else { return };
+    for target in TARGETS.iter().chain([&CANARY]).filter(|target| target.name == name) {
+        for (number, seed) in target.seeds.iter().enumerate() {
+            fs::write(folder.join(format!("seed-{number}")), seed).expect("the folder of seeds can be written to");
+        }
+        let quoted = |word: &&str| word.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+        let words: String = target.words.iter().map(|word| format!("\"{}\"\n", quoted(word))).collect();
+        fs::write(folder.with_extension("words"), words).expect("the dictionary can be written");
     }
 }
 

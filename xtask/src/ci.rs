@@ -53,7 +53,7 @@ pub(crate) fn run(repository: &Repository) -> Result<(), String> {
 }
 
 /// For deadlines of child processes and for whoever waits: no measurement.
-#[allow(clippy::disallowed_methods)] // nothing is simulated in this program
+#[allow(clippy::disallowed_methods, reason = "nothing is simulated in this program")]
 fn now() -> Instant {
     Instant::now()
 }

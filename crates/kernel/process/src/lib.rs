@@ -3,7 +3,7 @@
 //!
 //! Unsafe island: thin wrappers of system calls for which no safe wrapper exists or suffices (fork
 //! above all). Nothing here knows what a worker does.
-#![allow(unsafe_code)] // island: fork, waitpid, futex, set_mempolicy and their kin
+#![allow(unsafe_code, reason = "island: fork, waitpid, futex, set_mempolicy and their kin")]
 
 mod child;
 mod futex;

@@ -4,7 +4,7 @@
 //! It ends with 0, or with 3 where the kernel has no io_uring for it.
 //!
 //! Unsafe: system calls with addresses, and rings that the kernel shares.
-#![allow(unsafe_code)] // island: raw system calls
+#![allow(unsafe_code, reason = "island: raw system calls")]
 
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};

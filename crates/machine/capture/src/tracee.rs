@@ -3,7 +3,7 @@
 //! Unsafe: forks, calls ptrace(2), waits for what it stops, and copies out of the memory of another
 //! process. Between fork and exec the child makes system calls only and takes no lock, so that the
 //! caller may have other threads.
-#![allow(unsafe_code)] // island: fork, ptrace, wait4, process_vm_readv
+#![allow(unsafe_code, reason = "island: fork, ptrace, wait4, process_vm_readv")]
 
 use std::ffi::CString;
 use std::io;
