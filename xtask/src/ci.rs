@@ -84,7 +84,12 @@ pub(crate) fn demo(repository: &Repository) -> Result<(), String> {
     }
     cargo(repository, &["build", "--release", "--quiet"], &[])?;
     let mut command = Command::new(env!("CARGO"));
-    command.args(readme::demo_arguments()).current_dir(&repository.root).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+        .args(readme::demo_arguments())
+        .arg("--output=target/iolab-demo.html")
+        .current_dir(&repository.root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cargo: {error}"))?;
     let mut stdout = child.stdout.take().ok_or("the demo has no output")?;
     let reader = std::thread::spawn(move || {

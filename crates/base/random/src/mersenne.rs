@@ -23,7 +23,8 @@ impl Mersenne64 {
         let mut state = Box::new([seed; WORDS]);
         for index in 1..WORDS {
             let before = state[index - 1];
-            state[index] = 6_364_136_223_846_793_005_u64.wrapping_mul(before ^ (before >> 62)).wrapping_add(index as u64);
+            state[index] =
+                6_364_136_223_846_793_005_u64.wrapping_mul(before ^ (before >> 62)).wrapping_add(index as u64);
         }
         Mersenne64 { state, used: WORDS }
     }

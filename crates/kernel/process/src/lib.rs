@@ -18,4 +18,4 @@ pub use placement::{
     set_identity, set_io_priority, set_nice, set_numa_memory, set_write_life_hint, sharpen_timers,
 };
 pub use signals::{INTERRUPTS, REPORTS_ASKED, count_signals, survive_size_limits};
-pub use usage::{Usage, thread_id, process_usage, thread_usage};
+pub use usage::{Usage, process_usage, thread_id, thread_usage};

@@ -108,8 +108,15 @@ const READS: Ycsb = Ycsb { updates: 0, inserts: 0, scans: 0, read_modify_writes:
 pub const BENCHMARKS: &[Benchmark] = &[
     fresh("fillseq", "Put keys in order into a new store", Order::Sequential),
     fresh("fillrandom", "Put random keys into a new store", Order::Random),
-    Benchmark { alone: true, ..fresh("filluniquerandom", "Put every key once in random order into a new store", Order::Shuffled) },
-    Benchmark { synced: true, divisor: 1000, ..fresh("fillsync", "Put --num/1000 random keys, each synced, into a new store", Order::Random) },
+    Benchmark {
+        alone: true,
+        ..fresh("filluniquerandom", "Put every key once in random order into a new store", Order::Shuffled)
+    },
+    Benchmark {
+        synced: true,
+        divisor: 1000,
+        ..fresh("fillsync", "Put --num/1000 random keys, each synced, into a new store", Order::Random)
+    },
     Benchmark {
         divisor: 1000,
         value_size: Some(100_000),

@@ -12,7 +12,14 @@ pub fn findings(result: &BenchmarkResult, memory_bytes: u64) -> Vec<Finding> {
     if result.operations() <= 1 {
         return Vec::new();
     }
-    let rules = [debt(result), no_log(result), cache(result), page_cache(result, memory_bytes), assertions(result), stall(result)];
+    let rules = [
+        debt(result),
+        no_log(result),
+        cache(result),
+        page_cache(result, memory_bytes),
+        assertions(result),
+        stall(result),
+    ];
     rules.into_iter().flatten().collect()
 }
 
@@ -53,8 +60,14 @@ fn no_log(result: &BenchmarkResult) -> Option<Finding> {
         return None;
     }
     let evidence = "It wrote with --disable_wal.".to_owned();
-    let consequence = "A crash loses every write since the last flush: these are figures of a store that promises nothing.";
-    finding(result, "kv-no-log", Severity::Warning, (evidence, consequence, "Leave out --disable_wal, or say so beside the figures."))
+    let consequence =
+        "A crash loses every write since the last flush: these are figures of a store that promises nothing.";
+    finding(
+        result,
+        "kv-no-log",
+        Severity::Warning,
+        (evidence, consequence, "Leave out --disable_wal, or say so beside the figures."),
+    )
 }
 
 fn reads(result: &BenchmarkResult) -> bool {
@@ -67,21 +80,34 @@ fn cache(result: &BenchmarkResult) -> Option<Finding> {
     if !reads(result) || result.disk_bytes == 0 || cache < result.disk_bytes {
         return None;
     }
-    let evidence = format!("Its cache has room for {:.1} MB, the store occupies {:.1} MB.", cache as f64 / MIB, result.disk_bytes as f64 / MIB);
+    let evidence = format!(
+        "Its cache has room for {:.1} MB, the store occupies {:.1} MB.",
+        cache as f64 / MIB,
+        result.disk_bytes as f64 / MIB
+    );
     let consequence = "Reads are answered from memory: they say nothing of the device.";
-    finding(result, "kv-cache-larger-than-data", Severity::Warning, (evidence, consequence, "Lower --cache_size, or raise --num."))
+    finding(
+        result,
+        "kv-cache-larger-than-data",
+        Severity::Warning,
+        (evidence, consequence, "Lower --cache_size, or raise --num."),
+    )
 }
 
 /// The page cache can hold all the data.
 fn page_cache(result: &BenchmarkResult, memory_bytes: u64) -> Option<Finding> {
     let benchmark = BENCHMARKS.iter().find(|benchmark| benchmark.name == result.name)?;
     let is_read = matches!(benchmark.load, Load::Get(_) | Load::Scan(_) | Load::Seek | Load::Mixed | Load::Ycsb(_));
-    if !is_read || result.facts.direct_reads != Some(false) || result.disk_bytes == 0 || result.disk_bytes * 2 > memory_bytes {
+    if !is_read
+        || result.facts.direct_reads != Some(false)
+        || result.disk_bytes == 0
+        || result.disk_bytes * 2 > memory_bytes
+    {
         return None;
     }
-    let read = result.device_read().map_or(String::new(), |bytes| {
-        format!(" The device was asked for {:.1} MB.", bytes as f64 / MIB)
-    });
+    let read = result
+        .device_read()
+        .map_or(String::new(), |bytes| format!(" The device was asked for {:.1} MB.", bytes as f64 / MIB));
     let evidence = format!(
         "The store occupies {:.1} MB, this machine has {:.0} MB of memory, and reads go through the page cache.{read}",
         result.disk_bytes as f64 / MIB,
@@ -105,11 +131,8 @@ fn assertions(result: &BenchmarkResult) -> Option<Finding> {
 /// Writers were held back for a good part of the time.
 fn stall(result: &BenchmarkResult) -> Option<Finding> {
     let stalled = result.figures.stall_ns.filter(|ns| *ns > result.elapsed_ns / 100)?;
-    let evidence = format!(
-        "Writers were held back for {:.2} s of {:.2} s.",
-        stalled as f64 / 1e9,
-        result.elapsed_ns as f64 / 1e9
-    );
+    let evidence =
+        format!("Writers were held back for {:.2} s of {:.2} s.", stalled as f64 / 1e9, result.elapsed_ns as f64 / 1e9);
     let consequence = "The device or the threads for compaction decide the rate of writes, not the operations.";
     let advice = "Look at the intervals; --rate shows what a client with a schedule would have felt.";
     finding(result, "kv-stall", Severity::Note, (evidence, consequence, advice))
@@ -125,7 +148,13 @@ mod tests {
         let mut thread = ThreadResult { elapsed_ns: 1_000_000, ..ThreadResult::default() };
         thread.tallies[direction as usize].operations = 100;
         thread.tallies[direction as usize].bytes = 100;
-        BenchmarkResult { name: name.into(), threads: vec![thread], elapsed_ns: 1_000_000, disk_bytes: 1 << 20, ..Default::default() }
+        BenchmarkResult {
+            name: name.into(),
+            threads: vec![thread],
+            elapsed_ns: 1_000_000,
+            disk_bytes: 1 << 20,
+            ..Default::default()
+        }
     }
 
     fn rules(result: &BenchmarkResult) -> Vec<String> {

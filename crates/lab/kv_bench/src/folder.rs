@@ -55,12 +55,13 @@ impl Folder {
         let refused = |message: String| Err(TellError::Refused(message));
         match iolab_kv_catalogue::holds_any(&self.path)? {
             Holds::Nothing => Ok(()),
-            Holds::Other(names) => {
-                refused(format!("{path}: holds {}, and no store; nothing in it is touched; name another folder", some_of(&names)))
-            }
-            Holds::Store(other) | Holds::StoreAndMore(other, _) if other != name => {
-                refused(format!("{path}: holds a store of another kind; use it with --store={other}, or name another folder"))
-            }
+            Holds::Other(names) => refused(format!(
+                "{path}: holds {}, and no store; nothing in it is touched; name another folder",
+                some_of(&names)
+            )),
+            Holds::Store(other) | Holds::StoreAndMore(other, _) if other != name => refused(format!(
+                "{path}: holds a store of another kind; use it with --store={other}, or name another folder"
+            )),
             _ if !fresh => Ok(()),
             Holds::StoreAndMore(_, names) => refused(format!(
                 "{path}: holds a {name} store, and {} that is not its own; a new store would destroy what is there: \
@@ -144,7 +145,9 @@ mod tests {
         let refused = folder.judge(kind("fjall"), false, true).unwrap_err();
         assert!(matches!(&refused, TellError::Refused(text) if text.contains("--store=redb")), "{refused:?}");
         std::fs::write(folder.path.join("letter"), "dear").unwrap();
-        assert!(matches!(folder.judge(kind("redb"), true, true), Err(TellError::Refused(text)) if text.contains("letter")));
+        assert!(
+            matches!(folder.judge(kind("redb"), true, true), Err(TellError::Refused(text)) if text.contains("letter"))
+        );
         folder.judge(kind("redb"), false, false).unwrap();
     }
 
@@ -154,7 +157,9 @@ mod tests {
         std::fs::write(outer.path().join("letter"), "dear").unwrap();
         let folder = Folder::choose(Some(outer.path())).unwrap();
         for fresh in [true, false] {
-            assert!(matches!(folder.judge(kind("fjall"), fresh, true), Err(TellError::Refused(text)) if text.contains("letter")));
+            assert!(
+                matches!(folder.judge(kind("fjall"), fresh, true), Err(TellError::Refused(text)) if text.contains("letter"))
+            );
         }
     }
 

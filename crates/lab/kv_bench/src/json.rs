@@ -36,7 +36,9 @@ fn one(result: &BenchmarkResult, memory_bytes: u64) -> Value {
         .collect();
     let findings: Vec<Value> = findings(result, memory_bytes)
         .iter()
-        .map(|finding| json!({ "rule": finding.rule, "evidence": finding.evidence, "consequence": finding.consequence }))
+        .map(
+            |finding| json!({ "rule": finding.rule, "evidence": finding.evidence, "consequence": finding.consequence }),
+        )
         .collect();
     json!({
         "name": result.name,

@@ -55,8 +55,10 @@ pub fn line(settings: &Settings, result: &BenchmarkResult) -> String {
     let seconds = result.elapsed_ns as f64 / 1e9;
     let micros = thread_ns as f64 / 1000.0 / operations.max(1) as f64;
     let per_second = if seconds > 0.0 { (operations as f64 / seconds) as u64 } else { 0 };
-    let mut text =
-        format!("{:<12} : {micros:>11.3} micros/op {per_second} ops/sec {seconds:.3} seconds {operations} operations;", result.name);
+    let mut text = format!(
+        "{:<12} : {micros:>11.3} micros/op {per_second} ops/sec {seconds:.3} seconds {operations} operations;",
+        result.name
+    );
     if result.bytes() > 0 {
         let _ = write!(text, " {:>6.1} MB/s", result.bytes() as f64 / MIB / seconds.max(1e-9));
     }
@@ -104,7 +106,12 @@ fn after(result: &BenchmarkResult) -> String {
     }
     let _ = writeln!(text, "  processor         {:.2} us an operation", result.processor_ns_per_operation() / 1000.0);
     if let (Some(written), Some(read)) = (result.device_written(), result.device_read()) {
-        let _ = write!(text, "  device            {:.1} MB written, {:.1} MB read", written as f64 / MIB, read as f64 / MIB);
+        let _ = write!(
+            text,
+            "  device            {:.1} MB written, {:.1} MB read",
+            written as f64 / MIB,
+            read as f64 / MIB
+        );
         if let Some(amplification) = result.write_amplification() {
             let _ = write!(text, "; write amplification {amplification:.2} measured");
             if let Some(own) = result.figures.write_amplification() {
@@ -115,7 +122,10 @@ fn after(result: &BenchmarkResult) -> String {
     }
     if let Some(amplification) = result.space_amplification() {
         let on_disk = result.disk_bytes as f64 / MIB;
-        let _ = writeln!(text, "  space             {on_disk:.1} MB on disk, {amplification:.2} bytes for a byte of keys and values");
+        let _ = writeln!(
+            text,
+            "  space             {on_disk:.1} MB on disk, {amplification:.2} bytes for a byte of keys and values"
+        );
     }
     text
 }

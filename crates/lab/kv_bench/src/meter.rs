@@ -211,7 +211,15 @@ impl<'a> Meter<'a> {
             let response = difference(&mut counts.response, &mut counts.response_before);
             let clat_equals_lat = lat.is_some();
             let direction = DIRECTIONS[index];
-            directions.push(DirectionInterval { direction, ios, bytes: moved, lat, clat: None, clat_equals_lat, response });
+            directions.push(DirectionInterval {
+                direction,
+                ios,
+                bytes: moved,
+                lat,
+                clat: None,
+                clat_equals_lat,
+                response,
+            });
         }
         self.intervals.push(interval);
         if !directions.is_empty() {
@@ -267,8 +275,7 @@ impl<'a> Meter<'a> {
 mod tests {
     use super::*;
 
-    const NO_LIMITS: Limits =
-        Limits { operations: 10, length_ns: u64::MAX, every: None, interval_ns: 1_000 };
+    const NO_LIMITS: Limits = Limits { operations: 10, length_ns: u64::MAX, every: None, interval_ns: 1_000 };
 
     #[test]
     fn the_end_of_one_operation_is_the_begin_of_the_next() {

@@ -5,9 +5,7 @@
 
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Plan;
-use iolab_recording::{
-    CpuUse, DirectionRecording, FORMAT, HostFacts, Interval, Outcome, Recording, WorkerRecording,
-};
+use iolab_recording::{CpuUse, DirectionRecording, FORMAT, HostFacts, Interval, Outcome, Recording, WorkerRecording};
 
 use crate::benchmarks::{BENCHMARKS, Load, Order};
 use crate::findings::findings;
@@ -25,8 +23,20 @@ pub fn job_words(settings: &Settings, results: &[BenchmarkResult], store: &str, 
         let value = benchmark.value_size.unwrap_or(settings.value_size).max(1);
         let random = |order| matches!(order, Order::Random | Order::Shuffled);
         let rw = match benchmark.load {
-            Load::Fill(order) => if random(order) { "randwrite" } else { "write" },
-            Load::Delete(order) => if random(order) { "randtrim" } else { "trim" },
+            Load::Fill(order) => {
+                if random(order) {
+                    "randwrite"
+                } else {
+                    "write"
+                }
+            }
+            Load::Delete(order) => {
+                if random(order) {
+                    "randtrim"
+                } else {
+                    "trim"
+                }
+            }
             Load::Scan(_) => "read",
             Load::Mixed | Load::Update | Load::Ycsb(_) => "randrw",
             _ => "randread",
@@ -153,7 +163,10 @@ fn worker(number: u32, thread: &ThreadResult, offset_ns: u64) -> WorkerRecording
         interval_latencies: thread
             .interval_latencies
             .iter()
-            .map(|interval| iolab_recording::IntervalLatencies { start_ns: interval.start_ns + offset_ns, ..interval.clone() })
+            .map(|interval| iolab_recording::IntervalLatencies {
+                start_ns: interval.start_ns + offset_ns,
+                ..interval.clone()
+            })
             .collect(),
         depth: iolab_recording::DepthUse {
             at_submit: vec![(1, operations)],

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use iolab_clock::Clock;
 use iolab_kv::{Durability, ErrorKind, Existing, Maintenance, OpenRequest, Store, StoreError, StoreKind};
 use iolab_observe::{DeviceSampler, System};
-use iolab_process::{INTERRUPTS, process_usage, thread_usage, Usage};
+use iolab_process::{INTERRUPTS, Usage, process_usage, thread_usage};
 
 use crate::benchmarks::{Benchmark, Load, Once, Order};
 use crate::folder::{Folder, TellError};
@@ -59,7 +59,8 @@ impl<'a> Session<'a> {
         };
         kind.version()?;
         let folder = Folder::choose(settings.db.as_deref())?;
-        let begins_new = settings.benchmarks.iter().any(|benchmark| benchmark.fresh) && !settings.is_on("use_existing_db");
+        let begins_new =
+            settings.benchmarks.iter().any(|benchmark| benchmark.fresh) && !settings.is_on("use_existing_db");
         folder.judge(kind, begins_new || settings.is_on("destroy_db"), settings.is_on("destroy_db"))?;
         let (clock, _) = Clock::best();
         let seed = if settings.seed == 0 { clock.unix_ns() / 1000 } else { settings.seed };
@@ -102,7 +103,8 @@ impl<'a> Session<'a> {
             Load::Once(what) => self.once(benchmark, what)?,
             _ => self.load(benchmark, value_size)?,
         };
-        let interrupted = result.threads.iter().any(|thread| thread.interrupted) || INTERRUPTS.load(Ordering::Relaxed) > 0;
+        let interrupted =
+            result.threads.iter().any(|thread| thread.interrupted) || INTERRUPTS.load(Ordering::Relaxed) > 0;
         let result = Box::new(result);
         Ok(if interrupted { Ended::Interrupted(result) } else { Ended::Measured(result) })
     }
@@ -239,7 +241,8 @@ impl<'a> Session<'a> {
         let threads = run_threads(&tasks, store, &clock)?;
         let used = used_since(&used_before, &process_usage());
         let first = threads.iter().filter(|thread| !thread.beside).map(|thread| thread.started_ns).min().unwrap_or(0);
-        let last = threads.iter().filter(|thread| !thread.beside).map(|thread| thread.started_ns + thread.elapsed_ns).max();
+        let last =
+            threads.iter().filter(|thread| !thread.beside).map(|thread| thread.started_ns + thread.elapsed_ns).max();
         let figures = store.figures().since(&before);
         let mut text = String::new();
         for (asked, property) in [("statistics", "statistics"), ("perf_level", "perf-context")] {
@@ -282,7 +285,11 @@ fn used_since(before: &Usage, after: &Usage) -> Usage {
 }
 
 /// Runs all threads at once; the first error of any.
-fn run_threads(tasks: &[(Task, Limits, bool)], store: &dyn Store, clock: &Clock) -> Result<Vec<ThreadResult>, StoreError> {
+fn run_threads(
+    tasks: &[(Task, Limits, bool)],
+    store: &dyn Store,
+    clock: &Clock,
+) -> Result<Vec<ThreadResult>, StoreError> {
     let barrier = Barrier::new(tasks.len());
     let origin_ns = AtomicU64::new(0);
     let readers = AtomicU64::new(tasks.iter().filter(|(_, _, beside)| !beside).count() as u64);

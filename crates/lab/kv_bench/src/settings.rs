@@ -79,7 +79,12 @@ impl Settings {
             values.push((flag.name, value.clone()));
         }
         let given = given.iter().map(|(flag, _)| flag.name).collect();
-        Settings::typed(&Values(&values)).map(|typed| Settings { values: values.clone(), given, words: words.to_owned(), ..typed })
+        Settings::typed(&Values(&values)).map(|typed| Settings {
+            values: values.clone(),
+            given,
+            words: words.to_owned(),
+            ..typed
+        })
     }
 
     fn typed(values: &Values<'_>) -> Result<Settings, FlagError> {
@@ -88,7 +93,9 @@ impl Settings {
         let path = |name: &str| Some(values.text(name)).filter(|text| !text.is_empty()).map(PathBuf::from);
         let (sync, no_log) = (values.switch("sync")?, values.switch("disable_wal")?);
         if sync && no_log {
-            return Err(FlagError("--sync and --disable_wal exclude each other: without a log there is nothing to sync".into()));
+            return Err(FlagError(
+                "--sync and --disable_wal exclude each other: without a log there is nothing to sync".into(),
+            ));
         }
         let durability = match (sync, no_log) {
             (true, _) => Durability::Synced,
@@ -183,8 +190,13 @@ impl<'a> Values<'a> {
 
     fn time(&self, name: &str) -> Result<u64, FlagError> {
         let text = self.text(name);
-        let ns = iolab_units::parse_ns(text, 1_000_000_000).map_err(|error| FlagError(format!("--{name}={text}: {error}")))?;
-        if ns < 1_000_000 { Err(FlagError(format!("--{name}={text}: a millisecond or more is expected"))) } else { Ok(ns) }
+        let ns = iolab_units::parse_ns(text, 1_000_000_000)
+            .map_err(|error| FlagError(format!("--{name}={text}: {error}")))?;
+        if ns < 1_000_000 {
+            Err(FlagError(format!("--{name}={text}: a millisecond or more is expected")))
+        } else {
+            Ok(ns)
+        }
     }
 
     fn distribution(&self) -> Result<Distribution, FlagError> {

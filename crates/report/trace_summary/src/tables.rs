@@ -54,7 +54,17 @@ impl Summary {
 
     fn file_table<R: Read>(&self, reader: &Reader<R>) -> String {
         let titles = [
-            "role", "reads", "read", "sequential", "writes", "written", "sequential", "same place", "syncs", "direct", "file",
+            "role",
+            "reads",
+            "read",
+            "sequential",
+            "writes",
+            "written",
+            "sequential",
+            "same place",
+            "syncs",
+            "direct",
+            "file",
         ];
         let mut lines = vec![titles.map(str::to_owned).to_vec()];
         let mut files: Vec<_> = self.files.iter().zip(reader.files()).collect();
@@ -69,11 +79,16 @@ impl Summary {
         let more = files.len().saturating_sub(SHOWN);
         let rest = if more > 0 { format!("… and {} more files\n", grouped(more as u64)) } else { String::new() };
         let side = |column: usize| if column == titles.len() - 1 { Side::Left } else { numbers_right(column) };
-        if lines.len() > 1 { format!("\n{}{rest}", aligned(&lines, side)) } else { "\nno file was read or written\n".to_owned() }
+        if lines.len() > 1 {
+            format!("\n{}{rest}", aligned(&lines, side))
+        } else {
+            "\nno file was read or written\n".to_owned()
+        }
     }
 
     fn thread_table<R: Read>(&self, reader: &Reader<R>) -> String {
-        let mut lines = vec![["thread", "process", "operations", "bytes", "syncs", "in calls"].map(str::to_owned).to_vec()];
+        let mut lines =
+            vec![["thread", "process", "operations", "bytes", "syncs", "in calls"].map(str::to_owned).to_vec()];
         let mut threads: Vec<_> = self.threads.iter().zip(reader.threads()).collect();
         threads.sort_by_key(|(figures, _)| std::cmp::Reverse(figures.count));
         for (figures, thread) in threads.iter().take(SHOWN).filter(|(figures, _)| figures.count > 0) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use iolab_study::Study;
 use iolab_study_runner::{
-    Folder, Form, Permissions, StudyRunner, begin, files_of, folders_of, read, results_json, results_text,
+    Folder, Form, Permissions, StudyRunner, begin, files_of, folders_of, read, report, results_json,
 };
 
 use crate::exit::{Failure, INTERRUPTED};
@@ -130,7 +130,7 @@ fn announce(study: &Study, job: &str) -> Result<u8, Failure> {
 }
 
 fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
-    output::print(&if json { results_json(folder)? } else { results_text(folder)? })?;
+    output::print(&if json { results_json(folder)? } else { report::text(folder)? })?;
     Ok(0)
 }
 

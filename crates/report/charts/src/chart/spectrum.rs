@@ -130,6 +130,9 @@ impl Spectrum {
             ([(name, last, tail)], ..) => {
                 format!("{name}: p{} is {}, {} the median.", short(far), shown(*last), times(*tail))
             }
+            (_, Some(slow), Some(fast)) if slow.1 < 1.02 * fast.1 => {
+                format!("At p{} all lie within 2 % of {}.", short(far), shown(fast.1))
+            }
             (_, Some(slow), Some(fast)) => format!(
                 "At p{} {} is lowest with {}, {} highest with {}, {} that. Farthest above its own median is {}: {}.",
                 short(far),
