@@ -1,6 +1,7 @@
 //! The card: results on one screen of a terminal.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use iolab_recording::Severity;
 use iolab_statistics::{Interval, SniaRules, SteadyState};
@@ -8,6 +9,7 @@ use iolab_text::{Side, aligned, exact_bytes, grouped};
 use iolab_units::rounded_ns;
 
 use crate::drives::{Likeness, Ratio, likeness};
+use crate::measured::MeasuredTarget;
 use crate::profiles::Access;
 use crate::results::{Case, Results};
 
@@ -75,6 +77,15 @@ pub(crate) fn facts(results: &Results) -> Vec<String> {
     ]
 }
 
+/// The target as a reader elsewhere knows it: a relative folder by its whole path.
+pub(crate) fn place(measured: &MeasuredTarget) -> String {
+    let folder = Path::new(&measured.filename).ancestors().nth(2).filter(|folder| folder.is_absolute());
+    match measured.target.starts_with('.').then_some(folder).flatten() {
+        Some(folder) => folder.display().to_string(),
+        None => measured.target.clone(),
+    }
+}
+
 /// The fastest of each kind in one sentence.
 pub(crate) fn answer(results: &Results) -> String {
     let best = |wanted: &dyn Fn(&Case) -> bool, value: fn(&Case) -> Option<Interval>| {
@@ -95,7 +106,7 @@ pub(crate) fn answer(results: &Results) -> String {
     let told: Vec<String> = parts.into_iter().flatten().collect();
     format!(
         "{}: {}",
-        results.measured.target,
+        place(&results.measured),
         if told.is_empty() { "nothing was measured".to_owned() } else { told.join(", ") }
     )
 }
