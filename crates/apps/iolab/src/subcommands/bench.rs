@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Context;
 use iolab_bench::{KnownDrive, PROFILES, Pace, Procedure, Profile, Reading, Results};
 use iolab_outputs::Kind;
+use iolab_pipeline::Judged;
 use iolab_process::INTERRUPTS;
 use iolab_recording::Outcome;
 use iolab_resolve::Mode;
@@ -111,7 +112,7 @@ fn run(words: &[String], target: &Target, label: String) -> Result<Option<Readin
     }
     let asked = subcommands::run::take_apart(words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &target.allowed)?;
+    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &target.allowed)?;
     let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label: label.clone() })?;
     if recording.interrupted {
         return Ok(None);

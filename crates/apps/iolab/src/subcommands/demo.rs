@@ -8,6 +8,7 @@ use anyhow::Context;
 use iolab_html::{CardGroup, CardLine, CardReport, card_page};
 use iolab_observe::{DirectIo, direct_io_at};
 use iolab_outputs::Kind;
+use iolab_pipeline::Judged;
 use iolab_recording::{Outcome, Recording};
 use iolab_resolve::Mode;
 use iolab_runner::{Event, Observer, Wish};
@@ -145,7 +146,7 @@ fn measure(
     ];
     let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &[])?;
+    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &[])?;
     let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
     match recording.workers.first().map(|worker| &worker.outcome) {
         Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
