@@ -84,7 +84,14 @@ fn ours(iolab: &Path, area: &TestArea, runtime_ms: u64) -> Result<Vec<Pattern>, 
     // The length of all patterns together is a whole number of seconds; theirs follows from it.
     let seconds = (PATTERNS * runtime_ms).div_ceil(1000).max(1);
     let answer = Command::new(iolab)
-        .args(["bench", "--json", "--rounds=1", &format!("--time={seconds}"), &format!("--allow-destroy={target}"), &target])
+        .args([
+            "bench",
+            "--json",
+            "--rounds=1",
+            &format!("--time={seconds}"),
+            &format!("--allow-destroy={target}"),
+            &target,
+        ])
         .output()
         .map_err(|error| format!("{}: {error}", iolab.display()))?;
     if !answer.status.success() {
@@ -121,7 +128,12 @@ fn run_fio(fio: &Path, pattern: &Pattern, area: &TestArea) -> Result<Figures, St
     let figures = text.find('{').and_then(|start| serde_json::from_str(&text[start..]).ok());
     match figures.and_then(|document: Value| of_job(document.pointer("/jobs/0")?, pattern.is_commit)) {
         Some(figures) if answer.status.success() => Ok(figures),
-        _ => Err(format!("fio failed at {} on {}: {}", pattern.name, area.name, String::from_utf8_lossy(&answer.stderr).trim())),
+        _ => Err(format!(
+            "fio failed at {} on {}: {}",
+            pattern.name,
+            area.name,
+            String::from_utf8_lossy(&answer.stderr).trim()
+        )),
     }
 }
 
@@ -149,7 +161,8 @@ mod tests {
         let patterns = read(&ours.to_string()).unwrap();
         assert_eq!((patterns[0].is_commit, patterns[0].figures), (true, [10.0, 1.0, 2.0]));
         assert!(read("{}").unwrap_err().contains("no patterns"));
-        let percentiles = |ns: f64| json!({ "iops": 5.0, "lat_ns": { "percentile": { "50.000000": ns, "99.000000": 3.0 * ns } } });
+        let percentiles =
+            |ns: f64| json!({ "iops": 5.0, "lat_ns": { "percentile": { "50.000000": ns, "99.000000": 3.0 * ns } } });
         let job = json!({ "read": percentiles(1000.0), "write": percentiles(9000.0), "sync": percentiles(4000.0) });
         assert_eq!(of_job(&job, false), Some([10.0, 1.0, 3.0]));
         assert_eq!(of_job(&job, true), Some([10.0, 4.0, 12.0]));

@@ -34,7 +34,7 @@ pub fn card(results: &Results) -> String {
         item(&mut text, &format!("{word}: {names}"));
     }
     text += "\nbe careful\n";
-    for line in cautions(results) {
+    for line in findings(results).into_iter().chain(cautions(results)) {
         item(&mut text, &line);
     }
     text
@@ -210,24 +210,11 @@ fn settled(results: &Results) -> Option<String> {
     })
 }
 
+/// What to be careful about beside findings.
 pub(crate) fn cautions(results: &Results) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(settled(results));
+    let mut lines: Vec<String> = settled(results).into_iter().collect();
     if !results.measured.direct {
         lines.push("INVALID: these are figures of the page cache".to_owned());
-    }
-    let patterns = results.cases.len();
-    for (finding, keys) in results.seen.findings.iter().take(FINDINGS) {
-        let word = match finding.severity {
-            Severity::Invalid => "INVALID",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
-        lines.push(format!("{word} [{}, {} of {patterns}]: {}", finding.rule, keys.len(), finding.consequence));
-    }
-    let more = results.seen.findings.len().saturating_sub(FINDINGS);
-    if more > 0 {
-        lines.push(format!("and {more} more (--json has all)"));
     }
     if results.measured.is_new_each_time {
         lines.push("every pattern had a new virtual SSD of its own, which nothing had been written to".to_owned());
@@ -236,5 +223,27 @@ pub(crate) fn cautions(results: &Results) -> Vec<String> {
         lines.push("a short run shows what a drive does from its cache: sustained writes may be slower".to_owned());
     }
     lines.push("two cards do not make a comparison: `iolab study` does".to_owned());
+    lines
+}
+
+/// The gravest findings, a line each.
+fn findings(results: &Results) -> Vec<String> {
+    let patterns = results.cases.len();
+    let word = |severity: Severity| match severity {
+        Severity::Invalid => "INVALID",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let shown = results.seen.findings.iter().take(FINDINGS);
+    let mut lines: Vec<String> = shown
+        .map(|(finding, keys)| {
+            let word = word(finding.severity);
+            format!("{word} [{}, {} of {patterns}]: {}", finding.rule, keys.len(), finding.consequence)
+        })
+        .collect();
+    let more = results.seen.findings.len().saturating_sub(FINDINGS);
+    if more > 0 {
+        lines.push(format!("and {more} more (--json and the page have all)"));
+    }
     lines
 }

@@ -190,7 +190,8 @@ fn lines_of(group: &CardGroup) -> Markup {
 fn gallery(groups: &[CardGroup]) -> Gallery {
     let mut gallery = Gallery::new("");
     gallery.group("Side by side", "Medians of the rounds with their intervals; the small points are the rounds.");
-    for (place, group) in groups.iter().enumerate() {
+    // A single bar has nothing to stand beside.
+    for (place, group) in groups.iter().enumerate().filter(|(_, group)| group.lines.len() > 1) {
         gallery.add(bars(place, group).draw());
     }
     gallery.group("Latency by percentile", "Each nine to the right is ten times rarer. All pictures have one scale.");

@@ -229,14 +229,18 @@ fn findings_stand_once_with_how_many_share_them() {
 
 #[test]
 fn all_configurations_are_seen_at_once() {
-    let axes = "[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"64k\"]\n[[axis]]\noption = \"iodepth\"\nvalues = [1, 8]\n";
+    let axes =
+        "[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"64k\"]\n[[axis]]\noption = \"iodepth\"\nvalues = [1, 8]\n";
     let text = format!("title = \"t\"\nquestion = \"\"\n{HEAD}{axes}").replace("\"iops\"", "\"bandwidth\"");
     let (html, page) = shown(&made(&text, |points| if points[1] == "8" { 9e6 } else { 1e6 }));
     let overview = &html[html.find("<table class=\"overview\"").expect("an overview")..];
     let overview = &overview[..overview.find("</table>").expect("its end")];
     assert_eq!(overview.matches("<td class=\"n").count(), 4, "{overview}");
     assert_eq!(overview.matches("class=\"n best\"").count(), 1);
-    assert!(overview.contains("not told apart from it") || overview.contains("equivalent to it"), "64k is as good: {overview}");
+    assert!(
+        overview.contains("not told apart from it") || overview.contains("equivalent to it"),
+        "64k is as good: {overview}"
+    );
     // Each conclusion leads to its verdicts and to the matrix; the reader has checked that they are there.
     for link in ["href=\"#figure-ratios-0-bandwidth\"", "href=\"#figure-bandwidth-matrix\""] {
         assert!(html.contains(link), "{link}");

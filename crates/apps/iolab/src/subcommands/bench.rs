@@ -73,7 +73,9 @@ pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
     let measured =
         profile.patterns.iter().filter(|pattern| target.measured.writable || !pattern.access.writes()).count();
     let pace = Pace::of(seconds, rounds, measured);
-    if matches!(profile.procedure, Procedure::UntilSteady { .. }) && target.measured.writable {
+    // What is new for every pattern cannot be filled before.
+    let fills = matches!(profile.procedure, Procedure::UntilSteady { .. }) && !target.measured.is_new_each_time;
+    if fills && target.measured.writable {
         let label = "writing everything twice".to_owned();
         if run(&iolab_bench::fill_words(&target.measured), &target, label)?.is_none() {
             clear_line();
