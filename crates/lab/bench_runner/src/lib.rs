@@ -52,7 +52,9 @@ pub fn run(pipeline: &Pipeline<'_>, request: &BenchRequest<'_>) -> Result<Option
     let measured = profile.patterns.iter().filter(|pattern| writable || !pattern.access.writes()).count();
     let pace = Pace::of(request.seconds, rounds, measured);
     let run_words = |words: &[String], label: &str| run_job(pipeline, words, &target.allowed, label);
-    if matches!(profile.procedure, Procedure::UntilSteady { .. }) && writable {
+    // What is new for every pattern cannot be filled before.
+    let fills = matches!(profile.procedure, Procedure::UntilSteady { .. }) && !target.measured.is_new_each_time;
+    if fills && writable {
         let filled = run_words(&iolab_bench::fill_words(&target.measured), "writing everything twice")?;
         if filled.is_none() {
             pipeline.console.status("");
