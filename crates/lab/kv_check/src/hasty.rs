@@ -1,0 +1,56 @@
+//! A store that acknowledges what it has yet to sync: the canary. A check that lets it pass checks
+//! nothing.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use iolab_kv::{Access, Batch, Cursor, Durability, StoreError};
+
+/// Keeps each batch back and answers that it is done; the next one lets it through.
+pub struct Hasty<'a> {
+    store: &'a dyn Access,
+    kept: Mutex<Option<(Batch, Durability)>>,
+}
+
+impl std::fmt::Debug for Hasty<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Hasty")
+    }
+}
+
+impl<'a> Hasty<'a> {
+    /// In front of a good store.
+    pub fn new(store: &'a dyn Access) -> Hasty<'a> {
+        Hasty { store, kept: Mutex::new(None) }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Option<(Batch, Durability)>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Access for Hasty<'_> {
+    fn put(&self, key: &[u8], value: &[u8], durability: Durability) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        batch.put(key, value);
+        self.write(&batch, durability)
+    }
+
+    fn delete(&self, key: &[u8], durability: Durability) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        batch.delete(key);
+        self.write(&batch, durability)
+    }
+
+    fn write(&self, batch: &Batch, durability: Durability) -> Result<(), StoreError> {
+        let earlier = self.kept().replace((batch.clone(), durability));
+        earlier.map_or(Ok(()), |(batch, durability)| self.store.write(&batch, durability))
+    }
+
+    fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, StoreError> {
+        self.store.get(key, visit)
+    }
+
+    fn cursor(&self) -> Result<Box<dyn Cursor + '_>, StoreError> {
+        self.store.cursor()
+    }
+}
