@@ -1,7 +1,7 @@
 //! The operations of a load, each a function of seed, round and number.
 
 use iolab_kv::{Batch, Durability};
-use iolab_random::SplitMix64;
+use iolab_random::{SplitMix64, mix};
 
 /// What a load is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +41,8 @@ pub struct Operation {
 impl Shape {
     /// An operation as it is written in a round. The same number in another round is another one.
     pub fn operation(&self, round: u64, number: u64) -> Operation {
-        let mut random =
-            SplitMix64::new(self.seed ^ round.rotate_left(40) ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let mut below = |limit: u64| random.next() % limit.max(1);
+        let mut random = SplitMix64::new(mix(mix(mix(self.seed) ^ round) ^ number));
+        let mut below = |limit: u64| random.below(limit);
         let is_synced = below(self.sync_every) == 0;
         let place = [RING_PREFIX, format!("{:02}", number % RING).as_bytes()].concat();
         let mut changes = vec![(place, Some(number.to_le_bytes().to_vec()))];

@@ -117,7 +117,7 @@ pub fn check(
     let (mut model, mut settled, mut summary) = (Model::default(), 0, Summary::default());
     for number in 1..=rounds {
         // Now and then at once, while the store is being opened.
-        let moment = Moment { operations: random.next() % MOST_OPERATIONS, delay_us: random.next() % MOST_DELAY_US };
+        let moment = Moment { operations: random.below(MOST_OPERATIONS), delay_us: random.below(MOST_DELAY_US) };
         let (promised, mut round) = kill(world, (number, settled), moment)?;
         world.crash(number).map_err(|what| Stopped::World { round: number, what })?;
         let unusable = |error| Stopped::Unusable { round: number, error };
