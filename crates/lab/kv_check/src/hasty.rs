@@ -1,14 +1,18 @@
 //! A store that acknowledges what it has yet to sync: the canary. A check that lets it pass checks
 //! nothing.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iolab_kv::{Access, Batch, Cursor, Durability, StoreError};
 
-/// Keeps each batch back and answers that it is done; the next one lets it through.
+/// Batches that are kept back: so many that a kill finds some of them not begun, wherever it strikes.
+const KEPT: usize = 8;
+
+/// Keeps batches back and answers that they are done; each lets an earlier one through.
 pub struct Hasty<'a> {
     store: &'a dyn Access,
-    kept: Mutex<Option<(Batch, Durability)>>,
+    kept: Mutex<VecDeque<(Batch, Durability)>>,
 }
 
 impl std::fmt::Debug for Hasty<'_> {
@@ -20,10 +24,10 @@ impl std::fmt::Debug for Hasty<'_> {
 impl<'a> Hasty<'a> {
     /// In front of a good store.
     pub fn new(store: &'a dyn Access) -> Hasty<'a> {
-        Hasty { store, kept: Mutex::new(None) }
+        Hasty { store, kept: Mutex::default() }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Option<(Batch, Durability)>> {
+    fn kept(&self) -> MutexGuard<'_, VecDeque<(Batch, Durability)>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -42,8 +46,12 @@ impl Access for Hasty<'_> {
     }
 
     fn write(&self, batch: &Batch, durability: Durability) -> Result<(), StoreError> {
-        let earlier = self.kept().replace((batch.clone(), durability));
-        earlier.map_or(Ok(()), |(batch, durability)| self.store.write(&batch, durability))
+        let mut kept = self.kept();
+        kept.push_back((batch.clone(), durability));
+        if kept.len() <= KEPT {
+            return Ok(());
+        }
+        kept.pop_front().map_or(Ok(()), |(batch, durability)| self.store.write(&batch, durability))
     }
 
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool, StoreError> {
