@@ -74,9 +74,9 @@ macro_rules! kv_conformance_suite {
     };
     (@checks $module:ident, $kind:expr, $setup:expr, $($check:ident)*) => {
         mod $module {
-            #[allow(unused_imports)] // kind and setup may be named by paths of their own
+            #[allow(unused_imports, reason = "kind and setup may be named by paths of their own")]
             use super::*;
-            #[allow(unused_imports)] // as above
+            #[allow(unused_imports, reason = "as above")]
             use $crate::conformance::Setup;
 
             $(#[test]

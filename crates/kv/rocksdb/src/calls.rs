@@ -1,5 +1,5 @@
 //! The shape of the library's calls: errors through a pointer, text that it allocated, slices.
-#![allow(unsafe_code)] // island: memory that the library allocated
+#![allow(unsafe_code, reason = "island: memory that the library allocated")]
 
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,5 @@
 //! An iterator of the library as a cursor.
-#![allow(unsafe_code)] // island: calls of the library, bytes that it lends
+#![allow(unsafe_code, reason = "island: calls of the library, bytes that it lends")]
 
 use iolab_kv::{Cursor, Seek, StoreError, Way};
 

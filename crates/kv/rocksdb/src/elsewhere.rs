@@ -3,7 +3,7 @@
 //! What makes a `rocksdb_env_t` of an image is a shared library of its own, because it is C++: the
 //! crate `logfs/rocksdb`, built with its feature `shim`. It is looked for where the variable
 //! `IOLAB_ROCKSDB_LOGFS` says, beside this program, and where the loader looks.
-#![allow(unsafe_code)] // island: dlopen, dlsym, and calls of what is found
+#![allow(unsafe_code, reason = "island: dlopen, dlsym, and calls of what is found")]
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 //! Its C library is loaded at run time, so that building this program needs neither RocksDB nor C++.
 //! Versions 7 to 11 are known to have what is used ([`symbols`]). Reads are pinned: the bytes that a
 //! reader sees are those of the library's block. Options are the library's own text.
-#![allow(unsafe_code)] // island: the C library, in the files that say so
+#![allow(unsafe_code, reason = "island: the C library, in the files that say so")]
 
 mod calls;
 mod cursor;

@@ -4,7 +4,7 @@
 //! folders where distributions put libraries, the newest supported version first. The variable
 //! `IOLAB_ROCKSDB` names one file instead. The library is never unloaded: its threads may outlive a
 //! store.
-#![allow(unsafe_code)] // island: dlopen, dlsym, dladdr
+#![allow(unsafe_code, reason = "island: dlopen, dlsym, dladdr")]
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //! family, and of the table format in `block_based_table_factory={...}`. Three words are read here
 //! and not given on: `statistics=1` counts everything exactly (it costs a few per cent), `perf_level=N`
 //! sets what each thread that reads `perf-context` has measured, `filesystem=URI` says where files live.
-#![allow(unsafe_code)] // island: calls of the library
+#![allow(unsafe_code, reason = "island: calls of the library")]
 
 use std::path::Path;
 

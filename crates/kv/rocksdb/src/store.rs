@@ -1,5 +1,5 @@
 //! An open RocksDB.
-#![allow(unsafe_code)] // island: calls of the library
+#![allow(unsafe_code, reason = "island: calls of the library")]
 
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};

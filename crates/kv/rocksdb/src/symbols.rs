@@ -1,6 +1,6 @@
 //! The C functions of RocksDB that are used, as one table: what `rocksdb/c.h` declares, of the versions
 //! 7 to 11. All of its objects are opaque.
-#![allow(unsafe_code)] // island: types of foreign functions, and pointers made into them
+#![allow(unsafe_code, reason = "island: types of foreign functions, and pointers made into them")]
 
 use std::ffi::{c_char, c_int, c_uchar, c_void};
 

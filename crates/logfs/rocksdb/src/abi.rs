@@ -3,7 +3,7 @@
 //! Unsafe because what comes over such a boundary are addresses. The other side keeps these promises:
 //! names and buffers are as long as it says and stay for the call; a handle is used between its open
 //! and its close, and is one that was opened here.
-#![allow(unsafe_code)] // island: take pointers that C++ hands over
+#![allow(unsafe_code, reason = "island: take pointers that C++ hands over")]
 
 mod files;
 mod names;

@@ -2,7 +2,10 @@
 //! scheme `logfs:` means something to RocksDB is told when the library is loaded (`cpp/entry.cc`).
 //!
 //! Unsafe because the entry points call C++, and are called with pointers.
-#![allow(unsafe_code)] // island: call the C++ part, and give its entry points to programs that load this library
+#![allow(
+    unsafe_code,
+    reason = "island: call the C++ part, and give its entry points to programs that load this library"
+)]
 
 use std::ffi::{c_char, c_void};
 

@@ -245,6 +245,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Drop the files' pages from the page cache before starting",
+        details: "And, with direct=0, whenever a file begins again: for each of the loops, and for each pass of time_based. Files whose offsets never come to an end (norandommap, a skewed random_distribution) do not begin again. Dirty pages stay; those from before the start are written back first.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

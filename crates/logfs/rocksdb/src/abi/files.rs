@@ -1,7 +1,7 @@
 //! C functions on open files.
 //!
 //! Unsafe as `abi.rs` says, whose promises hold for every function here.
-#![allow(unsafe_code)] // island: take pointers that C++ hands over
+#![allow(unsafe_code, reason = "island: take pointers that C++ hands over")]
 
 use std::sync::Arc;
 
