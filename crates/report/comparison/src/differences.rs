@@ -20,7 +20,7 @@ pub struct Difference {
 }
 
 /// Options whose difference says nothing of the load.
-const BESIDE_THE_POINT: [&str; 3] = ["name", "description", "randseed"];
+pub(crate) const BESIDE_THE_POINT: [&str; 3] = ["name", "description", "randseed"];
 
 /// Something that a run may know of where it was made.
 type Fact = fn(&RunSummary) -> Option<&String>;

@@ -1,10 +1,12 @@
 //! Made-up runs whose truth is known, through to the verdict.
 
+use iolab_aggregate::Target;
 use iolab_comparison::{
     Basis, DirectionSummary, IntervalSummary, IntervalsFrom, JobSummary, Judgement, Latencies, Operations, Outcome,
     PairingChoice, Request, Run, RunSummary, Side, describe, hold_against,
 };
 use iolab_histogram::{Histogram, SparseHistogram};
+use iolab_recording::Severity;
 use iolab_statistics::{Random, Rules, Verdict};
 use iolab_study::Figure;
 
@@ -314,4 +316,31 @@ fn the_outcome_survives_json() {
     let outcome = compared(&in_blocks(1.1, 7, 1), &request(&[], PairingChoice::Automatic));
     let text = serde_json::to_string(&outcome).unwrap();
     assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome);
+}
+
+#[test]
+fn sides_on_different_storage_are_told_first() {
+    let with = |theirs: &[&str], ours: &[&str], engines: [&str; 2]| {
+        let mut sides = in_blocks(1.1, 7, 1);
+        for ((side, devices), engine) in sides.iter_mut().zip([theirs, ours]).zip(engines) {
+            for run in &mut side.runs {
+                run.summary.reached = devices.iter().map(|name| Target::BlockDevice((*name).to_owned())).collect();
+                run.summary.jobs[0].options.insert("ioengine".to_owned(), engine.to_owned());
+            }
+        }
+        compared(&sides, &request(&["iops"], PairingChoice::Automatic))
+    };
+    let apart = with(&["sda"], &["zram0"], ["psync", "libaio"]);
+    assert_eq!(apart.findings[0].severity, Severity::Invalid);
+    let text = describe(&apart);
+    assert!(
+        text.starts_with(
+            "INVALID [different-targets]: baseline (A): block device sda; candidate (B): block device zram0"
+        ),
+        "{text}"
+    );
+    // Two disks under one load: the storage is the question.
+    assert_eq!(with(&["sda"], &["zram0"], ["psync", "psync"]).findings[0].severity, Severity::Note);
+    assert_eq!(with(&["sda"], &["sda"], ["psync", "libaio"]).findings, []);
+    assert_eq!(with(&["sda"], &[], ["psync", "libaio"]).findings, [], "a report of fio does not say");
 }

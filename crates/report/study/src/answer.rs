@@ -1,6 +1,7 @@
 //! The answer of a study: one sentence with figures, then what else was found. Terminal and page
 //! say the same, because both say this.
 
+use iolab_recording::Severity;
 use iolab_statistics::{Rules, Verdict};
 
 use crate::comparisons::{AxisEffect, Contrast, Interaction, Standing};
@@ -28,7 +29,11 @@ pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules
     findings.extend(others.map(|one| format!("{}: {}", analysis.figures[one.figure].name(), told.sentence(one))));
     findings.extend(told.about_trials(Some(standing)));
     let figure = analysis.figures[primary].name();
-    Answer { sentence: format!("{} ({figure})", told.sentence(standing)), findings }
+    let doubt = match analysis.findings.iter().find(|finding| finding.severity == Severity::Invalid) {
+        Some(finding) => format!("; but see {}", finding.rule),
+        None => String::new(),
+    };
+    Answer { sentence: format!("{} ({figure}){doubt}", told.sentence(standing)), findings }
 }
 
 impl Study {

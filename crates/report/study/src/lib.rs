@@ -31,6 +31,7 @@ mod precondition;
 mod profile;
 mod reach;
 mod reported;
+mod same_storage;
 mod statements;
 mod steps;
 mod text;

@@ -109,7 +109,8 @@ fn counted(number: usize, what: &str) -> String {
 /// What came out: the answer, what else was found, one table, then how the trials were run.
 pub fn describe_results(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> String {
     let answer = answer(study, design, analysis, rules);
-    let mut text = format!("{}\n\n{}\n", study.title, answer.sentence);
+    let findings = iolab_findings::findings_text(&analysis.findings);
+    let mut text = format!("{}\n\n{findings}{}\n", study.title, answer.sentence);
     answer.findings.iter().for_each(|finding| text += &format!("  - {finding}\n"));
     text += &table(study, design, analysis, rules);
     for ladder in &analysis.ladders {
