@@ -53,7 +53,7 @@ pub(crate) fn run(repository: &Repository) -> Result<(), String> {
 }
 
 /// For deadlines of child processes and for whoever waits: no measurement.
-#[allow(clippy::disallowed_methods)] // nothing is simulated in this program
+#[allow(clippy::disallowed_methods, reason = "nothing is simulated in this program")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -95,7 +95,12 @@ pub(crate) fn demo(repository: &Repository) -> Result<(), String> {
     }
     cargo(repository, &["build", "--release", "--quiet"], &[])?;
     let mut command = Command::new(env!("CARGO"));
-    command.args(readme::demo_arguments()).current_dir(&repository.root).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+        .args(readme::demo_arguments())
+        .arg("--output=target/iolab-demo.html")
+        .current_dir(&repository.root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cargo: {error}"))?;
     let mut stdout = child.stdout.take().ok_or("the demo has no output")?;
     let reader = std::thread::spawn(move || {

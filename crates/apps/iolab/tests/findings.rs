@@ -91,6 +91,8 @@ fn configurations_on_different_storage_are_told_first_everywhere() {
         assert!(told < answer, "{printed}");
         assert!(printed.contains("trtype=VIRT model=ideal"), "{printed}");
     }
+    let explained = lab.run(["explain", "it"]).ended(0, "");
+    assert!(explained.printed().contains("along interface:\n"), "{}", explained.printed());
     lab.run(["report", "it", "-o", "it.html"]).ended(0, "");
     let page = std::fs::read_to_string(lab.path("it.html")).unwrap();
     let told = page.find("different-targets</code>").expect("told");
@@ -111,4 +113,20 @@ fn configurations_on_different_storage_are_told_first_everywhere() {
     );
     let alike = lab.run(["compare", "file.iolab", "same.iolab"]);
     assert!(!alike.printed().contains("different-targets"), "{}", alike.printed());
+}
+
+#[test]
+fn findings_engines_and_verdicts_are_explained() {
+    let lab = Lab::new();
+    for (term, words) in [
+        ("page-cache", "Looks at: "),
+        ("different-targets", "What to do: "),
+        ("psync", "Engine psync: "),
+        ("undecided", "Verdict undecided: "),
+        ("iodepth", "iodepth"),
+    ] {
+        let done = lab.run(["explain", term]).ended(0, "");
+        assert!(done.printed().contains(words), "{term}: {}", done.printed());
+    }
+    lab.run(["explain", "nothing-of-this-name"]).ended(2, "nothing is known");
 }

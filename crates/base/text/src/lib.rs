@@ -6,5 +6,5 @@
 mod amounts;
 mod columns;
 
-pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes};
+pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes, size_text};
 pub use columns::{Side, aligned};

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use iolab_recording::Severity;
-use iolab_statistics::Interval;
+use iolab_statistics::{Interval, SniaRules, SteadyState};
 use iolab_text::{Side, aligned, exact_bytes, grouped};
 use iolab_units::rounded_ns;
 
 use crate::drives::{Likeness, Ratio, likeness};
+use crate::profiles::Access;
 use crate::results::{Case, Results};
 
 /// Findings shown: the gravest come first, and a screen is short.
@@ -54,23 +55,54 @@ fn item(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-fn head(results: &Results) -> String {
+/// What was measured and how, a sentence each.
+pub(crate) fn facts(results: &Results) -> Vec<String> {
     let (measured, pace) = (&results.measured, results.pace);
     let how = if measured.direct {
         "direct I/O, past the page cache"
     } else {
         "BUFFERED: no direct I/O here, so the page cache was measured, not the drive"
     };
+    vec![
+        format!("{}: {}, {}", measured.target, measured.what, exact_bytes(measured.size_bytes)),
+        format!(
+            "{}, {how}; profile {}, {} interleaved rounds of {} ms",
+            measured.engine,
+            results.profile.name,
+            results.rounds(),
+            pace.runtime_ms
+        ),
+    ]
+}
+
+/// The fastest of each kind in one sentence.
+pub(crate) fn answer(results: &Results) -> String {
+    let best = |wanted: &dyn Fn(&Case) -> bool, value: fn(&Case) -> Option<Interval>| {
+        let cases = results.cases.iter().filter(|case| wanted(case)).filter_map(value);
+        cases.map(|one| one.estimate).max_by(f64::total_cmp)
+    };
+    let speed = |access: Access| best(&|case| case.pattern.access == access, Case::bytes_per_second);
+    let iops = |access: Access| best(&|case| case.pattern.access == access, Case::iops);
+    let megabytes = |value: f64| format!("{} MB/s", significant(value / 1e6));
+    let thousands = |value: f64| format!("{}k IOPS", significant(value / 1e3));
+    let parts = [
+        speed(Access::Read).map(|value| format!("reads {}", megabytes(value))),
+        speed(Access::Write).map(|value| format!("writes {}", megabytes(value))),
+        iops(Access::RandomRead).map(|value| format!("reads at random {}", thousands(value))),
+        iops(Access::RandomWrite).map(|value| format!("writes at random {}", thousands(value))),
+        iops(Access::Commit).map(|value| format!("commits {}/s", significant(value))),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
     format!(
-        "{}: {}, {}\n{}, {how}; profile {}, {} interleaved rounds of {} ms\n",
-        measured.target,
-        measured.what,
-        exact_bytes(measured.size_bytes),
-        measured.engine,
-        results.profile.name,
-        pace.rounds,
-        pace.runtime_ms,
+        "{}: {}",
+        results.measured.target,
+        if told.is_empty() { "nothing was measured".to_owned() } else { told.join(", ") }
     )
+}
+
+fn head(results: &Results) -> String {
+    let facts = facts(results);
+    format!("{}\n{}\n", facts[0], facts[1])
 }
 
 fn table(results: &Results) -> String {
@@ -129,7 +161,7 @@ fn below_the_table(results: &Results) -> String {
     text
 }
 
-fn like(results: &Results) -> String {
+pub(crate) fn like(results: &Results) -> String {
     let listed = |ratios: &[Ratio]| {
         let each = ratios.iter().map(|one| format!("{} {:.2}", one.figure, one.ratio));
         each.collect::<Vec<_>>().join(", ")
@@ -145,8 +177,31 @@ fn like(results: &Results) -> String {
     }
 }
 
-fn cautions(results: &Results) -> Vec<String> {
+/// Whether the rounds settled, by SNIA's rule.
+fn settled(results: &Results) -> Option<String> {
+    let rules = SniaRules::default();
+    let within = format!(
+        "values of {} rounds within {:.0} % of their mean, their line within {:.0} % (SNIA SSS PTS 2.0.2)",
+        rules.window,
+        rules.range * 100.0,
+        rules.slope * 100.0
+    );
+    Some(match results.steady.as_ref()? {
+        SteadyState::Reached { start, end, .. } => {
+            format!("steady: the figures are of rounds {} to {end}, which kept their speed: {within}", start + 1)
+        }
+        SteadyState::NotYet { .. } | SteadyState::GivenUp { .. } => {
+            format!(
+                "warning: not steady after {} rounds: the drive still changes its speed; steady means {within}",
+                results.rounds()
+            )
+        }
+    })
+}
+
+pub(crate) fn cautions(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
+    lines.extend(settled(results));
     if !results.measured.direct {
         lines.push("INVALID: these are figures of the page cache".to_owned());
     }

@@ -1,6 +1,6 @@
 //! Results as one JSON object. Units are bytes, seconds and operations per second.
 
-use iolab_statistics::Interval;
+use iolab_statistics::{Interval, SteadyState};
 use serde_json::{Value, json as object};
 
 use crate::drives::{Likeness, Ratio, likeness};
@@ -29,7 +29,8 @@ pub fn json(results: &Results) -> String {
         "engine": measured.engine,
         "direct": measured.direct,
         "profile": results.profile.name,
-        "rounds": results.pace.rounds,
+        "rounds": results.rounds(),
+        "steady": results.steady.as_ref().map(|state| matches!(state, SteadyState::Reached { .. })),
         "seconds_each": results.pace.runtime_ms as f64 / 1e3,
         "patterns": results.cases.iter().map(case).collect::<Vec<_>>(),
         "not_measured": results.left_out().map(|pattern| pattern.key).collect::<Vec<_>>(),

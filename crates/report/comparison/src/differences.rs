@@ -86,6 +86,7 @@ fn counted(side: &Side, rule: &str) -> BTreeSet<String> {
 pub(crate) fn notes(sides: [&Side; 2], kind: LatencyKind, rows: &[Row]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for (side, word) in sides.into_iter().zip(["baseline", "candidate"]) {
+        notes.extend(side.missing.iter().map(|missing| format!("{word}: missing: {missing}")));
         for run in &side.runs {
             if let Some(flaw) = &run.summary.flaw {
                 notes.insert(format!("{word}: {} does not count: {flaw}", run.summary.name));

@@ -4,7 +4,7 @@ use iolab_recording::{Finding, Recording, Severity};
 
 use crate::between::BETWEEN_RUNS;
 use crate::facts::Facts;
-use crate::rules::{Seen, arithmetic, cache, host, processor, queue, requests, samples, schedule, steadiness};
+use crate::rules::{Seen, arithmetic, cache, ending, host, processor, queue, requests, samples, schedule, steadiness};
 
 /// One rule.
 pub struct Rule {
@@ -122,6 +122,13 @@ fn finding(rule: &Rule, seen: Seen) -> Finding {
 
 /// All rules; within one severity, findings stand in this order.
 pub const RULES: &[Rule] = &[
+    Rule {
+        name: "interrupted",
+        looks_at: "Whether the run came to its end.",
+        consequence: "The run was interrupted: its figures are of the part that was done.",
+        advice: "Run it again. A study goes on where it stopped: iolab study resume.",
+        find: ending::interrupted,
+    },
     Rule {
         name: "page-cache",
         looks_at: "Bytes that jobs without direct=1 read and wrote, against what the block device under their files did.",

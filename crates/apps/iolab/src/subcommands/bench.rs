@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use anyhow::Context;
-use iolab_bench::{KnownDrive, PROFILES, Pace, Pattern, Profile, Reading, Results};
+use iolab_bench::{KnownDrive, PROFILES, Pace, Procedure, Profile, Reading, Results};
+use iolab_outputs::Kind;
+use iolab_pipeline::Judged;
 use iolab_process::INTERRUPTS;
 use iolab_recording::Outcome;
 use iolab_resolve::Mode;
@@ -20,7 +22,7 @@ use iolab_runner::{Event, Observer, Wish};
 use iolab_ssd_timing::presets::PRESETS;
 
 use crate::exit::{Failure, INTERRUPTED};
-use crate::{output, pipeline, subcommands};
+use crate::{output, outputs, pipeline, subcommands};
 use target::Target;
 
 /// What is measured, for how long, by which patterns.
@@ -48,6 +50,12 @@ pub(crate) struct BenchArguments {
     /// One JSON object instead of the card: bytes, seconds, operations per second
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also writes the results as one page of HTML, with figures, to this file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replaces a file that iolab did not write
+    #[arg(long)]
+    pub(crate) force: bool,
     /// File or device that may be overwritten whatever is on it; may be given several times
     #[arg(long, value_name = "TARGET")]
     pub(crate) allow_destroy: Vec<PathBuf>,
@@ -57,44 +65,61 @@ pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
     iolab_process::count_signals();
     let unknown = || Failure::mistake(format!("iolab: there is no profile {}", arguments.profile));
     let profile = Profile::named(&arguments.profile).ok_or_else(unknown)?;
+    let mut files = outputs::beside(arguments.force, []);
+    let place = arguments.output.as_deref().map(|path| files.place(path, Kind::Report, "the page (-o)")).transpose()?;
     // The temporary file goes when this goes.
     let target = Target::choose(arguments)?;
     let (seconds, rounds) = (if arguments.quick { 6 } else { arguments.time }, arguments.rounds);
     let measured =
         profile.patterns.iter().filter(|pattern| target.measured.writable || !pattern.access.writes()).count();
     let pace = Pace::of(seconds, rounds, measured);
+    if matches!(profile.procedure, Procedure::UntilSteady { .. }) && target.measured.writable {
+        let label = "writing everything twice".to_owned();
+        if run(&iolab_bench::fill_words(&target.measured), &target, label)?.is_none() {
+            clear_line();
+            return Ok(INTERRUPTED);
+        }
+    }
     let measured = iolab_bench::measure(profile, target.measured.writable, rounds, |pattern, round| {
         let label = format!("round {} of {rounds}: {}", round + 1, pattern.name);
-        run(pattern, &target, (round, pace), label)
+        let words = iolab_bench::words(pattern, &target.measured, round, pace.runtime_ms);
+        run(&words, &target, label)
     });
     clear_line();
-    let Some((cases, seen)) = measured? else { return Ok(INTERRUPTED) };
-    let results = Results { measured: target.measured.clone(), profile, pace, cases, seen, drives: known_drives() };
+    let Some(done) = measured? else { return Ok(INTERRUPTED) };
+    let results = Results {
+        measured: target.measured.clone(),
+        profile,
+        pace,
+        cases: done.cases,
+        seen: done.seen,
+        drives: known_drives(),
+        steady: done.steady,
+    };
+    if let Some(place) = place {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let page = iolab_bench::page(&results, &format!("iolab {}", words.join(" ")), env!("CARGO_PKG_VERSION"));
+        place.write(page.html.as_bytes())?;
+    }
     output::print(&if arguments.json { iolab_bench::json(&results) } else { iolab_bench::card(&results) })?;
     Ok(0)
 }
 
-/// One round of a pattern; `None` if the user ended it.
-fn run(
-    pattern: &Pattern,
-    target: &Target,
-    (round, pace): (u32, Pace),
-    label: String,
-) -> Result<Option<Reading>, Failure> {
+/// One job; `None` if the user ended it.
+fn run(words: &[String], target: &Target, label: String) -> Result<Option<Reading>, Failure> {
     if INTERRUPTS.load(Ordering::Relaxed) > 0 {
         return Ok(None);
     }
-    let words = iolab_bench::words(pattern, &target.measured, round, pace.runtime_ms);
-    let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
+    let asked = subcommands::run::take_apart(words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &target.allowed)?;
-    let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
+    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &target.allowed)?;
+    let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label: label.clone() })?;
     if recording.interrupted {
         return Ok(None);
     }
     for worker in &recording.workers {
         if let Outcome::Failed { message, .. } | Outcome::Crashed { message, .. } = &worker.outcome {
-            return Err(anyhow::anyhow!("{message}")).context(pattern.name).map_err(Failure::from);
+            return Err(anyhow::anyhow!("{message}")).context(label).map_err(Failure::from);
         }
     }
     Ok(Some(Reading::of(&recording)))

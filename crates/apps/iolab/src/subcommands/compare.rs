@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
+use iolab_archive::run_files;
 use iolab_comparison::{
     Condition, IntervalsFrom, Judgement, Outcome, PairingChoice, Request, Side, describe, hold_against,
 };
@@ -13,7 +14,7 @@ use iolab_statistics::Rules;
 use iolab_study::Figure;
 
 use crate::exit::{Failure, WORSE};
-use crate::{output, outputs, run_files};
+use crate::{output, outputs};
 
 /// What to compare, how, and what must not have become worse.
 #[derive(Debug, Args)]

@@ -5,13 +5,16 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use iolab_html::{CardGroup, CardLine, CardReport, card_page};
 use iolab_observe::{DirectIo, direct_io_at};
+use iolab_outputs::Kind;
+use iolab_pipeline::Judged;
 use iolab_recording::{Outcome, Recording};
 use iolab_resolve::Mode;
 use iolab_runner::{Event, Observer, Wish};
 
 use crate::exit::{Failure, INTERRUPTED};
-use crate::{output, pipeline, subcommands};
+use crate::{output, outputs, pipeline, subcommands};
 
 /// How the demonstration runs.
 #[derive(Debug, clap::Args)]
@@ -25,6 +28,12 @@ pub(crate) struct DemoArguments {
     /// Rounds; each runs every case once
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
+    /// The page with the figures of all cases; one that iolab wrote before is replaced
+    #[arg(short = 'o', long, value_name = "FILE", default_value = "iolab-demo.html")]
+    pub(crate) output: PathBuf,
+    /// Replaces a file that iolab did not write
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Length of each case in each round, milliseconds
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
     pub(crate) milliseconds: u64,
@@ -65,6 +74,8 @@ const CASES: [Case; 9] = [
 ];
 
 pub(crate) fn main(arguments: &DemoArguments) -> Result<u8, Failure> {
+    let mut files = outputs::beside(arguments.force, []);
+    let page = files.place(&arguments.output, Kind::Report, "the page (-o)")?;
     let (folder, direct) = choose_folder(arguments.directory.as_deref())?;
     let path = folder.path().join("demo.0.0");
     let mut rounds: Vec<Vec<Recording>> = CASES.iter().map(|_| Vec::new()).collect();
@@ -80,6 +91,7 @@ pub(crate) fn main(arguments: &DemoArguments) -> Result<u8, Failure> {
         }
     }
     clear_line();
+    page.write(page_of(arguments, direct, folder.path(), &rounds).as_bytes())?;
     output::print(&report(arguments, direct, folder.path(), &rounds))?;
     Ok(0)
 }
@@ -134,7 +146,7 @@ fn measure(
     ];
     let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &[])?;
+    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &[])?;
     let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
     match recording.workers.first().map(|worker| &worker.outcome) {
         Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
@@ -144,20 +156,61 @@ fn measure(
     }
 }
 
-fn report(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<Recording>]) -> String {
+/// What is measured, and how.
+fn facts(arguments: &DemoArguments, direct: bool, folder: &Path) -> [String; 2] {
     let how = if direct {
         "direct I/O, past the page cache"
     } else {
         "buffered: this file system has no direct I/O, so the page cache was measured, not the device"
     };
     let place = folder.parent().unwrap_or(folder).canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let mut text = format!(
-        "4 KiB random reads of a {} MiB file in {} ({how});\n{} rounds of {} ms for each case, one after another; one job on one thread.\n",
-        arguments.size_mib,
-        place.display(),
-        arguments.rounds,
-        arguments.milliseconds,
-    );
+    [
+        format!("4 KiB random reads of a {} MiB file in {} ({how});", arguments.size_mib, place.display()),
+        format!(
+            "{} rounds of {} ms for each case, one after another; one job on one thread.",
+            arguments.rounds, arguments.milliseconds
+        ),
+    ]
+}
+
+const IDEAL_NOTE: &str = "The ideal virtual SSD answers at once, so that the interface is left; the other has the times of flash (preset 970pro, nothing written yet).";
+
+/// The page: the cases in three groups, which are compared with each other.
+fn page_of(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<Recording>]) -> String {
+    let line = |(case, rounds): (&Case, &Vec<Recording>)| CardLine::of(case.name, rounds);
+    let group = |title: &str, wanted: fn(&Case) -> bool| CardGroup {
+        title: title.to_owned(),
+        is_bandwidth: false,
+        lines: CASES.iter().zip(rounds).filter(|(case, _)| wanted(case)).map(line).collect(),
+    };
+    let groups = [
+        group("A file, one operation at a time", |case| case.target == Target::File && case.depth == 1),
+        group("A file, 32 operations in flight", |case| case.target == Target::File && case.depth > 1),
+        group("A virtual SSD, driven from user space", |case| case.target != Target::File),
+    ];
+    let best = groups[..2].iter().flat_map(|group| &group.lines).filter_map(|line| Some((line, line.median_iops()?)));
+    let answer = best.max_by(|one, other| one.1.total_cmp(&other.1)).map_or(String::new(), |(line, iops)| {
+        format!("On the file {} reads most: {:.1}k operations per second", line.name, iops / 1e3)
+    });
+    let findings = CardLine::findings(CASES.iter().map(|case| case.name).zip(rounds));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let report = CardReport {
+        title: "Interfaces to storage",
+        question: "What do system calls, asynchronous interfaces and a driver in user space make of the same reads?",
+        answer: &answer,
+        facts: &facts(arguments, direct, folder),
+        groups: &groups,
+        findings: &findings,
+        notes: &[("How to read it".to_owned(), vec![IDEAL_NOTE.to_owned()])],
+        tables: &[],
+        again: &format!("iolab {}", words.join(" ")),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    card_page(&report).html
+}
+
+fn report(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<Recording>]) -> String {
+    let mut text = facts(arguments, direct, folder).map(|fact| fact + "\n").concat();
     let named = |wanted: fn(&Case) -> bool| -> Vec<(&str, &[Recording])> {
         let cases = CASES.iter().zip(rounds).filter(|(case, _)| wanted(case));
         cases.map(|(case, rounds)| (case.name, rounds.as_slice())).collect()
@@ -173,6 +226,7 @@ fn report(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<
     text += "\n";
     text += &iolab_report::summary(&named(|case| case.target == NAND));
     text += "\nIOPS are medians, +- is half the distance between the best and the worst round; latencies are of all rounds.\n";
+    text += &format!("The page with its figures is {}.\n", arguments.output.display());
     text + "Next: `iolab run --name=try --rw=randread --bs=4k --size=256m`, or `iolab --help`.\n"
 }
 

@@ -13,7 +13,7 @@ use iolab_virtual_ssd::Config;
 
 use crate::device_catalogue::{Catalogue, Entry, socket};
 use crate::exit::Failure;
-use crate::{device_state, output};
+use crate::output;
 
 pub(crate) use arguments::DeviceAction;
 use arguments::DeviceParameters;
@@ -27,7 +27,7 @@ pub(crate) fn main(action: &DeviceAction) -> Result<u8, Failure> {
         DeviceAction::Destroy { name, data } => destroy(name, *data),
         DeviceAction::Serve(arguments) => serve::main(arguments),
         DeviceAction::Attach(arguments) => attach::main(arguments),
-        DeviceAction::Restore => output::print(&device_state::restore()?).map(|()| 0).map_err(Failure::from),
+        DeviceAction::Restore => restore(),
         DeviceAction::Parameters => output::print(&parameters_table()).map(|()| 0).map_err(Failure::from),
     }
 }
@@ -175,4 +175,14 @@ fn parameters_table() -> String {
         let _ = writeln!(text, "  {:<28} {:<22} {}", parameter.name, parameter.values, parameter.help);
     }
     text
+}
+
+/// Gives devices back what killed runs have changed.
+fn restore() -> Result<u8, Failure> {
+    let restored = iolab_pipeline::restore_device_settings()?;
+    if restored.is_empty() {
+        output::print("no device has settings that a run has left\n")?;
+    }
+    output::print(&restored.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    Ok(0)
 }

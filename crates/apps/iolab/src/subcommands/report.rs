@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
+use iolab_archive::recordings::{self, Loaded};
 use iolab_html::{Page, recording_page};
 use iolab_outputs::{Kind, Outputs, make_folder};
 use iolab_recording::Recording;
 use iolab_report::TerseVersion;
+use iolab_study_runner::report as study_report;
 
-use super::study::telling;
 use crate::arguments::ReportArguments;
 use crate::exit::Failure;
 use crate::output::{self, Format};
 use crate::outputs;
 use crate::printing::shown;
-use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     let wants_page = arguments.output_format.iter().any(|word| word == "html")
@@ -24,7 +24,7 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
         Some(path) => Some(outputs.place(path, Kind::Report, "the report (-o)")?),
         None => None,
     };
-    let text = match (telling::is_study(&arguments.recording), wants_page) {
+    let text = match (study_report::is_study(&arguments.recording), wants_page) {
         (_, true) => page(arguments, &mut outputs)?,
         (true, false) => of_study(arguments)?,
         (false, false) => in_formats(arguments)?,
@@ -48,8 +48,8 @@ fn of_study(arguments: &ReportArguments) -> Result<String, Failure> {
     }
     let formats: Vec<&str> = arguments.output_format.iter().map(String::as_str).collect();
     match formats.as_slice() {
-        ["normal"] => telling::text(&arguments.recording),
-        ["json"] => telling::json(&arguments.recording),
+        ["normal"] => Ok(study_report::text(&arguments.recording)?),
+        ["json"] => Ok(study_report::json(&arguments.recording)?),
         _ => Err(Failure::mistake(format!(
             "iolab: --output-format={} is of one recording, and this is a study: normal, json or html",
             formats.join(",")
@@ -63,11 +63,11 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
     {
         return Err(Failure::mistake("iolab: html is a format by itself: name no other with it, and no --intervals"));
     }
-    let page = if telling::is_study(&arguments.recording) {
-        telling::page(&arguments.recording)?
+    let page = if study_report::is_study(&arguments.recording) {
+        study_report::page(&arguments.recording, &crate::printing::StandardError)?
     } else {
         let Loaded { mut recording, notes } = load(&arguments.recording)?;
-        telling::with_findings(&mut recording);
+        study_report::with_findings(&mut recording);
         recording_page(&recording, &arguments.recording.display().to_string(), &notes, env!("CARGO_PKG_VERSION"))
     };
     if let Some(folder) = &arguments.figures {
@@ -80,7 +80,7 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
 fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<(), Failure> {
     make_folder(folder)?;
     for figure in &page.figures {
-        for (ending, text) in [("svg", figure.standalone()), ("csv", iolab_html::csv(&figure.table))] {
+        for (ending, text) in [("svg", figure.standalone()), ("csv", figure.table.csv())] {
             let path = folder.join(format!("{}.{ending}", figure.id));
             outputs.place(&path, Kind::Report, "a figure (--figures)")?.write(text.as_bytes())?;
         }
@@ -89,7 +89,7 @@ fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<()
 }
 
 fn load(path: &Path) -> Result<Loaded, Failure> {
-    let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    let loaded = recordings::load(path).map_err(iolab_activity::Failure::from)?;
     loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
     Ok(loaded)
 }

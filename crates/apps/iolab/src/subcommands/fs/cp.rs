@@ -4,11 +4,16 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use iolab_image::{Access, Copied, CopyError, Image, Source, Target, from_host, to_host};
+use std::sync::atomic::Ordering;
+
+use iolab_activity::{Progress, Unit};
+use iolab_image::{Access, Copied, CopyError, Image, Source, Target, from_host_told, to_host_told};
 use iolab_logfs::{InodeId, Volume};
+use iolab_process::INTERRUPTS;
 
 use super::facts::size_text;
-use crate::exit::Failure;
+use crate::exit::{Failure, INTERRUPTED};
+use crate::printing::StandardError;
 
 /// What to copy where.
 #[derive(Debug, clap::Args)]
@@ -34,6 +39,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let Some((destination, sources)) = arguments.paths.split_last() else { return Ok(0) };
+    iolab_process::count_signals();
     let inside = |path: &OsString| path.as_bytes().strip_prefix(b":").map(<[u8]>::to_vec);
     let copied = match inside(destination) {
         Some(destination) => {
@@ -67,6 +73,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
 impl From<CopyError> for Failure {
     fn from(error: CopyError) -> Failure {
         let message = format!("iolab: {error}");
+        if matches!(error, CopyError::Ended(_)) {
+            return Failure { code: INTERRUPTED, message };
+        }
         if matches!(error, CopyError::Directory(_)) { Failure::mistake(message) } else { Failure::failed(message) }
     }
 }
@@ -76,6 +85,34 @@ fn add(sum: &mut Copied, copied: Copied) {
     sum.directories += copied.directories;
     sum.bytes += copied.bytes;
     sum.left_out.extend(copied.left_out);
+}
+
+/// Shows how far the copies are, and ends them when somebody wants that.
+struct Onlooker {
+    progress: Progress<'static>,
+    /// Bytes of the copies before this one.
+    before: u64,
+}
+
+impl Onlooker {
+    fn new(total: Option<u64>) -> Onlooker {
+        Onlooker { progress: Progress::new(&StandardError, "copying", Unit::Bytes, total), before: 0 }
+    }
+
+    fn go_on(&mut self, done: &Copied) -> bool {
+        self.progress.at(self.before + done.bytes);
+        INTERRUPTS.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// Bytes of files of this machine and of what is in folders; what cannot be looked at counts as
+/// nothing here, and fails when it is copied.
+fn bytes_of(path: &Path) -> u64 {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return 0 };
+    match metadata.is_dir() {
+        true => std::fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| bytes_of(&entry.path())).sum()),
+        false => metadata.len(),
+    }
 }
 
 fn into_image(arguments: &Arguments, sources: &[OsString], destination: &[u8]) -> Result<Copied, Failure> {
@@ -88,14 +125,16 @@ fn into_image(arguments: &Arguments, sources: &[OsString], destination: &[u8]) -
             return Err(wrong(iolab_logfs::Error::NotDirectory));
         }
         let mut sum = Copied::default();
+        let mut onlooker = Onlooker::new(Some(sources.iter().map(|source| bytes_of(Path::new(source))).sum()));
         for source in sources {
+            onlooker.before = sum.bytes;
             let from = Path::new(source);
             let (parent, name) = match folder {
                 // A path without a last name (`.`, `/`) is what is in it.
                 Some(folder) => match from.file_name() {
                     Some(name) => (folder, name.as_bytes().to_vec()),
                     None => {
-                        add(&mut sum, copy_contents(fs, from, folder, (arguments, destination)).await?);
+                        add(&mut sum, copy_contents(fs, from, folder, (arguments, destination), &mut onlooker).await?);
                         continue;
                     }
                 },
@@ -106,7 +145,7 @@ fn into_image(arguments: &Arguments, sources: &[OsString], destination: &[u8]) -
             };
             let path = if folder.is_some() { [destination, b"/", &name].concat() } else { destination.to_vec() };
             let source = Source { path: from, recursive: arguments.recursive };
-            add(&mut sum, from_host(fs, source, (parent, &name), &path).await?);
+            add(&mut sum, from_host_told(fs, source, (parent, &name), &path, &mut |done| onlooker.go_on(done)).await?);
         }
         Ok(sum)
     })
@@ -118,18 +157,22 @@ async fn copy_contents(
     from: &Path,
     folder: InodeId,
     (arguments, destination): (&Arguments, &[u8]),
+    onlooker: &mut Onlooker,
 ) -> Result<Copied, Failure> {
     if !arguments.recursive {
         return Err(CopyError::Directory(from.display().to_string()).into());
     }
     let wrong = |error| Failure::failed(format!("iolab: {}: {error}", from.display()));
     let mut sum = Copied::default();
+    let before = onlooker.before;
     for entry in std::fs::read_dir(from).map_err(wrong)? {
         let name = entry.map_err(wrong)?.file_name();
         let path = [destination, b"/", name.as_bytes()].concat();
         let source = from.join(&name);
         let source = Source { path: &source, recursive: true };
-        add(&mut sum, from_host(fs, source, (folder, name.as_bytes()), &path).await?);
+        onlooker.before = before + sum.bytes;
+        let told = &mut |done: &Copied| onlooker.go_on(done);
+        add(&mut sum, from_host_told(fs, source, (folder, name.as_bytes()), &path, told).await?);
     }
     Ok(sum)
 }
@@ -141,7 +184,9 @@ fn out_of_image(arguments: &Arguments, sources: &[Vec<u8>], destination: &Path) 
     }
     super::look(&arguments.image, async |fs: &Volume| {
         let mut sum = Copied::default();
+        let mut onlooker = Onlooker::new(None);
         for source in sources {
+            onlooker.before = sum.bytes;
             let name = source.rsplit(|byte| *byte == b'/').find(|name| !name.is_empty() && *name != b".");
             let target = if destination.is_dir() {
                 // The root has no name: what is in it goes into the folder.
@@ -149,7 +194,8 @@ fn out_of_image(arguments: &Arguments, sources: &[Vec<u8>], destination: &Path) 
             } else {
                 Target::at(destination)
             };
-            add(&mut sum, to_host(fs, source, target, arguments.recursive).await?);
+            let told = &mut |done: &Copied| onlooker.go_on(done);
+            add(&mut sum, to_host_told(fs, source, target, arguments.recursive, told).await?);
         }
         Ok(sum)
     })
