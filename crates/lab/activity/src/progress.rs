@@ -5,7 +5,6 @@
 //! what is not due yet costs one look at a clock.
 
 use iolab_clock::Clock;
-use iolab_units::rounded_ns;
 
 use crate::Console;
 
@@ -65,9 +64,7 @@ impl Pace {
             line += &format!(", {speed}");
         }
         if let Some(total) = self.total.filter(|_| done > 0) {
-            let left_ns = total.saturating_sub(done) as f64 / rate * 1e9;
-            // A forecast is no measurement: to the second is enough.
-            line += &format!(", about {} left", rounded_ns((left_ns / 1e9).ceil() * 1e9));
+            line += &format!(", about {} left", rough_time(total.saturating_sub(done) as f64 / rate));
         }
         line
     }
@@ -77,6 +74,15 @@ fn amount(done: u64, total: Option<u64>, name: &str) -> String {
     match total {
         Some(total) => format!("{done} of {total} {name}"),
         None => format!("{done} {name}"),
+    }
+}
+
+/// A forecast is no measurement: two units are enough.
+fn rough_time(seconds: f64) -> String {
+    match seconds.ceil() as u64 {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7200 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
     }
 }
 
@@ -128,14 +134,26 @@ mod tests {
     fn a_line_says_how_much_how_fast_and_how_long() {
         let pace = |unit, total| Pace::new("copying a", unit, total, 5 * SECOND);
         for (unit, total, done, expected) in [
-            (Unit::Bytes, Some(4096 << 20), 1024 << 20, "copying a: 1024 of 4096 MiB (25 %), 256 MiB/s, about 12 s left"),
+            (
+                Unit::Bytes,
+                Some(4096 << 20),
+                1024 << 20,
+                "copying a: 1024 of 4096 MiB (25 %), 256 MiB/s, about 12 s left",
+            ),
             (Unit::Bytes, None, 10 << 20, "copying a: 10 MiB, 2.5 MiB/s"),
             (Unit::Things("trials"), Some(30), 10, "copying a: 10 of 30 trials (33 %), 2.5 trials/s, about 8 s left"),
             (Unit::Things("trials"), Some(30), 0, "copying a: 0 of 30 trials (0 %)"),
             // It has become more than anybody knew.
-            (Unit::Things("trials"), Some(30), 40, "copying a: 40 of 30 trials (100 %), 10.0 trials/s, about 0 ns left"),
+            (Unit::Things("trials"), Some(30), 40, "copying a: 40 of 30 trials (100 %), 10.0 trials/s, about 0 s left"),
         ] {
             assert_eq!(pace(unit, total).line(done, 9 * SECOND), expected);
+        }
+    }
+
+    #[test]
+    fn time_left_is_told_in_two_units_at_most() {
+        for (seconds, expected) in [(0.2, "1 s"), (119.0, "119 s"), (185.0, "3 min 5 s"), (7290.0, "2 h 1 min")] {
+            assert_eq!(rough_time(seconds), expected);
         }
     }
 

@@ -187,7 +187,12 @@ mod tests {
         let study = iolab_study::read(STUDY).expect("a sound study");
         let design = iolab_study::design(&study).expect("a sound design");
         let analysis = analyse(&study, &design, &iolab_study::Results::default(), &Rules::default());
-        let of = |number: usize| match design.configurations[number].points.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        let of = |number: usize| match design.configurations[number]
+            .points
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()[..]
+        {
             [_, "0"] => looks(Kind::Cache, "memory", false),
             ["4k" | "64k", _] => looks(Kind::Latency, "latency", false),
             ["1m", _] => looks(Kind::Device, "the device", false),
@@ -207,6 +212,9 @@ mod tests {
             ]
         );
         assert!(told.contains("along bs, with direct=0:\n  4k (no value) to 8m (no value): memory\n"), "{told}");
-        assert!(told.contains("along direct, with bs=4k:\n  0 (no value): memory\n  1 (no value): latency\n"), "{told}");
+        assert!(
+            told.contains("along direct, with bs=4k:\n  0 (no value): memory\n  1 (no value): latency\n"),
+            "{told}"
+        );
     }
 }

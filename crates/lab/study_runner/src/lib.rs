@@ -7,6 +7,7 @@
 //! What a study is, how it is designed and what follows from its trials is in the crate `study`, which
 //! knows nothing live. Here stands what needs this machine: folders, processes, hooks.
 
+pub mod bends;
 mod collections;
 mod cost;
 mod folder;
@@ -14,7 +15,6 @@ mod hooks;
 mod preconditioning;
 mod progress;
 mod reading;
-pub mod bends;
 pub mod report;
 mod running;
 mod trials;

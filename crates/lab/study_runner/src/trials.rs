@@ -183,12 +183,7 @@ fn written(recording: &Path) -> u64 {
 }
 
 /// One run of a job by this program; `look` is called about once a second meanwhile.
-fn run_job(
-    folder: &Folder,
-    step: &Step,
-    permissions: &Permissions,
-    look: &mut dyn FnMut(),
-) -> Result<bool, Failure> {
+fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut dyn FnMut()) -> Result<bool, Failure> {
     let job = folder.job_of_step(step);
     let recording = folder.recording_of(step);
     let log_path = recording.with_extension("log");

@@ -274,9 +274,10 @@ fn what_limited_a_run_contradicts_none_of_its_findings() {
             // And what else is grave is told beside it.
             for finding in findings.iter().filter(|one| one.severity <= Severity::Warning) {
                 let is_about = finding.jobs.is_empty() || finding.jobs.contains(&limit.job);
-                let is_told = limit.evidence.iter().any(|told| {
-                    told.contains(&finding.evidence) || finding.evidence.contains(told.as_str())
-                });
+                let is_told = limit
+                    .evidence
+                    .iter()
+                    .any(|told| told.contains(&finding.evidence) || finding.evidence.contains(told.as_str()));
                 assert!(!is_about || is_told, "{name}: {} is not in {limit:?}", finding.rule);
             }
         }

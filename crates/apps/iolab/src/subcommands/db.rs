@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use iolab_archive::database;
 use iolab_store::{Filter, Store, StoreError, csv, json_lines};
 
-use crate::printing::StandardError;
 use crate::exit::{FAILED, Failure};
+use crate::printing::StandardError;
 use crate::{output, outputs};
 
 /// What to do with the database.

@@ -110,7 +110,9 @@ impl Onlooker {
 fn bytes_of(path: &Path) -> u64 {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return 0 };
     match metadata.is_dir() {
-        true => std::fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| bytes_of(&entry.path())).sum()),
+        true => {
+            std::fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| bytes_of(&entry.path())).sum())
+        }
         false => metadata.len(),
     }
 }
