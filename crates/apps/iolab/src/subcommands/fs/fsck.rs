@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use iolab_activity::{Progress, Unit};
 use iolab_image::{Access, Image, ImageError};
 use iolab_logfs::{BadContent, ContentReport, Error, FaultKind, FsckReport, Repair};
 use serde_json::json;
@@ -10,6 +11,7 @@ use serde_json::json;
 use super::facts::size_text;
 use crate::exit::Failure;
 use crate::output;
+use crate::printing::StandardError;
 
 /// Errors were found and mended.
 const MENDED: u8 = 1;
@@ -66,7 +68,9 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
 
 fn look_at_content(arguments: &Arguments, image: &mut Image) -> Result<ContentReport, Failure> {
     let operational = |error: ImageError| Failure { code: OPERATIONAL, ..Failure::from(error) };
-    let report = image.run(async |disk, _| iolab_logfs::check_content(&disk).await).map_err(operational)?;
+    let what = format!("reading the content of {}", arguments.image.display());
+    let mut progress = Progress::new(&StandardError, what, Unit::Bytes, None);
+    let report = image.run(async |disk, _| iolab_logfs::check_content_told(&disk, &mut |bytes| progress.at(bytes)).await).map_err(operational)?;
     report.map_err(|source| operational(ImageError::FileSystem { path: arguments.image.clone(), source }))
 }
 
