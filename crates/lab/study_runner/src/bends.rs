@@ -53,7 +53,7 @@ impl Looks {
     /// What most trials name.
     fn limit(&self) -> Option<(Kind, &str)> {
         let most = self.limits.iter().max_by_key(|one| one.2)?;
-        Some((most.0, &most.1))
+        Some((most.0, most.1.as_str()))
     }
 
     /// What more than half of the trials found.
@@ -106,7 +106,7 @@ fn text(study: &Study, design: &Design, analysis: &Analysis, looks: &[Looks]) ->
                 let fixed = fixed(design, axis, line[0]);
                 // Writing to a String cannot fail.
                 let _ = writeln!(text, "\nalong {name}{fixed}:");
-                text += &steps(study, design, analysis, looks, (axis, &line));
+                text += &steps(study, design, analysis, looks, (axis, line.as_slice()));
             }
         }
     }

@@ -70,7 +70,9 @@ fn look_at_content(arguments: &Arguments, image: &mut Image) -> Result<ContentRe
     let operational = |error: ImageError| Failure { code: OPERATIONAL, ..Failure::from(error) };
     let what = format!("reading the content of {}", arguments.image.display());
     let mut progress = Progress::new(&StandardError, what, Unit::Bytes, None);
-    let report = image.run(async |disk, _| iolab_logfs::check_content_told(&disk, &mut |bytes| progress.at(bytes)).await).map_err(operational)?;
+    let report = image
+        .run(async |disk, _| iolab_logfs::check_content_told(&disk, &mut |bytes| progress.at(bytes)).await)
+        .map_err(operational)?;
     report.map_err(|source| operational(ImageError::FileSystem { path: arguments.image.clone(), source }))
 }
 
