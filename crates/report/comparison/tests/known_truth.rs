@@ -190,7 +190,7 @@ fn single(factor: f64, seconds: u64, seed: u64) -> Side {
     }
     let mut job = job("read", &all);
     job.intervals = intervals;
-    Side { name: "one".to_owned(), runs: vec![run(vec![job], 0)], figures: Vec::new() }
+    Side { name: "one".to_owned(), runs: vec![run(vec![job], 0)], ..Side::default() }
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn jobs_are_compared_each_and_together_where_they_ran_at_the_same_time() {
                 .map(|(name, stage)| JobSummary { stage, ..job(name, &latencies(&mut random, 5_000, 100_000.0)) });
             run(jobs.collect(), start)
         });
-        Side { name: "two jobs".to_owned(), runs: runs.collect(), figures: Vec::new() }
+        Side { name: "two jobs".to_owned(), runs: runs.collect(), ..Side::default() }
     };
     let jobs = |stages: [u32; 2]| -> Vec<Option<String>> {
         let outcome = compared(&[side(stages), side(stages)], &request(&["iops"], PairingChoice::Automatic));
