@@ -149,7 +149,7 @@ fn unpaired_runs_need_three_of_each() {
         runs: (0..count)
             .map(|start| run(vec![job("read", &latencies(&mut random, 5_000, 100_000.0 * factor))], start))
             .collect(),
-        figures: Vec::new(),
+        ..Side::default()
     };
     let four = [side(1.0, 4), side(1.2, 4)];
     let request = request(&["p50"], PairingChoice::Automatic);
