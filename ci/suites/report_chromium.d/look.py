@@ -109,6 +109,26 @@ def runs_its_script(chromium, folder, page, *flags):
     return bool(re.search(r"<html[^>]*data-script=", shown))
 
 
+# The same page in a frame where scripts run, and in one where they do not: readers see the same words in both.
+BESIDE = """<!DOCTYPE html><html><head></head><body><iframe width="1200" height="900" sandbox="allow-same-origin" srcdoc="{page}"></iframe>
+<iframe width="1200" height="900" sandbox="allow-same-origin allow-scripts" srcdoc="{page}"></iframe><script>addEventListener("load", () => {{
+const [bare, whole] = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument), findings = [];
+const words = (page) => page.querySelector("main").innerText;
+if (bare.documentElement.dataset.script || !whole.documentElement.dataset.script) findings.push("the frames do not differ");
+if (words(bare).length < 400 || words(bare) !== words(whole)) findings.push(`${{words(bare).length}} letters, with it ${{words(whole).length}}`);
+const titles = (page) => page.querySelectorAll("svg title").length;
+if (titles(bare) <= titles(whole)) findings.push("pictures do not tell their values by themselves");
+const left = document.createElement("pre"); left.id = "both"; left.textContent = JSON.stringify(findings); document.body.append(left); }});</script></body></html>"""
+
+
+def without_script(chromium, folder, page):
+    file = folder / "both.html"
+    file.write_text(BESIDE.format(page=html.escape(page)))
+    shown, log = run(chromium, folder, "--dump-dom", file.as_uri())
+    found = re.findall(r'<pre id="both">(.*?)</pre>', shown, flags=re.DOTALL)
+    return json.loads(html.unescape(found[-1])) if found else [f"it was not looked at: {log[-500:]}"]
+
+
 def used(chromium, folder, file):
     """What is wrong with how a page answers its reader."""
     page = file.read_text()
@@ -117,8 +137,7 @@ def used(chromium, folder, file):
         wrong.append("its policy does not let its script run")
     if runs_its_script(chromium, folder, page.replace('"use strict";', '"use strict"; ', 1)):
         wrong.append("its policy lets another script run")
-    if runs_its_script(chromium, folder, page, "--blink-settings=scriptEnabled=false"):
-        wrong.append("scripts run where there are none")
+    wrong += [f"without its script: {line}" for line in without_script(chromium, folder, page)]
     page = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", page, flags=re.IGNORECASE)
     page = page.replace("</main>", "".join(fixture(*order) for order in ORDERS) + "</main>", 1)
     page = page.replace("</body>", f"<script>{(HERE / 'interact.js').read_text()}</script></body>", 1)

@@ -67,9 +67,9 @@ impl Console for StandardError {
         }
     }
 
-    fn progress(&self, line: Option<&str>) {
+    fn status(&self, text: &str) {
         if std::io::stderr().is_terminal() {
-            show_progress(line.unwrap_or_default());
+            show_progress(text);
         }
     }
 }

@@ -12,9 +12,9 @@ pub trait Console {
     /// keeps the last one.
     fn step(&self, text: &str, is_last: bool);
 
-    /// How far something is, for a person at a terminal; `None` takes the line away. Everybody else
-    /// sees nothing of it.
-    fn progress(&self, _line: Option<&str>) {}
+    /// What goes on right now, on a line that the next one replaces; an empty text clears it. Where
+    /// no line can be replaced, nothing is shown.
+    fn status(&self, text: &str);
 }
 
 /// Nobody looks on.
@@ -27,4 +27,6 @@ impl Console for Silent {
     fn show(&self, _text: &str) {}
 
     fn step(&self, _text: &str, _is_last: bool) {}
+
+    fn status(&self, _text: &str) {}
 }

@@ -110,7 +110,7 @@ impl<'c> Progress<'c> {
     /// So much of it is done.
     pub fn at(&mut self, done: u64) {
         if let Some(line) = self.pace.due(done, self.clock.now_ns()) {
-            self.console.progress(Some(&line));
+            self.console.status(&line);
             self.is_shown = true;
         }
     }
@@ -119,7 +119,7 @@ impl<'c> Progress<'c> {
 impl Drop for Progress<'_> {
     fn drop(&mut self) {
         if self.is_shown {
-            self.console.progress(None);
+            self.console.status("");
         }
     }
 }
