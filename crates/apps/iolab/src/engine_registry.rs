@@ -14,6 +14,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_nvme::Nvme>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
+    EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),
     EngineEntry::of::<iolab_engine_posix::mmap::Mmap>(),
     EngineEntry::of::<iolab_engine_null::Null>(),

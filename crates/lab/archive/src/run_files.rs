@@ -10,7 +10,7 @@ use iolab_activity::Failure;
 use iolab_bounded_read::{FIO_REPORT, ReadError, STUDY_FOLDER};
 use iolab_comparison::{Run, RunSummary, Side};
 use iolab_recording::partial;
-use iolab_study::{Design, JobSource, Planned, Study, Trial};
+use iolab_study::{Design, JobSource, Planned, Printed, Study, Trial};
 
 use crate::database;
 use crate::recordings::{self, Loaded};
@@ -189,7 +189,7 @@ fn points_of(design: &Design, configuration: usize, level: Option<usize>) -> Vec
 pub fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
     let wrong = |error: String| Failure::mistake(format!("{}: {error}", path.display()));
     let text = iolab_bounded_read::read_text(path, FIO_REPORT).map_err(|error| wrong(error.to_string()))?;
-    let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let printed = Printed::new(text);
     // Its place is kept beside what it measured.
     let planned = Planned { block: 0, configuration: 0, level: None };
     let trial = Trial::of_command(planned, &study.figures, &printed);

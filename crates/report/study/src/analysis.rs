@@ -14,7 +14,7 @@ use crate::same_storage::different_storage;
 use crate::steps::{blocks_to_run, preconditioned};
 use crate::warm_up::without_warm_up;
 use crate::{
-    Design, Figure, LadderResult, Measure, Planned, Preconditioned, Results, Side, Study, WarmUp, WarmUpMethod,
+    Design, Figure, LadderResult, Measure, Planned, Preconditioned, Printed, Results, Side, Study, WarmUp, WarmUpMethod,
 };
 
 /// What is kept of one trial.
@@ -108,7 +108,7 @@ impl Trial {
     }
 
     /// The figures of what a command printed.
-    pub fn of_command(planned: Planned, figures: &[Figure], printed: &serde_json::Value) -> Trial {
+    pub fn of_command(planned: Planned, figures: &[Figure], printed: &Printed) -> Trial {
         let value = |figure: &Figure| match &figure.measure {
             Measure::Reported(reported) => reported.of(printed),
             _ => None,

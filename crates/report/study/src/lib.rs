@@ -55,7 +55,7 @@ pub use ladder_result::{Capacity, Knee, KneeRule, LadderResult, LevelPercentile,
 pub use pace::Pace;
 pub use precondition::{Before, Once, Precondition, PreconditionKind, Preconditioned, Purge};
 pub use profile::{PROFILES, Profile, profile};
-pub use reported::{Reported, with_values};
+pub use reported::{Printed, Reported, with_values};
 pub use steps::{Results, Step, StepResult, blocks_to_run, missing, next, preconditionings};
 pub use text::{describe_design, describe_results, shown};
 pub use vary::axis_of_words;
