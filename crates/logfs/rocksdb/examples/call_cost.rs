@@ -43,7 +43,8 @@ fn main() {
     let inside = fs.open_file(b"/call_cost", How::Fresh).expect("making a file");
     inside.append(&vec![7; BLOCK * BLOCKS as usize]).and_then(|()| inside.sync()).expect("writing it");
     let path = std::path::Path::new(folder).join("call_cost");
-    let outside = std::fs::File::options().create(true).truncate(true).read(true).write(true).open(&path).expect("a file");
+    let outside =
+        std::fs::File::options().create(true).truncate(true).read(true).write(true).open(&path).expect("a file");
     outside.write_all_at(&vec![7; BLOCK * BLOCKS as usize], 0).and_then(|()| outside.sync_all()).expect("writing it");
 
     let clock = Clock::monotonic();

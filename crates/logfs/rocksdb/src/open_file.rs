@@ -219,7 +219,8 @@ impl OpenFile {
     fn fetch(&self, offset: u64, length: usize) -> Result<(Buffer, usize), Failure> {
         let inode = self.inode;
         let block = self.shared.service.layout().block_bytes as usize;
-        let read = self.shared.service.call(async move |fs: LocalVolume| read_new(&fs, inode, (offset, length), block).await);
+        let read =
+            self.shared.service.call(async move |fs: LocalVolume| read_new(&fs, inode, (offset, length), block).await);
         read.map_err(|error| self.failure(&error))
     }
 
