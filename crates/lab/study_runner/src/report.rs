@@ -7,7 +7,7 @@ use iolab_archive::recordings;
 use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page, warning_lines};
 use iolab_recording::Recording;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, missing, tell_results};
+use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, describe_results, missing};
 
 use crate::collections;
 use crate::folder::{Folder, to_json};
@@ -39,7 +39,7 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     let texts = folders.iter().map(|folder| {
         let read = StudyMaterial::read(folder)?;
         let warnings = warning_lines(&read.digests);
-        Ok(tell_results(&read.study, &read.design, &read.analysis, &read.rules, &warnings))
+        Ok(describe_results(&read.study, &read.design, &read.analysis, &read.rules, &warnings))
     });
     Ok(texts.collect::<Result<Vec<String>, Failure>>()?.join("\n"))
 }

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use iolab_logfs_bench::{Class, VolumePart};
 use serde_json::{Value, json};
 
-use super::super::facts::size_text;
-use super::super::targets::{latency_columns, latency_json, latency_titles, spread};
-use super::{Series, Setting};
+use crate::facts::size_text;
+use crate::perf::{Series, Setting};
+use crate::targets::{latency_columns, latency_json, latency_titles, spread};
 
 fn seconds(part: &VolumePart) -> f64 {
     part.measured.elapsed_ns as f64 / 1e9
@@ -33,7 +33,8 @@ fn spread_text(numbers: &[f64], digits: usize) -> String {
     }
 }
 
-pub(super) fn as_text(setting: &Setting, all: &[Series]) -> String {
+/// What each target took, as text.
+pub fn volumes_text(setting: &Setting, all: &[Series]) -> String {
     let mut text = heading(setting);
     let Some(first) = all.first() else { return text };
     for (number, series) in all.iter().enumerate() {
@@ -113,7 +114,8 @@ fn part_json(part: &VolumePart) -> Value {
     })
 }
 
-pub(super) fn as_json(setting: &Setting, all: &[Series]) -> Value {
+/// The same for programs.
+pub fn volumes_json(setting: &Setting, all: &[Series]) -> Value {
     let target = |series: &Series| {
         let round = |result: &iolab_logfs_bench::VolumeResult| {
             let mut round = part_json(&result.joint);

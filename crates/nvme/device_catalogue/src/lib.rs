@@ -4,26 +4,73 @@
 //! A device exists as such a file; it has data only while it is served, unless its parameters name
 //! a file for them.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use iolab_bounded_read::DEVICE_ENTRY;
+use iolab_bounded_read::{DEVICE_ENTRY, ReadError};
 
-use crate::exit::{Failure, Mistake};
+/// Why the catalogue does not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// The user's mistake: a name that no device can have, that there is not, or that there is
+    /// already.
+    #[error("{0}")]
+    Name(String),
+    /// There is no place for devices.
+    #[error("no place for devices: neither IOLAB_DEVICES nor XDG_STATE_HOME nor HOME is set")]
+    NoPlace,
+    /// The file of a device cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: ReadError,
+    },
+    /// The file of a device says what it should not.
+    #[error("{}: line {line}: {text:?} is no KEY=VALUE", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A file or folder cannot be made, listed or removed.
+    #[error("{what}{}: {source}", path.display())]
+    Io {
+        /// What was tried, with a space; empty when the name says enough.
+        what: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+type Result<T> = std::result::Result<T, CatalogueError>;
+
+impl CatalogueError {
+    fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CatalogueError {
+        let path = path.to_owned();
+        move |source| CatalogueError::Io { what, path, source }
+    }
+}
 
 /// The folder of the files.
 #[derive(Debug)]
-pub(crate) struct Catalogue {
+pub struct Catalogue {
     folder: PathBuf,
 }
 
 /// A created device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) name: String,
+pub struct Entry {
+    /// Its name.
+    pub name: String,
     /// Key and value, in the order given.
-    pub(crate) parameters: Vec<(String, String)>,
+    pub parameters: Vec<(String, String)>,
 }
 
 const SUFFIX: &str = "device";
@@ -31,23 +78,27 @@ const SUFFIX: &str = "device";
 impl Catalogue {
     /// The user's own: `IOLAB_DEVICES`, or `devices` in iolab's state folder (XDG Base Directory
     /// Specification).
-    pub(crate) fn of_user() -> Result<Catalogue> {
+    ///
+    /// # Errors
+    /// None of them is set.
+    pub fn of_user() -> Result<Catalogue> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
         let folder = set("IOLAB_DEVICES").or_else(|| state().map(|state| state.join("iolab/devices")));
-        let folder =
-            folder.context("no place for devices: neither IOLAB_DEVICES nor XDG_STATE_HOME nor HOME is set")?;
-        Ok(Catalogue { folder })
+        Ok(Catalogue { folder: folder.ok_or(CatalogueError::NoPlace)? })
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.{SUFFIX}"))
     }
 
-    /// Adds a device; fails if there is one of that name.
-    pub(crate) fn create(&self, entry: &Entry) -> Result<PathBuf> {
+    /// Adds a device. Returns its file.
+    ///
+    /// # Errors
+    /// There is one of that name, or it cannot be written.
+    pub fn create(&self, entry: &Entry) -> Result<PathBuf> {
         check_name(&entry.name)?;
-        std::fs::create_dir_all(&self.folder).with_context(|| format!("making {}", self.folder.display()))?;
+        std::fs::create_dir_all(&self.folder).map_err(CatalogueError::io("making ", &self.folder))?;
         let path = self.path(&entry.name);
         let mut text = String::from("# A virtual SSD of iolab: a parameter on each line.\n");
         for (key, value) in &entry.parameters {
@@ -59,54 +110,64 @@ impl Catalogue {
         let removed = std::fs::remove_file(&unfinished);
         match made {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                bail!(Mistake(format!("there is a device {0} already (iolab device info {0})", entry.name)))
+                let text = format!("there is a device {0} already (iolab device info {0})", entry.name);
+                return Err(CatalogueError::Name(text));
             }
-            made => made.and(removed).with_context(|| format!("writing {}", path.display()))?,
+            made => made.and(removed).map_err(CatalogueError::io("writing ", &path))?,
         }
         Ok(path)
     }
 
     /// The device of this name.
-    pub(crate) fn find(&self, name: &str) -> Result<Entry> {
+    ///
+    /// # Errors
+    /// There is none, or its file is damaged.
+    pub fn find(&self, name: &str) -> Result<Entry> {
         check_name(name)?;
         let path = self.path(name);
         match iolab_bounded_read::read_text(&path, DEVICE_ENTRY) {
-            Ok(text) => read(name, &text).with_context(|| path.display().to_string()),
+            Ok(text) => read(&path, name, &text),
             Err(error) if error.is_missing() => {
                 let names: Vec<String> = self.list()?.into_iter().map(|entry| entry.name).collect();
-                bail!(Mistake(format!("there is no device {name}{}", alternatives(name, &names))))
+                Err(CatalogueError::Name(format!("there is no device {name}{}", alternatives(name, &names))))
             }
-            Err(error) => Err(error).with_context(|| path.display().to_string()),
+            Err(source) => Err(CatalogueError::Unreadable { path, source }),
         }
     }
 
     /// All devices, by name.
-    pub(crate) fn list(&self) -> Result<Vec<Entry>> {
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn list(&self) -> Result<Vec<Entry>> {
         let files = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            files => files.with_context(|| self.folder.display().to_string())?,
+            files => files.map_err(CatalogueError::io("", &self.folder))?,
         };
         let mut entries = Vec::new();
         for file in files {
-            let path = file.with_context(|| self.folder.display().to_string())?.path();
+            let path = file.map_err(CatalogueError::io("", &self.folder))?.path();
             let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
             if hidden || path.extension().is_none_or(|extension| extension != SUFFIX) {
                 continue;
             }
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let text =
-                iolab_bounded_read::read_text(&path, DEVICE_ENTRY).with_context(|| path.display().to_string())?;
-            entries.push(read(&name, &text).with_context(|| path.display().to_string())?);
+            let text = iolab_bounded_read::read_text(&path, DEVICE_ENTRY);
+            let text = text.map_err(|source| CatalogueError::Unreadable { path: path.clone(), source })?;
+            entries.push(read(&path, &name, &text)?);
         }
         entries.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(entries)
     }
 
     /// Forgets a device.
-    pub(crate) fn destroy(&self, name: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// There is none, or its file cannot be removed.
+    pub fn destroy(&self, name: &str) -> Result<()> {
         self.find(name)?;
         let path = self.path(name);
-        std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))
+        std::fs::remove_file(&path).map_err(CatalogueError::io("removing ", &path))
     }
 }
 
@@ -120,14 +181,15 @@ fn alternatives(name: &str, names: &[String]) -> String {
     format!(" ({there}iolab device create {name} --size 8G makes one)")
 }
 
-fn read(name: &str, text: &str) -> Result<Entry> {
+fn read(path: &Path, name: &str, text: &str) -> Result<Entry> {
     let mut parameters = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let pair = line.split_once('=').with_context(|| format!("line {}: {line:?} is no KEY=VALUE", number + 1))?;
+        let damaged = || CatalogueError::Damaged { path: path.to_owned(), line: number + 1, text: line.to_owned() };
+        let pair = line.split_once('=').ok_or_else(damaged)?;
         parameters.push((pair.0.trim().to_owned(), pair.1.trim().to_owned()));
     }
     Ok(Entry { name: name.to_owned(), parameters })
@@ -137,14 +199,10 @@ fn read(name: &str, text: &str) -> Result<Entry> {
 fn check_name(name: &str) -> Result<()> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        bail!(Mistake(format!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'")));
+        let text = format!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'");
+        return Err(CatalogueError::Name(text));
     }
     Ok(())
-}
-
-/// Where the server of a device listens. A folder that somebody else may have put there is refused.
-pub(crate) fn socket(name: &str) -> Result<PathBuf, Failure> {
-    iolab_engine_nvme::socket_of(name).map_err(|error| Failure::refused(format!("iolab: {error}")))
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use iolab_logfs::{Attributes, InodeId, Kind, Volume};
 use serde_json::{Value, json};
 
-pub(super) use iolab_text::size_text;
+pub(crate) use iolab_text::size_text;
 
 /// A name or path for people: what a terminal would not show as it is, is escaped.
-pub(super) fn shown(name: &[u8]) -> String {
+pub(crate) fn shown(name: &[u8]) -> String {
     let mut text = String::new();
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -22,7 +22,7 @@ pub(super) fn shown(name: &[u8]) -> String {
 }
 
 /// `drwxr-xr-x`, as ls(1) shows it.
-pub(super) fn mode_text(kind: Kind, mode: u16) -> String {
+pub(crate) fn mode_text(kind: Kind, mode: u16) -> String {
     let letter = match kind {
         Kind::File => '-',
         Kind::Directory => 'd',
@@ -49,11 +49,11 @@ pub(super) fn mode_text(kind: Kind, mode: u16) -> String {
 }
 
 /// A point in time, UTC.
-pub(super) fn time_text(unix_ns: u64) -> String {
+pub(crate) fn time_text(unix_ns: u64) -> String {
     iolab_report::iso_text(unix_ns / 1_000_000_000)
 }
 
-pub(super) fn kind_text(kind: Kind) -> &'static str {
+pub(crate) fn kind_text(kind: Kind) -> &'static str {
     match kind {
         Kind::File => "file",
         Kind::Directory => "directory",
@@ -66,7 +66,7 @@ pub(super) fn kind_text(kind: Kind) -> &'static str {
 }
 
 /// Where a link leads, for what is one.
-pub(super) async fn target(fs: &Volume, inode: InodeId, kind: Kind) -> Option<Vec<u8>> {
+pub(crate) async fn target(fs: &Volume, inode: InodeId, kind: Kind) -> Option<Vec<u8>> {
     match kind {
         Kind::Symlink => Some(fs.read_link(inode).await.unwrap_or_default()),
         _ => None,
@@ -74,7 +74,7 @@ pub(super) async fn target(fs: &Volume, inode: InodeId, kind: Kind) -> Option<Ve
 }
 
 /// Everything about an inode; a name that is not UTF-8 is there in hexadecimal, too.
-pub(super) fn as_json(path: &[u8], inode: InodeId, attributes: &Attributes, stored_bytes: u64) -> Value {
+pub(crate) fn as_json(path: &[u8], inode: InodeId, attributes: &Attributes, stored_bytes: u64) -> Value {
     let mut value = json!({
         "path": String::from_utf8_lossy(path),
         "inode": inode.0,
@@ -97,7 +97,7 @@ pub(super) fn as_json(path: &[u8], inode: InodeId, attributes: &Attributes, stor
 }
 
 /// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
