@@ -17,6 +17,10 @@ use crate::symbols::Object;
 const VARIABLE: &str = "IOLAB_ROCKSDB_LOGFS";
 const FILE: &str = "libiolab_logfs_rocksdb.so";
 
+/// How to come by it. In a folder of its own: what a build of the whole workspace makes has the same name, and no C++ in it.
+const HOW: &str = "cargo build --release -p iolab-logfs-rocksdb --features shim --target-dir target/shim makes it (with librocksdb-dev and g++); \
+                   name it in IOLAB_ROCKSDB_LOGFS, or put it beside this program";
+
 type Open = unsafe extern "C" fn(*const c_char, *mut *mut c_char) -> Object;
 type Close = unsafe extern "C" fn(Object);
 
@@ -32,7 +36,7 @@ impl Elsewhere {
     pub(crate) fn open(library: &Library, uri: &str) -> Result<Elsewhere, StoreError> {
         let handle = load()?;
         let missing = |name: &str| {
-            let message = format!("{FILE} has no function {name}: it was built without the feature shim");
+            let message = format!("{FILE} has no function {name}: it was built without the feature shim; {HOW}");
             StoreError::new(ErrorKind::NotInstalled, message)
         };
         let symbol = |name: &str| {
@@ -98,9 +102,6 @@ fn load() -> Result<*mut c_void, StoreError> {
         let text = unsafe { libc::dlerror().as_ref() }.map(|text| unsafe { CStr::from_ptr(text) });
         why = text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     }
-    let message = format!(
-        "filesystem= needs {FILE}, which is not there ({why}); build it: cargo build --release -p iolab-logfs-rocksdb \
-         --features shim (needs librocksdb-dev and g++), and name it in {VARIABLE} or put it beside this program"
-    );
+    let message = format!("filesystem= needs {FILE}, which is not there ({why}); {HOW}");
     Err(StoreError::new(ErrorKind::NotInstalled, message))
 }

@@ -24,6 +24,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// Tags of our own requests begin here; those of the owner are below.
 const OWN_TAGS: u64 = 1 << 63;
 
+/// A part of a read: its offset in the buffer, and its bytes.
+type Piece = (usize, Box<[u8]>);
+
 /// A decorator: see above.
 pub struct Volatile<D> {
     device: D,
@@ -38,8 +41,8 @@ pub struct Volatile<D> {
     next_tag: u64,
     /// What the device had no room for.
     backlog: VecDeque<Request>,
-    /// Reads under way, and what the cache has of them: offset in the buffer, bytes.
-    reads: HashMap<u64, Vec<(usize, Box<[u8]>)>>,
+    /// Reads under way, and what the cache has of them.
+    reads: HashMap<u64, Vec<Piece>>,
     flushing: Option<Flushing>,
     waiting: VecDeque<Request>,
     done: Vec<Completion>,
