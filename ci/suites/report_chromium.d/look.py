@@ -138,6 +138,17 @@ def used(chromium, folder, file):
     if runs_its_script(chromium, folder, page.replace('"use strict";', '"use strict"; ', 1)):
         wrong.append("its policy lets another script run")
     wrong += [f"without its script: {line}" for line in without_script(chromium, folder, page)]
+    # A canary: a page that sorts one way only.
+    broken = page.replace('next === "ascending" ? 1 : -1', "1")
+    assert broken != page, "the canary is the page itself"
+    seen = use(chromium, folder, broken)[0]
+    wrong += [f"the canary's fault '{fault}' was not found" for fault in ["descending"] if not any(fault in line for line in seen)]
+    found, tried = use(chromium, folder, page)
+    return wrong + found, tried
+
+
+def use(chromium, folder, page):
+    """What a page does not do as it should, and how much was tried."""
     page = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", page, flags=re.IGNORECASE)
     page = page.replace("</main>", "".join(fixture(*order) for order in ORDERS) + "</main>", 1)
     page = page.replace("</body>", f"<script>{(HERE / 'interact.js').read_text()}</script></body>", 1)
@@ -146,11 +157,11 @@ def used(chromium, folder, file):
     shown, log = run(chromium, folder, "--window-size=1280,900", "--dump-dom", target.as_uri())
     found = re.findall(r'<pre id="what-the-page-did">(.*?)</pre>', shown, flags=re.DOTALL)
     if not found:
-        return wrong + [f"the page could not be used: {log[-800:]}"], {}
+        return [f"the page could not be used: {log[-800:]}"], {}
     seen = json.loads(html.unescape(found[-1]))
     if seen["tried"]["sorted"] != len(ORDERS) or seen["tried"]["told"] == 0 or seen["tried"]["saved"] == 0:
-        wrong.append(f"too little could be tried: {seen['tried']}")
-    return wrong + seen["findings"], seen["tried"]
+        seen["findings"].append(f"too little could be tried: {seen['tried']}")
+    return seen["findings"], seen["tried"]
 
 
 def main():
