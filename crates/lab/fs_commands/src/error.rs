@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iolab_activity::Failure;
+use iolab_activity::{Failure, FailureKind};
 use iolab_image::{CopyError, ImageError};
 use iolab_logfs_bench::BenchError;
 
@@ -41,6 +41,9 @@ impl From<FsError> for Failure {
         match error {
             FsError::Image(error) | FsError::Bench(BenchError::Image(error)) => of_image(&error),
             FsError::Copy(CopyError::Directory(_)) | FsError::Bench(BenchError::Unfit(_)) => Failure::mistake(message),
+            FsError::Copy(CopyError::Ended(_)) => {
+                Failure { kind: FailureKind::Interrupted, ..Failure::failed(message) }
+            }
             FsError::Copy(_) | FsError::Inside { .. } | FsError::Bench(_) => Failure::failed(message),
             FsError::Other(failure) => failure,
         }

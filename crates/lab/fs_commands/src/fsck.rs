@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use iolab_activity::{Console, Progress, Unit};
 use iolab_image::{Access, Image, ImageError};
 use iolab_logfs::{BadContent, ContentReport, Error, FaultKind, FsckReport, Repair};
 use serde_json::json;
@@ -33,7 +34,7 @@ pub struct CheckRequest<'a> {
 ///
 /// # Errors
 /// The check could not be made.
-pub fn check(request: &CheckRequest<'_>) -> Result<(u8, String), ImageError> {
+pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, String), ImageError> {
     let access = if request.repair { Access::Write } else { Access::Read };
     let repair = if request.repair { Repair::Yes } else { Repair::No };
     let mut image = Image::open(request.image, access)?;
@@ -41,7 +42,14 @@ pub fn check(request: &CheckRequest<'_>) -> Result<(u8, String), ImageError> {
     match image.run(async |disk, context| iolab_logfs::fsck(&disk, repair, context).await)? {
         Ok(report) => {
             let content = match request.content {
-                true => Some(image.run(async |disk, _| iolab_logfs::check_content(&disk).await)?.map_err(wrong)?),
+                true => {
+                    let what = format!("reading the content of {}", request.image.display());
+                    let mut progress = Progress::new(console, what, Unit::Bytes, Some(report.content_bytes));
+                    let looked = image.run(async |disk, _| {
+                        iolab_logfs::check_content_told(&disk, &mut |bytes| progress.at(bytes)).await
+                    });
+                    Some(looked?.map_err(wrong)?)
+                }
                 false => None,
             };
             let is_bad = content.as_ref().is_some_and(|content| !content.bad.is_empty());

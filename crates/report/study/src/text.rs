@@ -122,7 +122,8 @@ pub fn describe_results(
     warnings: &[String],
 ) -> String {
     let answer = answer(study, design, analysis, rules);
-    let mut text = format!("{}\n\n{}\n", study.title, answer.sentence);
+    let findings = iolab_findings::findings_text(&analysis.findings);
+    let mut text = format!("{}\n\n{findings}{}\n", study.title, answer.sentence);
     let others = answer.others.iter().map(|(number, told)| format!("{}: {told}", analysis.figures[*number].name()));
     text += &listed(answer.findings.iter().cloned().chain(others).map(|told| format!("- {told}")), 3 * MOST_LINES);
     text += &listed(warnings.iter().cloned(), MOST_LINES);

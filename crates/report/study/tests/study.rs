@@ -1,7 +1,9 @@
 //! From a study's text to its analysis.
 
+use iolab_aggregate::Target;
+use iolab_recording::Severity;
 use iolab_statistics::{Rules, Verdict};
-use iolab_study::{Figure, Results, Trial, analyse, answer, describe_design, describe_results, design, read};
+use iolab_study::{Design, Figure, Results, Trial, analyse, answer, describe_design, describe_results, design, read};
 
 const STUDY: &str = r#"
 title = "Interfaces"
@@ -112,7 +114,10 @@ fn axes_that_only_change_together_are_warned_about() {
 /// faster.
 fn trials() -> Results {
     let study = read(STUDY).expect("a sound study");
-    let design = design(&study).expect("a sound design");
+    trials_of(&design(&study).expect("a sound design"))
+}
+
+fn trials_of(design: &Design) -> Results {
     let speed = [1.0, 3.0, 2.0, 1.5, 2.5, 1.2, 0.9];
     let noise = [0.99, 1.0, 1.01, 1.005, 0.995];
     let trial = |planned: &iolab_study::Planned| {
@@ -127,6 +132,44 @@ fn trials() -> Results {
         }
     };
     Results { trials: design.trials.iter().map(trial).collect(), ..Results::default() }
+}
+
+#[test]
+fn configurations_that_reach_other_storage_are_told_before_the_answer() {
+    let of = |text: &str, reached: &dyn Fn(&[String]) -> Vec<Target>| {
+        let study = read(text).expect("a sound study");
+        let design = design(&study).expect("a sound design");
+        let mut results = trials_of(&design);
+        for trial in &mut results.trials {
+            trial.reached = reached(&design.configurations[trial.configuration].points);
+        }
+        let analysis = analyse(&study, &design, &results, &Rules::default());
+        (describe_results(&study, &design, &analysis, &Rules::default()), analysis)
+    };
+    let disk = || Target::BlockDevice("sda".to_owned());
+    // The axis changes the engine and, with it, the storage.
+    let (text, analysis) = of(STUDY, &|points| match points[1].as_str() {
+        "psync" => vec![disk()],
+        _ => vec![Target::Driven("trtype=VIRT".to_owned())],
+    });
+    assert_eq!(analysis.findings[0].severity, Severity::Invalid);
+    assert!(
+        analysis.findings[0].evidence.starts_with("interface=psync: block device sda; interface=io_uring: a device"),
+        "{:?}",
+        analysis.findings
+    );
+    let (told, answer) = (text.find("different-targets"), text.find(" is best"));
+    assert!(told.is_some() && told < answer, "{text}");
+    // One storage for all, or none known: nothing to tell.
+    for reached in [vec![disk()], Vec::new()] {
+        assert_eq!(of(STUDY, &|_| reached.clone()).1.findings, []);
+    }
+    // A study of the storage itself changes nothing else.
+    let media = "title = \"t\"\njob_text = \"[j]\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n[[axis]]\noption = \"bs\"\nvalues = [1, 2]\n\
+                 [[axis]]\nname = \"medium\"\npoint = [{ name = \"a\", set = { filename = \"a\" } }, { name = \"b\", set = { filename = \"b\" } }]\n";
+    let (_, analysis) = of(media, &|points| vec![Target::Driven(points[1].clone())]);
+    let found: Vec<_> = analysis.findings.iter().map(|one| (one.rule.as_str(), one.severity)).collect();
+    assert_eq!(found, [("different-targets", Severity::Note)]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use iolab_text::size_text;
 
 use crate::exit::{FAILED, Failure};
 use crate::output;
+use crate::printing::StandardError;
 
 /// What to copy where.
 #[derive(Debug, clap::Args)]
@@ -34,7 +35,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let Arguments { image, paths, recursive, verbose } = arguments;
-    let Copied { files, directories, bytes, left_out } = copy(&CopyRequest { image, paths, recursive: *recursive })?;
+    // A signal ends the copy between two pieces.
+    iolab_process::count_signals();
+    let request = CopyRequest { image, paths, recursive: *recursive };
+    let Copied { files, directories, bytes, left_out } = copy(&request, &StandardError)?;
     left_out.iter().for_each(|left_out| eprintln!("iolab: left out {left_out}"));
     if *verbose {
         output::print(&format!("{files} files and {directories} directories, {}\n", size_text(bytes)))?;

@@ -6,6 +6,7 @@ use iolab_fs_commands::{CHECK_IMPOSSIBLE, CheckRequest, FsError, check};
 
 use crate::exit::Failure;
 use crate::output;
+use crate::printing::StandardError;
 
 /// What to check.
 #[derive(Debug, clap::Args)]
@@ -27,7 +28,7 @@ pub(crate) struct Arguments {
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let Arguments { image, repair, content, json } = arguments;
     let request = CheckRequest { image, repair: *repair, content: *content, json: *json };
-    let checked = check(&request);
+    let checked = check(&request, &StandardError);
     let (code, text) =
         checked.map_err(|error| Failure { code: CHECK_IMPOSSIBLE, ..Failure::from(FsError::from(error)) })?;
     output::print(&text)?;
