@@ -77,14 +77,32 @@ enum Action {
         /// Shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print a manual page (roff)
+    Man(ManArguments),
+    /// Print the help of a command: `iolab help run`, `iolab help fs mkfs`
+    Help {
+        /// Command
+        words: Vec<String>,
+    },
     /// Write the generated reference pages into a folder
     #[command(hide = true)]
     InternalDocs {
         /// Folder
         folder: PathBuf,
     },
+}
+
+/// Which manual pages, and where they go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ManArguments {
+    /// Command: `run`, `fs mkfs`; the page of iolab itself without one
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands into this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Let the pages replace files that iolab did not write
+    #[arg(long, requires = "folder")]
+    pub(crate) force: bool,
 }
 
 /// Job files and fio-style options, taken apart by the job language.
@@ -278,9 +296,19 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Bench(arguments) => subcommands::bench::main(&arguments),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
-        Action::Man => subcommands::man::main(),
+        Action::Man(arguments) => subcommands::man::main(&arguments),
+        Action::Help { words } => return help(arguments, &words),
         Action::InternalDocs { folder } => subcommands::internal_docs::main(&folder),
     })
+}
+
+/// `iolab help X` is `iolab X --help`.
+fn help(arguments: &[String], words: &[String]) -> ExitCode {
+    let program = arguments.first().cloned().unwrap_or_default();
+    // An option in the place of a command would be obeyed.
+    let words = words.iter().filter(|word| !word.starts_with('-') && *word != "help");
+    let asked: Vec<String> = std::iter::once(program).chain(words.cloned()).chain(["--help".to_owned()]).collect();
+    dispatch(&asked)
 }
 
 /// The command tree, with run and job options as options of `run` and `plan`, for completions and

@@ -9,6 +9,7 @@
 mod printing;
 
 mod arguments;
+mod console;
 mod database;
 mod device_catalogue;
 mod device_state;
@@ -19,6 +20,7 @@ mod fio_mode;
 mod log_files;
 mod output;
 mod outputs;
+mod painted;
 mod pipeline;
 mod recordings;
 mod room_to_run;

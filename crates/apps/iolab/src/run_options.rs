@@ -14,7 +14,7 @@ use iolab_jobfile::command_line::{CommandLine, ProgramOption, ProgramSetting};
 use iolab_jobfile::{Diagnostic, Severity};
 use iolab_resolve::Mode;
 
-pub(crate) use help::{arguments, usage};
+pub(crate) use help::{FIO, PLAN, Program, RUN, arguments, usage};
 pub(crate) use table::RUN_OPTIONS;
 pub(crate) use values::{EtaWhen, OutputFormat, RunOptions, StudyWords};
 

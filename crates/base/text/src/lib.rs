@@ -5,6 +5,8 @@
 
 mod amounts;
 mod columns;
+mod wrapping;
 
 pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes};
 pub use columns::{Side, aligned};
+pub use wrapping::{USUAL_COLUMNS, paragraph};

@@ -4,7 +4,7 @@
 use iolab_jobfile::help;
 
 use crate::exit::Failure;
-use crate::{engine_registry, output, recordings};
+use crate::{console, engine_registry, output, recordings};
 
 pub(crate) fn main(term: &str) -> Result<u8, Failure> {
     if term.contains('/') || std::path::Path::new(term).is_file() {
@@ -40,7 +40,7 @@ fn recording(path: &std::path::Path) -> Result<u8, Failure> {
     if limits.is_empty() {
         output::print("no job of this run did anything\n")?;
     }
-    output::print(&iolab_findings::limits_text(&limits))?;
+    output::print_for_people(&iolab_findings::limits_text(&limits, console::columns()))?;
     Ok(0)
 }
 

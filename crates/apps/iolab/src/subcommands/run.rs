@@ -20,15 +20,15 @@ use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
 use crate::recordings::Keeping;
-use crate::run_options::{self, Asked, EtaWhen, OutputFormat, RunOptions};
+use crate::run_options::{self, Asked, EtaWhen, OutputFormat, Program, RunOptions};
 use crate::snapshot_file::SnapshotFile;
 use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{database, device_state, log_files, output, outputs};
+use crate::{console, database, device_state, log_files, output, outputs};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let asked = take_apart(words, Mode::Iolab)?;
-    if let Some(code) = answer_questions(&asked.run)? {
+    if let Some(code) = answer_questions(&asked.run, run_options::RUN)? {
         return Ok(code);
     }
     something_to_run(&asked.line)?;
@@ -203,9 +203,9 @@ pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure
 }
 
 /// Options that ask for information instead of a run.
-pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> {
+pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Option<u8>, Failure> {
     if run.help {
-        output::print(&run_options::usage("iolab run"))?;
+        output::print_for_people(&run_options::usage(program, console::columns()))?;
     } else if run.version {
         output::print(&format!("iolab {}\n", env!("CARGO_PKG_VERSION")))?;
     } else if let Some(topic) = &run.cmdhelp {

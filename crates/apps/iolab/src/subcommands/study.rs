@@ -174,7 +174,7 @@ fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
     let analysis = analysis(&folder, &study, &design);
     match json {
         true => output::print(&(folder::to_json(&analysis) + "\n"))?,
-        false => output::print(&describe_results(&study, &design, &analysis, &Rules::default()))?,
+        false => output::print_verdicts(&describe_results(&study, &design, &analysis, &Rules::default()))?,
     }
     Ok(0)
 }
@@ -210,7 +210,7 @@ fn go_on(folder: &Folder, study: &Study, going: Going<'_>) -> Result<u8, Failure
     if going.is_listed {
         crate::database::keep_study(folder.path());
     }
-    output::print(&describe_results(study, &design, &analysis, &Rules::default()))?;
+    output::print_verdicts(&describe_results(study, &design, &analysis, &Rules::default()))?;
     if is_whole {
         let path = folder.path().display();
         eprintln!("iolab: for the whole report, with figures: iolab report {path} -o {path}.html");
