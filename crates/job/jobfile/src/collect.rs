@@ -278,7 +278,7 @@ impl<'a> Collector<'a> {
             source: assignment.source,
             span: assignment.name_span,
             reason: format!(
-                "`{}` is no job option; the engine `{engine}` it may belong to is unknown",
+                "`{}` is not a job option, and the engine `{engine}` is unknown, so it cannot be an option of it either",
                 assignment.name
             ),
             suggestion: suggest(&assignment.name).map(|near| format!("did you mean `{near}`?")),

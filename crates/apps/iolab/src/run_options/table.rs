@@ -298,7 +298,7 @@ fn count(text: &str, min: i64, max: i64) -> Result<i64, Refusal> {
     if (min..=max).contains(&count) {
         return Ok(count);
     }
-    Err(refusal(format!("{count} is not within {min} to {max}")))
+    Err(refusal(format!("{count} is not between {min} and {max}")))
 }
 
 fn number(text: &str, min: u32, max: u32) -> Result<u32, Refusal> {
