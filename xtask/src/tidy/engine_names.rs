@@ -11,7 +11,7 @@ use crate::repository::{Repository, TextFile};
 use crate::rust_text::{line_of, mask, without_test_modules};
 
 /// Where a name would stand for an engine; elsewhere the same words mean other things.
-const DISTRICTS: [&str; 6] = ["contract", "machine", "job", "run", "report", "apps"];
+const DISTRICTS: [&str; 7] = ["contract", "machine", "lab", "job", "run", "report", "apps"];
 
 /// The list of engines.
 const REGISTRY: &str = "crates/apps/iolab/src/engine_registry.rs";
@@ -44,11 +44,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     ("crates/apps/iolab/src/subcommands/demo.rs", "*", "the demonstration compares these engines"),
     ("crates/apps/iolab/src/subcommands/device.rs", "nvme", "tells the user how to use the device that it serves"),
-    (
-        "crates/apps/iolab/src/subcommands/doctor/machine.rs",
-        "libaio",
-        "tells the user what a limit of the kernel means",
-    ),
+    ("crates/lab/doctor/src/machine.rs", "libaio", "tells the user what a limit of the kernel means"),
     ("crates/apps/iolab/src/subcommands/perf.rs", "*", "the options of spdk_nvme_perf choose among these engines"),
     ("crates/apps/iolab/src/subcommands/fs/io_tester.rs", "logfs", "the file system, not the engine"),
     ("crates/apps/iolab/src/subcommands/fs/perf/shown.rs", "logfs", "the file system, not the engine"),

@@ -36,7 +36,7 @@ impl Catalogue {
         let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
         let folder = set("IOLAB_DEVICES").or_else(|| state().map(|state| state.join("iolab/devices")));
         let folder =
-            folder.context("no place for devices: neither IOLAB_DEVICES nor XDG_STATE_HOME nor HOME is set")?;
+            folder.context("no folder for virtual devices: set IOLAB_DEVICES, XDG_STATE_HOME or HOME")?;
         Ok(Catalogue { folder })
     }
 
@@ -59,7 +59,7 @@ impl Catalogue {
         let removed = std::fs::remove_file(&unfinished);
         match made {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                bail!(Mistake(format!("there is a device {0} already (iolab device info {0})", entry.name)))
+                bail!(Mistake(format!("device {0} already exists (see `iolab device info {0}`)", entry.name)))
             }
             made => made.and(removed).with_context(|| format!("writing {}", path.display()))?,
         }
@@ -74,7 +74,7 @@ impl Catalogue {
             Ok(text) => read(name, &text).with_context(|| path.display().to_string()),
             Err(error) if error.is_missing() => {
                 let names: Vec<String> = self.list()?.into_iter().map(|entry| entry.name).collect();
-                bail!(Mistake(format!("there is no device {name}{}", alternatives(name, &names))))
+                bail!(Mistake(format!("no device is called {name}{}", alternatives(name, &names))))
             }
             Err(error) => Err(error).with_context(|| path.display().to_string()),
         }
@@ -127,7 +127,7 @@ fn read(name: &str, text: &str) -> Result<Entry> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let pair = line.split_once('=').with_context(|| format!("line {}: {line:?} is no KEY=VALUE", number + 1))?;
+        let pair = line.split_once('=').with_context(|| format!("line {}: `{line}` is not KEY=VALUE", number + 1))?;
         parameters.push((pair.0.trim().to_owned(), pair.1.trim().to_owned()));
     }
     Ok(Entry { name: name.to_owned(), parameters })
@@ -137,7 +137,7 @@ fn read(name: &str, text: &str) -> Result<Entry> {
 fn check_name(name: &str) -> Result<()> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        bail!(Mistake(format!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'")));
+        bail!(Mistake(format!("`{name}` is not a valid device name: use up to 64 letters, digits, '-' and '_'")));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The engines of this build. Adding one: its crate, its conformance tests, one line here.
 
 use iolab_engine::{DeviceFacts, EngineDescription, OpenError};
-use iolab_runner::EngineEntry;
+use iolab_runner::{EngineEntry, Engines};
 
 /// Every engine, in the order `iolab engines` lists them.
-pub(crate) static ENGINES: &[EngineEntry] = &[
+static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_posix::read_write::Psync>(),
     EngineEntry::of::<iolab_engine_posix::read_write::Sync>(),
     EngineEntry::of::<iolab_engine_posix::read_write::Vsync>(),
@@ -28,23 +28,22 @@ pub(crate) static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_null::Cpuio>(),
 ];
 
+/// The same, to be asked.
+pub(crate) fn engines() -> Engines {
+    Engines::new(ENGINES)
+}
+
 /// All descriptions.
 pub(crate) fn descriptions() -> Vec<&'static EngineDescription> {
-    ENGINES.iter().map(|engine| engine.description).collect()
+    engines().descriptions()
 }
 
 /// The engine of this name or alias.
 pub(crate) fn description(name: &str) -> Option<&'static EngineDescription> {
-    descriptions().into_iter().find(|engine| engine.name == name || engine.aliases.contains(&name))
-}
-
-/// The entry of this name.
-pub(crate) fn entry(name: &str) -> Option<&'static EngineEntry> {
-    ENGINES.iter().find(|entry| entry.description.name == name)
+    engines().description(name)
 }
 
 /// What a device is that a job of this engine names, or why it cannot be had.
 pub(crate) fn device(engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
-    let none = || OpenError { message: format!("there is no engine {engine}"), errno: None };
-    (entry(engine).ok_or_else(none)?.device)(name)
+    engines().device(engine, name)
 }

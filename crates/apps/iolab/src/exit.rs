@@ -2,18 +2,19 @@
 
 use std::process::ExitCode;
 
+use iolab_activity::FailureKind;
 use iolab_outputs::OutputError;
 
 /// The user's mistake: bad option, bad job file, unreadable input.
-pub(crate) const MISTAKE: u8 = 2;
+pub(crate) const MISTAKE: u8 = FailureKind::Mistake.exit_code();
 /// Refused, because something would have been destroyed.
-pub(crate) const REFUSED: u8 = 3;
+pub(crate) const REFUSED: u8 = FailureKind::Refused.exit_code();
 /// A comparison has a condition of `--fail-if` that holds.
 pub(crate) const WORSE: u8 = 4;
 /// A job, a device or the run itself failed.
-pub(crate) const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = FailureKind::Failed.exit_code();
 /// The user ended the run.
-pub(crate) const INTERRUPTED: u8 = 128;
+pub(crate) const INTERRUPTED: u8 = FailureKind::Interrupted.exit_code();
 
 /// A failure with its exit code. The message is whole: it needs no prefix but the program's name.
 #[derive(Debug)]
@@ -56,6 +57,13 @@ impl From<anyhow::Error> for Failure {
             None => FAILED,
         };
         Failure { code, message: format!("iolab: {error:#}") }
+    }
+}
+
+impl From<iolab_activity::Failure> for Failure {
+    fn from(failure: iolab_activity::Failure) -> Failure {
+        let message = if failure.is_report { failure.message } else { format!("iolab: {}", failure.message) };
+        Failure { code: failure.kind.exit_code(), message }
     }
 }
 

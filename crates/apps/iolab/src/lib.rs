@@ -1,35 +1,28 @@
 //! The command line: everything that reads arguments and the environment, prints, and decides on
 //! exit codes.
 //!
-//! The data's way through the program is one line: job → plan → run → recording → report.
-//! `pipeline.rs` is that line; the subcommands enter and leave it at different points. No other
-//! crate prints, and here only `printing.rs` does.
+//! The data's way through the program is one line: job → plan → run → recording → report. The crate
+//! `pipeline` is the first part of that line; the subcommands enter and leave it at different points.
+//! No other crate prints, and here only `printing.rs` does.
 
 #[macro_use] // its macros hide those of the standard library
 mod printing;
 
 mod arguments;
 mod console;
-mod database;
 mod device_catalogue;
-mod device_state;
 mod engine_registry;
 mod eta;
 mod exit;
 mod fio_mode;
-mod log_files;
 mod output;
 mod outputs;
 mod painted;
 mod pipeline;
-mod recordings;
 mod room_to_run;
-mod run_files;
 mod run_options;
-mod safety;
 mod snapshot_file;
 mod subcommands;
-mod surroundings;
 mod terminal;
 
 use std::process::ExitCode;

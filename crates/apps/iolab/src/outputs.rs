@@ -4,24 +4,19 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use iolab_observe::System;
+use iolab_archive::{log_files, recordings};
 use iolab_outputs::{Kind, Outputs};
 use iolab_plan::{Direction, Plan};
 
 use crate::exit::Failure;
+use crate::output;
 use crate::run_options::RunOptions;
-use crate::{log_files, output, recordings};
 
-/// Outputs of a command that reads these files and folders.
-pub(crate) fn beside<'p>(force: bool, inputs: impl IntoIterator<Item = (&'p Path, &'p str)>) -> Outputs {
-    let mut outputs = Outputs::new(force, in_use);
-    inputs.into_iter().for_each(|(path, what)| outputs.reads(path, what));
-    outputs
-}
+pub(crate) use iolab_archive::outputs_beside as beside;
 
 /// Outputs of a run, all of them judged: a run that cannot keep what it measures should not begin.
 pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, Failure> {
-    let mut outputs = Outputs::new(run.force, in_use);
+    let mut outputs = beside(run.force, []);
     plan.sources.iter().for_each(|source| outputs.reads(Path::new(&source.name), "a job file"));
     let mut seen = HashSet::new();
     for worker in &plan.workers {
@@ -46,10 +41,4 @@ pub(crate) fn of_run(plan: &Plan, run: &RunOptions) -> Result<Outputs, Failure> 
         outputs.place(&PathBuf::from(name), Kind::Log, log_files::LOG)?;
     }
     Ok(outputs)
-}
-
-/// What the system uses a file for, which is therefore not replaced even where the user says so.
-fn in_use(path: &Path) -> Option<String> {
-    let hazards = iolab_guard::hazards_at(&System::live(), path);
-    hazards.iter().find(|hazard| hazard.danger.is_use()).map(ToString::to_string)
 }

@@ -11,9 +11,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{IsTerminal, Write as _};
 
 use anyhow::{Context, Result};
+use iolab_activity::Console;
 
 use crate::console;
 use crate::painted::{painted, painted_verdicts};
@@ -68,6 +69,27 @@ fn print_painted(text: &str, paint: fn(&str) -> String) -> Result<()> {
 /// are not welcome.
 pub(crate) fn complain(text: &str) {
     let _ = std::io::stderr().write_all(with_colors(text, console::stderr_has_colors()).as_bytes());
+}
+
+/// The person at standard error, as activities know them.
+pub(crate) struct StandardError;
+
+impl Console for StandardError {
+    fn note(&self, text: &str) {
+        complain(&format!("iolab: {text}\n"));
+    }
+
+    fn show(&self, text: &str) {
+        complain(text);
+    }
+
+    fn step(&self, text: &str, is_last: bool) {
+        if std::io::stderr().is_terminal() {
+            show_progress(&format!("{text}{}", if is_last { "\n" } else { "" }));
+        } else {
+            complain(&format!("{text}\n"));
+        }
+    }
 }
 
 /// Shows `text` in the place of the line before, on the terminal that standard error is.

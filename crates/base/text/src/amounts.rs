@@ -44,6 +44,18 @@ pub fn exact_ns(ns: u64) -> String {
     }
 }
 
+/// A size for people: `1.5 GiB`, `512 bytes`.
+pub fn size_text(bytes: u64) -> String {
+    for (power, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        let one = 1_u64 << power;
+        if bytes >= one {
+            let text = format!("{:.1}", bytes as f64 / one as f64);
+            return format!("{} {unit}", text.trim_end_matches(".0"));
+        }
+    }
+    format!("{bytes} bytes")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +78,13 @@ mod tests {
         }
         for (ns, expected) in [(60_000_000_000, "60 s"), (1_500_000_000, "1500 ms"), (7, "7 ns"), (0, "0 s")] {
             assert_eq!(exact_ns(ns), expected);
+        }
+    }
+
+    #[test]
+    fn sizes_are_rounded_to_a_tenth_of_their_unit() {
+        for (bytes, expected) in [(0, "0 bytes"), (1024, "1 KiB"), (1536, "1.5 KiB"), (10 << 30, "10 GiB")] {
+            assert_eq!(size_text(bytes), expected);
         }
     }
 

@@ -5,14 +5,16 @@
 //! errno. Interrupted calls (`EINTR`) are made again. Nothing here allocates except
 //! [`reopen_for_writing`], which is cold. It moves no data: how bytes travel is what the engines
 //! differ in.
-#![allow(unsafe_code)] // island: fsync, fallocate, sync_file_range and ioctl on descriptors the runner owns
+#![allow(unsafe_code)] // island: fsync, fallocate, sync_file_range, posix_fadvise and ioctl on descriptors the runner owns
 
+mod cached;
 mod reopen;
 mod retry;
 mod sync;
 mod trim;
 mod waiting;
 
+pub use cached::drop_cached;
 pub use reopen::{is_writable, reopen_for_writing};
 pub use retry::retry;
 pub use sync::{fdatasync, fsync, sync_file_range, sync_range_flags};

@@ -1,7 +1,7 @@
 //! The hot half of an engine, and what opening it takes.
 
 use std::os::fd::RawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iolab_memory::PoolView;
 use iolab_options::Settings;
@@ -37,6 +37,16 @@ pub trait Engine {
         let message = format!("{}: the engine {} opens no devices by name", name, Self::DESCRIPTION.name);
         Err(OpenError { message, errno: None })
     }
+
+    /// Why a job must not write to a device that the engine opens by itself, for what is on it;
+    /// `None` if it may, if `allowed` names the device, or if the engine refuses the name anyway.
+    fn overwrite_refusal(_device: &Path, _job: &str, _allowed: &[PathBuf]) -> Option<String> {
+        None
+    }
+
+    /// Takes note of what the user allows to be overwritten, for engines that make files of their
+    /// own.
+    fn allow_overwriting(_paths: &[PathBuf]) {}
 }
 
 /// What a plan needs to know of a device that an engine opens by itself.

@@ -144,6 +144,9 @@ pub enum Kind {
         /// Largest accepted.
         max: i64,
     },
+    /// 0 to 100 with at most three decimals; whole numbers as for [`Kind::Integer`] →
+    /// `Value::Percent`.
+    Percent,
     /// A number of bytes with units → `Value::Size`.
     Size,
     /// Bytes, `N%` or `Nz` → `Value::SizeSpec`.

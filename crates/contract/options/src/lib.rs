@@ -10,12 +10,14 @@
 mod engine_traits;
 mod entry;
 mod line;
+mod percent;
 mod settings;
 mod value;
 
 pub use engine_traits::{EngineTraits, PageCache, Reach};
 pub use entry::{AUTOMATIC, Category, Choice, DefaultValue, Kind, OptionEntry, Status, TimeUnit};
 pub use line::{NotALine, job_line};
+pub use percent::Percent;
 pub use settings::{Setting, Settings};
 pub use value::{
     BlockSplit, Direction, Distribution, PerDirection, RateProcess, SizeSpec, SplitShare, Value, ZoneShare,

@@ -130,6 +130,8 @@ pub enum Value {
     Integer(i64),
     /// Numbers for read, write, trim; a direction the user left out is `None`.
     Integers(PerDirection<Option<i64>>),
+    /// Percentage that may have a fraction.
+    Percent(crate::Percent),
     /// Bytes.
     Size(u64),
     /// Bytes, percent or zones.

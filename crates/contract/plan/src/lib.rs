@@ -21,7 +21,7 @@ pub use buffers::{BufferContent, BufferMemory, BufferPlan};
 pub use describe::describe;
 pub use files::{FadviseHint, Fallocate, FileOrigin, FilePlan, FileSync, LayoutPlan, WriteHint};
 pub use iolab_options::{
-    Direction, Distribution, EngineTraits, PageCache, PerDirection, RateProcess, Reach, ZoneShare,
+    Direction, Distribution, EngineTraits, PageCache, PerDirection, Percent, RateProcess, Reach, ZoneShare,
 };
 pub use logs::{HistogramLogPlan, LogKind, LogPlan, LogWindow};
 pub use pacing::{LimitPlan, PacingPlan, ThinkPlan, ThinkTrigger};

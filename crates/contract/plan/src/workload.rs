@@ -1,7 +1,7 @@
 //! Which operations a worker performs: the input, together with the seed, of its deterministic
 //! stream.
 
-use iolab_options::{Direction, Distribution, PerDirection, RateProcess};
+use iolab_options::{Direction, Distribution, PerDirection, Percent, RateProcess};
 use serde::{Deserialize, Serialize};
 
 /// The stream's description. Same plan and seed, same stream.
@@ -13,8 +13,8 @@ pub struct WorkloadPlan {
     pub seed: u64,
     /// Seed of buffer contents.
     pub buffer_seed: u64,
-    /// Percent of reads in mixed patterns.
-    pub read_percent: u32,
+    /// Percent of reads in mixed patterns; a fraction is kept to the operation.
+    pub read_percent: Percent,
     /// Chance (percent) that a random pattern's next offset is random, per direction.
     pub random_percent: PerDirection<u32>,
     /// Sizes of operations, per direction.

@@ -19,9 +19,12 @@ mod media_guard;
 mod name;
 mod opened;
 mod options;
+mod overwrite;
 mod socket_place;
 #[cfg(test)]
 mod tests;
+
+use std::path::{Path, PathBuf};
 
 use iolab_engine::{
     Capabilities, DeviceFacts, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
@@ -77,6 +80,14 @@ impl Engine for Nvme {
 
     fn open(request: &OpenRequest<'_>) -> Result<NvmeLane, OpenError> {
         NvmeLane::open(request)
+    }
+
+    fn overwrite_refusal(device: &Path, job: &str, allowed: &[PathBuf]) -> Option<String> {
+        overwrite::refusal(device, job, allowed)
+    }
+
+    fn allow_overwriting(paths: &[PathBuf]) {
+        allow_media(paths.iter().map(PathBuf::as_path));
     }
 
     fn device(name: &str) -> Result<DeviceFacts, OpenError> {

@@ -87,6 +87,7 @@ fn by_kind(kind: &Kind, whole: Piece<'_>, rules: NumberRules) -> Result<Value, V
         Kind::Integers { min, max } => {
             numbers::triple(whole, |part| numbers::integer(part, (*min, *max), rules)).map(Value::Integers)
         }
+        Kind::Percent => numbers::share(whole, rules).map(Value::Percent),
         Kind::Size => Ok(Value::Size(numbers::bytes(whole, rules)?)),
         Kind::SizeOrPercent => numbers::size_spec(whole, rules).map(Value::SizeSpec),
         Kind::Sizes => numbers::triple(whole, |part| numbers::bytes(part, rules)).map(Value::Sizes),

@@ -24,7 +24,9 @@ pub(crate) fn find(
         let known: Vec<&str> = request.engines.iter().map(|engine| engine.name).collect();
         let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
         let reason = format!("unknown I/O engine `{name}`");
-        resolving.findings.add(Severity::Error, place, reason, &format!("engines: {}", known.join(", ")));
+        let names = request.engines.iter().flat_map(|engine| [&[engine.name], engine.aliases].concat());
+        let near = iolab_text::closest(&name, names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        resolving.findings.add(Severity::Error, place, reason, &format!("{near}engines: {}", known.join(", ")));
     }
     found.copied()
 }

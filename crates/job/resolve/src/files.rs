@@ -184,7 +184,29 @@ fn directories(job: &Job<'_>) -> Vec<String> {
     directories
 }
 
+/// How a list in SPDK's own form has to be written here, where a colon separates names; `None` for
+/// any other list.
+fn in_this_form(list: &str) -> Option<String> {
+    let words: Option<Vec<String>> = list
+        .split_ascii_whitespace()
+        .map(|word| {
+            let (key, value) = word.split_once(':')?;
+            let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphabetic());
+            is_key.then(|| format!("{key}={}", value.replace(':', ".")))
+        })
+        .collect();
+    let words = words?;
+    words.iter().any(|word| word.to_ascii_lowercase().starts_with("trtype=")).then(|| words.join(" "))
+}
+
 fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan) -> Vec<Target> {
+    if job.engine.capabilities.files == FileUse::Devices
+        && let Some(right) = in_this_form(list)
+    {
+        let reason = "in filename, `:` separates names, so this is not read as one device";
+        job.error("filename", reason.to_owned(), &format!("write '--filename={right}' (`=` after keys, `.` in the address)"));
+        return Vec::new();
+    }
     let names = split(list);
     if names.is_empty() {
         job.error("filename", "filename is empty", "give a path, or several separated by ':'");

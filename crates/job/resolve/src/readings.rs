@@ -4,7 +4,7 @@
 //! A reading is `None` for a value of another kind, which is a slip between the option table and
 //! its reader.
 
-use iolab_options::{BlockSplit, Distribution, PerDirection, SizeSpec, Value};
+use iolab_options::{BlockSplit, Distribution, PerDirection, Percent, SizeSpec, Value};
 
 /// Numbers for read, write and trim; `None` where the text leaves one out.
 pub(crate) type Triple = PerDirection<Option<u64>>;
@@ -22,6 +22,11 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
         Value::Choice(word) => word.parse().ok(),
         _ => None,
     }
+}
+
+/// A percentage.
+pub(crate) fn percent(value: &Value) -> Option<Percent> {
+    if let Value::Percent(percent) = value { Some(*percent) } else { None }
 }
 
 /// A count that fits `u32`; negative numbers count as 0.

@@ -1,6 +1,6 @@
 //! Which operations the worker performs, in which mix and order.
 
-use iolab_options::{Direction, Distribution, PerDirection, SizeSpec};
+use iolab_options::{Direction, Distribution, PerDirection, Percent, SizeSpec};
 use iolab_plan::{
     FilePlan, Pattern, RandomGenerator, RandomMap, StridePlan, SyncCadence, SyncFileRangePlan, WorkloadPlan,
 };
@@ -8,7 +8,7 @@ use iolab_plan::{
 use crate::blocks::Blocks;
 use crate::job::Job;
 use crate::seeds::{Purpose, derive};
-use crate::{distribution, pacing, readings};
+use crate::{Mode, distribution, pacing, readings};
 
 /// Most blocks remembered by the random map: 4 GiB of bits.
 const MOST_MAPPED_BLOCKS: u64 = 1 << 35;
@@ -41,11 +41,11 @@ pub(crate) fn resolve(job: &Job<'_>, pattern: Pattern, blocks: Blocks, files: &[
 }
 
 /// `rwmixread` or 100 - `rwmixwrite`, whichever is given later.
-fn read_percent(job: &Job<'_>) -> u32 {
-    let (read, write) = (job.given("rwmixread", readings::count), job.given("rwmixwrite", readings::count));
+fn read_percent(job: &Job<'_>) -> Percent {
+    let (read, write) = (mix_percent(job, "rwmixread"), mix_percent(job, "rwmixwrite"));
     let winner = job.later("rwmixread", "rwmixwrite");
     if let (Some(read), Some(write), Some(winner)) = (read, write, winner)
-        && read + write != 100
+        && read != write.rest()
     {
         job.warn(
             winner,
@@ -54,9 +54,24 @@ fn read_percent(job: &Job<'_>) -> u32 {
         );
     }
     match (winner, write) {
-        (Some("rwmixwrite"), Some(write)) => 100 - write.min(100),
-        _ => job.count("rwmixread").min(100),
+        (Some("rwmixwrite"), Some(write)) => write.rest(),
+        _ => read.unwrap_or_else(|| job.value("rwmixread", readings::percent)),
     }
+}
+
+/// One share of a mix, if the user gave it; without its fraction as fio.
+fn mix_percent(job: &Job<'_>, name: &'static str) -> Option<Percent> {
+    let given = job.given(name, readings::percent)?;
+    if job.request.mode == Mode::Iolab || given.as_whole().is_some() {
+        return Some(given);
+    }
+    let cut = given.cut();
+    job.warn_always(
+        name,
+        format!("{name}={given} counts as {cut}: fio takes whole percentages and cuts off the rest"),
+        "run the job with iolab run, which takes the fraction",
+    );
+    Some(cut)
 }
 
 fn random_percent(job: &Job<'_>) -> PerDirection<u32> {

@@ -2,7 +2,7 @@
 
 mod support;
 
-use iolab_options::Direction;
+use iolab_options::{Direction, Percent};
 use iolab_plan::{BlockSizes, describe};
 use support::{GIB, plan};
 
@@ -71,11 +71,11 @@ fn engines_by_their_system_calls() {
 fn practical_with_mixes_sizes_splits_and_clones() {
     let base = "[global]\nruntime=60\nnumjobs=1\nrwmixwrite=30\nbs=16k\nfilesize=1G\nrw=randrw\ndirect=0\n";
     let worker = plan(&format!("{base}[base]\n")).workers.remove(0);
-    assert_eq!((worker.workload.read_percent, worker.limits.io_bytes), (70, GIB));
+    assert_eq!((worker.workload.read_percent, worker.limits.io_bytes), (Percent::whole(70), GIB));
     assert!(!worker.layout.direct);
-    for writes in [0, 25, 50, 75, 100] {
+    for writes in [0.0, 12.5, 25.0, 37.5, 50.0, 62.5, 75.0, 87.5, 100.0] {
         let plan = plan(&format!("{base}[mix]\nrwmixwrite={writes}\n"));
-        assert_eq!(plan.workers[0].workload.read_percent, 100 - writes);
+        assert_eq!(plan.workers[0].workload.read_percent.as_number(), 100.0 - writes);
     }
     let split = plan(&format!("{base}[split]\nrw=randwrite\nbssplit=4k/30:16k/60:64k/10\n"));
     let expected = BlockSizes::Split(vec![(4096, 30), (16384, 60), (65536, 10)]);

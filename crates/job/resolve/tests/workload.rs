@@ -2,8 +2,10 @@
 
 mod support;
 
-use iolab_options::Distribution;
+use iolab_jobfile::Severity;
+use iolab_options::{Distribution, Percent};
 use iolab_plan::{BlockSizes, FileServiceKind, RandomGenerator, RandomMap, Sequencer};
+use iolab_resolve::Mode;
 use support::{plan, refusals, resolved, section, worker};
 
 #[test]
@@ -80,14 +82,41 @@ fn the_later_of_two_mix_options_counts() {
         ("rw=randrw rwmixwrite=30 rwmixread=90", 90),
     ];
     for (options, expected) in cases {
-        assert_eq!(worker(&format!("size=1m {options}")).workload.read_percent, expected, "{options}");
+        assert_eq!(worker(&format!("size=1m {options}")).workload.read_percent, Percent::whole(expected), "{options}");
     }
     let both = resolved(&section("size=1m rw=randrw rwmixread=90 rwmixwrite=30"), |_| {});
     assert!(both.warnings[0].reason.contains("do not add up"), "{:?}", both.warnings);
     let inherited =
         plan("[global]\nrw=randrw\nsize=1m\nrwmixread=90\n[a]\nrwmixwrite=20\n[b]\nrwmixwrite=20\nrwmixread=20\n");
-    assert_eq!(inherited.workers[0].workload.read_percent, 80);
-    assert_eq!(inherited.workers[1].workload.read_percent, 20);
+    let shares = inherited.workers.iter().map(|worker| worker.workload.read_percent.to_string());
+    assert_eq!(shares.collect::<Vec<_>>(), ["80", "20"]);
+}
+
+#[test]
+fn a_mix_takes_fractions_which_fio_cuts_off() {
+    let of = |options: &str, mode: Mode| {
+        let resolved = resolved(&section(&format!("size=1m rw=randrw {options}")), |request| request.mode = mode);
+        (resolved.plan.workers[0].workload.read_percent.to_string(), resolved.warnings)
+    };
+    // options, percent of reads, and as fio: these are the shares that fio 3.33 makes of them.
+    let cases = [
+        ("rwmixwrite=12.5", "87.5", "88"),
+        ("rwmixread=87.5", "87.5", "87"),
+        ("rwmixwrite=12.5 rwmixread=87.5", "87.5", "87"),
+        ("rwmixwrite=0.5", "99.5", "100"),
+        ("rwmixread=33.333", "33.333", "33"),
+        ("rwmixread=70", "70", "70"),
+    ];
+    for (options, expected, as_fio) in cases {
+        let (share, warnings) = of(options, Mode::Iolab);
+        assert_eq!((share.as_str(), warnings.len()), (expected, 0), "{options}: {warnings:?}");
+        let (share, warnings) = of(options, Mode::Fio);
+        assert_eq!(share, as_fio, "{options}");
+        let told = warnings.iter().filter(|warning| warning.severity == Severity::Warning).count();
+        assert_eq!(told, options.matches('.').count(), "{options}: {warnings:?}");
+    }
+    let (_, warnings) = of("rwmixwrite=12.5", Mode::Fio);
+    assert!(warnings[0].reason.contains("rwmixwrite=12.5 counts as 12"), "{warnings:?}");
 }
 
 #[test]

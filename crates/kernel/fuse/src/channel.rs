@@ -108,11 +108,21 @@ impl Channel {
 
     /// Sends a reply: 0 or a negative errno, and a body.
     pub fn reply(&self, unique: u64, error: i32, body: &[u8]) -> Result<(), FuseError> {
-        let header = abi::out_header(unique, error, body.len());
-        match writev(&self.fd, &[IoSlice::new(&header), IoSlice::new(body)]) {
+        self.send(&abi::out_header(unique, error, body.len()), body)
+    }
+
+    /// Tells the kernel something unasked: a code of `enum fuse_notify_code`, and its structure. May
+    /// wait for pages that are being read or written, so whoever answers those requests must not
+    /// call it.
+    pub fn notify(&self, code: i32, body: &[u8]) -> Result<(), FuseError> {
+        self.send(&abi::out_header(0, code, body.len()), body)
+    }
+
+    fn send(&self, header: &[u8], body: &[u8]) -> Result<(), FuseError> {
+        match writev(&self.fd, &[IoSlice::new(header), IoSlice::new(body)]) {
             Ok(_) => Ok(()),
-            // ENOENT: nobody waits for this answer any more. ENODEV: nor for any other; the next
-            // read says so.
+            // ENOENT: nobody waits for this answer any more, or the inode is forgotten. ENODEV: nor
+            // for any other; the next read says so.
             Err(Errno::NOENT | Errno::NODEV | Errno::NOTCONN | Errno::CONNABORTED) => Ok(()),
             Err(error) => Err(FuseError::Connection("writing /dev/fuse", error.into())),
         }

@@ -26,7 +26,7 @@ const NOTICE: Duration = Duration::from_millis(20);
 pub(crate) fn show(mut looker: Looker, pace: Pace, unit: Unit, untraced: Option<String>) -> Result<(), WatchError> {
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(WatchError::Mistake(
-            "--full-screen needs a terminal; without it, iolab watch prints text".to_owned(),
+            "--full-screen needs a terminal; without --full-screen, iolab watch prints text".to_owned(),
         ));
     }
     let interval_ns = if pace.interval_ns == 0 { USUAL_NS } else { pace.interval_ns };

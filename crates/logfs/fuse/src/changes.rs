@@ -50,14 +50,15 @@ impl Change {
     }
 
     pub(crate) async fn perform(self, world: World) -> Answer {
-        self.apply(&world.fs).await.map_err(|error| error.errno())?;
+        self.apply(&world).await.map_err(|error| error.errno())?;
         let told = KnownAttributes::of(&world.fs, self.inode).map_err(|error| error.errno())?;
         Ok(built(|body| told.attr_out(body)))
     }
 
-    async fn apply(&self, fs: &LocalVolume) -> Result<(), Error> {
+    async fn apply(&self, world: &World) -> Result<(), Error> {
+        let fs = &world.fs;
         if self.strip {
-            strip_privileges(fs, self.inode).await?;
+            world.strip_privileges(self.inode).await?;
         }
         if let Some(size) = self.size {
             fs.truncate(self.inode, size).await?;
@@ -82,15 +83,16 @@ fn stripped(attributes: &Attributes) -> Option<u16> {
 }
 
 /// Takes set-user-id, set-group-id and capabilities from a file that is changed by who may not keep
-/// them.
-pub(crate) async fn strip_privileges(fs: &LocalVolume, inode: InodeId) -> Result<(), Error> {
-    if let Some(mode) = stripped(&fs.stat(inode)?) {
-        fs.set_attributes(inode, AttributeChange { mode: Some(mode), ..AttributeChange::default() }).await?;
+/// them; true when its mode has changed.
+pub(crate) async fn strip_privileges(fs: &LocalVolume, inode: InodeId) -> Result<bool, Error> {
+    let less = stripped(&fs.stat(inode)?);
+    if less.is_some() {
+        fs.set_attributes(inode, AttributeChange { mode: less, ..AttributeChange::default() }).await?;
     }
     if fs.extended(inode, CAPABILITIES).is_ok() {
         fs.remove_extended(inode, CAPABILITIES).await?;
     }
-    Ok(())
+    Ok(less.is_some())
 }
 
 /// SETXATTR.

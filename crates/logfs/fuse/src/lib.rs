@@ -23,6 +23,7 @@ mod error;
 mod finished;
 mod names;
 mod nodes;
+mod notices;
 mod options;
 mod quick;
 mod serve;

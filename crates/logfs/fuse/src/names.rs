@@ -33,8 +33,8 @@ pub(crate) struct New {
     owner: Owner,
     /// Of a symbolic link.
     target: Vec<u8>,
-    /// It is also opened (CREATE).
-    opened: bool,
+    /// CREATE also opens it, with these flags of open(2).
+    opened: Option<u32>,
 }
 
 impl New {
@@ -59,7 +59,7 @@ impl New {
             owner.mode |= if kind == Kind::Directory { libc::S_ISGID as u16 } else { 0 };
         }
         let name = one_name(tail)?.to_vec();
-        let opened = header.opcode == abi::opcode::CREATE;
+        let opened = if header.opcode == abi::opcode::CREATE { Some(word(0)?) } else { None };
         Ok(New { directory, name, kind, device, owner, target, opened })
     }
 
@@ -72,8 +72,10 @@ impl New {
             Kind::Symlink => fs.symlink(directory, &name, &target, owner).await,
             special => fs.make_special(directory, &name, (special, device), owner).await,
         };
-        let mut answer = world.entry(made.map_err(|error| error.errno())?)?;
-        if opened {
+        let inode = made.map_err(|error| error.errno())?;
+        let mut answer = world.entry(inode)?;
+        if let Some(open_flags) = opened {
+            world.nodes.borrow_mut().opened(inode, open_flags);
             answer.extend(built(open_out));
         }
         Ok(answer)

@@ -1,35 +1,59 @@
-//! Which inodes the kernel knows, and how often it was told of each: an inode is held as long as
-//! the kernel knows it.
+//! Which inodes the kernel knows, how often it was told of each, and whose pages it may keep: an
+//! inode is held as long as the kernel knows it.
 
 use std::collections::HashMap;
 
 use iolab_logfs::{InodeId, LocalVolume};
 
-/// The counts of LOOKUP, less those of FORGET.
+use crate::transfers::is_direct;
+
+/// What the kernel knows of an inode.
 #[derive(Debug, Default)]
-pub(crate) struct Nodes(HashMap<InodeId, u64>);
+struct Node {
+    /// The count of LOOKUP, less that of FORGET.
+    lookups: u64,
+    /// It was opened by somebody who reads and writes through the page cache.
+    may_be_cached: bool,
+}
+
+/// The inodes that the kernel knows.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes(HashMap<InodeId, Node>);
 
 impl Nodes {
     /// The kernel is told of an inode once more.
     pub(crate) fn remember(&mut self, fs: &LocalVolume, inode: InodeId) -> Result<(), iolab_logfs::Error> {
-        let count = self.0.entry(inode).or_default();
-        if *count == 0
+        let node = self.0.entry(inode).or_default();
+        if node.lookups == 0
             && let Err(error) = fs.hold(inode)
         {
             self.0.remove(&inode);
             return Err(error);
         }
-        *count += 1;
+        node.lookups += 1;
         Ok(())
     }
 
     /// The kernel forgets so many times.
     pub(crate) fn forget(&mut self, fs: &LocalVolume, inode: InodeId, times: u64) {
-        let Some(count) = self.0.get_mut(&inode) else { return };
-        *count = count.saturating_sub(times);
-        if *count == 0 {
+        let Some(node) = self.0.get_mut(&inode) else { return };
+        node.lookups = node.lookups.saturating_sub(times);
+        if node.lookups == 0 {
             self.0.remove(&inode);
             fs.release(inode);
         }
+    }
+
+    /// An inode was opened with these flags of open(2).
+    pub(crate) fn opened(&mut self, inode: InodeId, open_flags: u32) {
+        if let Some(node) = self.0.get_mut(&inode) {
+            node.may_be_cached |= !is_direct(open_flags);
+        }
+    }
+
+    /// Whether the page cache may hold pages of an inode. A file that was opened with `O_DIRECT`
+    /// alone has none, unless it was mapped through such a descriptor.
+    pub(crate) fn may_be_cached(&self, inode: InodeId) -> bool {
+        self.0.get(&inode).is_some_and(|node| node.may_be_cached)
     }
 }

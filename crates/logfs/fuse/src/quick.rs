@@ -24,7 +24,7 @@ pub(crate) fn answer(world: &World, message: &Message, payload: &mut [u8]) -> Op
         opcode::GETATTR => told(&world.fs, inode).and_then(|told| fitted(told.attr_out(Body::new(payload)))),
         opcode::STATX => told(&world.fs, inode).and_then(|told| fitted(told.statx_out(Body::new(payload)))),
         opcode::READLINK => world.fs.read_link(inode).map_err(errno).and_then(|target| copied(&target, payload)),
-        opcode::OPEN => open(&world.fs, inode, payload),
+        opcode::OPEN => open(world, inode, args, payload),
         opcode::OPENDIR => open_directory(world, inode, payload),
         code @ (opcode::READDIR | opcode::READDIRPLUS) => list(world, inode, (code, args), payload),
         opcode::RELEASEDIR => {
@@ -98,11 +98,12 @@ fn lookup(world: &World, directory: InodeId, tail: &[u8], payload: &mut [u8]) ->
 }
 
 /// What is cached stays true from one opening to the next, and closing has nothing to say.
-fn open(fs: &LocalVolume, inode: InodeId, payload: &mut [u8]) -> Quick {
-    match fs.stat(inode).map_err(errno)?.kind {
-        Kind::Directory => Err(libc::EISDIR),
-        _ => fitted(open_out(Body::new(payload))),
+fn open(world: &World, inode: InodeId, args: &[u8], payload: &mut [u8]) -> Quick {
+    if world.fs.stat(inode).map_err(errno)?.kind == Kind::Directory {
+        return Err(libc::EISDIR);
     }
+    world.nodes.borrow_mut().opened(inode, u32_at(args, 0).ok_or(libc::EINVAL)?);
+    fitted(open_out(Body::new(payload)))
 }
 
 /// `struct fuse_open_out` of a file.
@@ -136,7 +137,7 @@ fn statistics(fs: &LocalVolume, payload: &mut [u8]) -> Quick {
     let blocks = |bytes: u64| bytes / u64::from(space.block_bytes);
     let more = space.free_bytes / INODE_BYTES;
     let body = Body::new(payload).u64(blocks(space.total_bytes)).u64(blocks(space.free_bytes));
-    let body = body.u64(blocks(space.free_bytes)).u64(space.inodes + more).u64(more);
+    let body = body.u64(blocks(space.available_bytes)).u64(space.inodes + more).u64(more);
     fitted(body.u32(space.block_bytes).u32(NAME_BYTES as u32).u32(space.block_bytes).zeroes(7 * 4))
 }
 

@@ -4,7 +4,7 @@
 //!  open ─▶ mount ─▶ INIT ─▶ classic or io_uring loop ─▶ the connection ends ─▶ file system closed, mount gone
 //! ```
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use iolab_async_io::command_ring::Stop;
 use iolab_clock::Clock;
@@ -21,6 +21,7 @@ use iolab_fuse::{
 use iolab_logfs::{Disk, LocalVolume};
 use iolab_memory::{Backing, SlotPool};
 
+use crate::notices::Notices;
 use crate::session::Session;
 use crate::syncing::Commit;
 use crate::world::World;
@@ -56,9 +57,11 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let waking = disk.waking();
     let pool = pool(options)?;
     let commit = Commit::new(options.commit_seconds)?;
-    let timer = commit.as_fd().try_clone_to_owned().map_err(|error| MountError::System("dup", error))?;
-    let mut session = Session::new((executor, disk), World::new(fs, clock), pool, commit);
-    let wakes: Vec<_> = waking.iter().chain([&timer]).map(|fd| fd.as_fd()).collect();
+    let timer = duplicate(commit.as_fd())?;
+    let notices = Notices::new()?;
+    let told = notices.wakes().into_iter().map(duplicate).collect::<Result<Vec<_>, _>>()?;
+    let mut session = Session::new((executor, disk), World::new(fs, clock, notices), pool, commit);
+    let wakes: Vec<_> = waking.iter().chain([&timer]).chain(&told).map(|fd| fd.as_fd()).collect();
     let served = connect(&mut session, options, (stop, &observer), &wakes);
     let activity = session.world.fs.activity();
     if activity.content_errors + activity.bad_checkpoints > 0 {
@@ -73,6 +76,10 @@ pub fn serve(what: Mountable, options: &Options, stop: &Stop, observer: Observer
     let mount = served?;
     drop(mount);
     closed
+}
+
+fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, MountError> {
+    fd.try_clone_to_owned().map_err(|error| MountError::System("dup", error))
 }
 
 /// The slots of all requests in flight.
@@ -95,7 +102,7 @@ fn connect(
     session: &mut Session,
     options: &Options,
     (stop, observer): (&Stop, &Observer),
-    wakes: &[std::os::fd::BorrowedFd<'_>],
+    wakes: &[BorrowedFd<'_>],
 ) -> Result<Mounted, MountError> {
     let (slots, payload_bytes) = session.shape();
     let switch = (options.transport != Transport::Classic).then(UringSwitch::on);
@@ -108,6 +115,7 @@ fn connect(
     let (fd, mount) = mount(&options.mount_point, &mounting)?;
     let mounted = Mounted(mount);
     let channel = Channel { fd };
+    session.world.notices.borrow_mut().begin(&channel)?;
     let offer = Offer {
         payload_bytes,
         transport: options.transport,

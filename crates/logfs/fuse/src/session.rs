@@ -74,6 +74,7 @@ impl Service for Session {
     }
 
     fn work(&mut self, _arrived: bool) -> Result<(), MountError> {
+        self.world.notices.borrow_mut().look();
         self.executor.run_ready(&mut self.disk);
         if self.commit.look(&self.world.fs) {
             let fs = self.world.fs.clone();

@@ -4,15 +4,21 @@ use iolab_fuse::abi::{TransferArgs, u32_at, u64_at};
 use iolab_fuse::channel::Message;
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
-use crate::changes::strip_privileges;
 use crate::world::{Answer, World, built};
 
 /// `FUSE_WRITE_KILL_SUIDGID`.
 const STRIP: u32 = 1 << 2;
+/// `FUSE_WRITE_CACHE`: pages on their way back, with the flags of whichever file was at hand.
+const FROM_CACHE: u32 = 1 << 0;
 /// Most bytes that are copied between two looks at the destination.
 const COPIED_AT_ONCE: usize = 1 << 20;
 /// Most bytes of one COPY_FILE_RANGE: the caller goes on with the next.
 const MOST_COPIED: u64 = 64 << 20;
+
+/// Whether the flags of open(2) say that the page cache is passed by.
+pub(crate) fn is_direct(open_flags: u32) -> bool {
+    open_flags & libc::O_DIRECT as u32 != 0
+}
 
 /// READ.
 pub(crate) async fn read(world: World, inode: InodeId, args: TransferArgs) -> Answer {
@@ -20,34 +26,44 @@ pub(crate) async fn read(world: World, inode: InodeId, args: TransferArgs) -> An
     bytes.map_err(|error| error.errno())
 }
 
-/// WRITE: where, what, and whether it takes privileges from the file.
+/// WRITE: where, what, whether it takes privileges from the file, and whether it passed the page
+/// cache by.
 #[derive(Debug)]
 pub(crate) struct Write {
     inode: InodeId,
     offset: u64,
     content: Vec<u8>,
     strip: bool,
+    direct: bool,
 }
 
 impl Write {
     pub(crate) fn parse(message: &Message, payload: &[u8]) -> Result<Write, i32> {
         let TransferArgs { offset, size } = TransferArgs::parse(message.args()).ok_or(libc::EINVAL)?;
-        let flags = u32_at(message.args(), 20).ok_or(libc::EINVAL)?;
+        let word = |at| u32_at(message.args(), at).ok_or(libc::EINVAL);
+        let (flags, open_flags) = (word(20)?, word(32)?);
         let content = payload.get(..size as usize).filter(|content| content.len() <= message.data_bytes);
         let content = content.ok_or(libc::EINVAL)?.to_vec();
-        Ok(Write { inode: InodeId(message.header.node), offset, content, strip: flags & STRIP != 0 })
+        let direct = flags & FROM_CACHE == 0 && is_direct(open_flags);
+        let inode = InodeId(message.header.node);
+        Ok(Write { inode, offset, content, strip: flags & STRIP != 0, direct })
     }
 
     pub(crate) async fn perform(self, world: World) -> Answer {
-        let written = self.apply(&world.fs).await.map_err(|error| error.errno());
-        written.map(|()| write_out(self.content.len() as u64))
+        let length = self.content.len() as u64;
+        self.apply(&world).await.map_err(|error| error.errno())?;
+        if self.direct && world.nodes.borrow().may_be_cached(self.inode) {
+            let told = world.notices.borrow_mut().content_changed(self.inode, self.offset, length);
+            told.await;
+        }
+        Ok(write_out(length))
     }
 
-    async fn apply(&self, fs: &LocalVolume) -> Result<(), Error> {
+    async fn apply(&self, world: &World) -> Result<(), Error> {
         if self.strip {
-            strip_privileges(fs, self.inode).await?;
+            world.strip_privileges(self.inode).await?;
         }
-        fs.write(self.inode, self.offset, &self.content).await
+        world.fs.write(self.inode, self.offset, &self.content).await
     }
 }
 
@@ -77,32 +93,20 @@ impl Allocate {
         Ok(Allocate { inode, offset, length, mode: mode as i32, strip: message.header.uid != 0 })
     }
 
+    /// Punches. What would have to set blocks aside is refused: a log writes every block to a new
+    /// place, so a block that is set aside helps no later write, and saying otherwise would let a
+    /// program count on space that is not there. Programs then write zeroes (posix_fallocate(3)).
     pub(crate) async fn perform(self, world: World) -> Answer {
-        let fs = &world.fs;
         let Allocate { inode, offset, length, mode, strip } = self;
-        let keeps_size = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
-        let result = match mode & !libc::FALLOC_FL_KEEP_SIZE {
-            0 | libc::FALLOC_FL_ZERO_RANGE if length > fs.space().free_bytes => Err(Error::NoSpace),
-            0 if keeps_size => fs.stat(inode).map(drop),
-            0 => fs.allocate(inode, offset, length).await,
-            libc::FALLOC_FL_PUNCH_HOLE if keeps_size => fs.punch(inode, offset, length).await,
-            libc::FALLOC_FL_ZERO_RANGE => zero(fs, inode, (offset, length), keeps_size).await,
-            _ => return Err(libc::EOPNOTSUPP),
-        };
-        let result = match result {
-            Ok(()) if strip => strip_privileges(fs, inode).await,
+        if mode != libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE {
+            return Err(libc::EOPNOTSUPP);
+        }
+        let punched = match world.fs.punch(inode, offset, length).await {
+            Ok(()) if strip => world.strip_privileges(inode).await,
             other => other,
         };
-        result.map(|()| Vec::new()).map_err(|error| error.errno())
+        punched.map(|()| Vec::new()).map_err(|error| error.errno())
     }
-}
-
-/// Zeroes are holes here.
-async fn zero(fs: &LocalVolume, inode: InodeId, (offset, length): (u64, u64), keeps_size: bool) -> Result<(), Error> {
-    if !keeps_size {
-        fs.allocate(inode, offset, length).await?;
-    }
-    fs.punch(inode, offset, length).await
 }
 
 /// COPY_FILE_RANGE: without the way through the kernel, piece by piece.
@@ -129,7 +133,7 @@ impl Copy {
     pub(crate) async fn perform(self, world: World) -> Answer {
         let fs = &world.fs;
         if self.strip {
-            strip_privileges(fs, self.to.0).await.map_err(|error| error.errno())?;
+            world.strip_privileges(self.to.0).await.map_err(|error| error.errno())?;
         }
         let mut done = 0;
         while done < self.length {

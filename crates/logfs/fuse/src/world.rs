@@ -8,8 +8,10 @@ use iolab_fuse::abi::Body;
 use iolab_logfs::{Error, InodeId, LocalVolume};
 
 use crate::attributes::KnownAttributes;
+use crate::changes::strip_privileges;
 use crate::directories::Directories;
 use crate::nodes::Nodes;
+use crate::notices::Notices;
 
 /// The bytes of an answer, or an errno.
 pub(crate) type Answer = Result<Vec<u8>, i32>;
@@ -21,11 +23,23 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) nodes: Rc<RefCell<Nodes>>,
     pub(crate) directories: Rc<RefCell<Directories>>,
+    pub(crate) notices: Rc<RefCell<Notices>>,
 }
 
 impl World {
-    pub(crate) fn new(fs: LocalVolume, clock: Clock) -> World {
-        World { fs, clock, nodes: Rc::default(), directories: Rc::default() }
+    pub(crate) fn new(fs: LocalVolume, clock: Clock, notices: Notices) -> World {
+        let notices = Rc::new(RefCell::new(notices));
+        World { fs, clock, nodes: Rc::default(), directories: Rc::default(), notices }
+    }
+
+    /// Takes privileges from a file that is changed by who may not keep them, and tells the kernel,
+    /// which would go by the old mode for as long as it keeps attributes.
+    pub(crate) async fn strip_privileges(&self, inode: InodeId) -> Result<(), Error> {
+        if strip_privileges(&self.fs, inode).await? {
+            let told = self.notices.borrow_mut().attributes_changed(inode);
+            told.await;
+        }
+        Ok(())
     }
 
     /// Tells the kernel of an inode: `struct fuse_entry_out`.

@@ -23,6 +23,9 @@ pub struct Space {
     pub total_bytes: u64,
     /// Bytes that can still be written, those included that cleaning wins back.
     pub free_bytes: u64,
+    /// Of the free bytes those that a write is sure to find: whole clusters, as content is given
+    /// no less at a time.
+    pub available_bytes: u64,
     /// Bytes of content on the disk.
     pub live_bytes: u64,
     /// Bytes of content that are in memory and in the log.
@@ -156,10 +159,12 @@ impl LogFs {
         // What is kept beyond that goes as soon as the space is wanted.
         let set_aside = state.set_aside(layout);
         let total_bytes = u64::from(layout.owned).saturating_sub(u64::from(set_aside)) * cluster_bytes;
+        let free_bytes = total_bytes.saturating_sub(live_bytes);
         Space {
             block_bytes: layout.block_bytes,
             total_bytes,
-            free_bytes: total_bytes.saturating_sub(live_bytes),
+            free_bytes,
+            available_bytes: free_bytes - free_bytes % cluster_bytes,
             live_bytes,
             inline_bytes: state.tree.inline_bytes(),
             inodes: state.tree.len() as u64,

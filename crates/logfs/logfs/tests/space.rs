@@ -93,6 +93,24 @@ fn overwriting_a_file_that_fills_the_disk_never_ends_in_no_space() {
 }
 
 #[test]
+fn a_full_disk_has_nothing_available() {
+    let disk = RamDisk::with_contents(empty_image(CLUSTERS), BLOCK);
+    let mut bench = Bench::new(disk, Order::Fair);
+    let fs = bench.open();
+    let empty = fs.space();
+    assert_eq!((empty.available_bytes % u64::from(CLUSTER), empty.available_bytes), (0, empty.free_bytes));
+    let inode = bench.run(fs.create(InodeId::ROOT, b"file", Owner::default())).unwrap();
+    // In pieces of less than a cluster, so that one ends in the middle of one.
+    let piece = bytes(1, 3 * BLOCK as usize);
+    let mut written = 0;
+    while bench.run(fs.write(inode, written, &piece)).is_ok() {
+        written += piece.len() as u64;
+    }
+    assert_eq!(fs.space().available_bytes, 0, "{:?} after {written} bytes", fs.space());
+    bench.run(fs.close()).unwrap();
+}
+
+#[test]
 fn random_loads_on_a_disk_that_is_too_small_agree_with_the_model() {
     let mut refused = 0;
     for seed in 0..6 * scale() {

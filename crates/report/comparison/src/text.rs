@@ -20,7 +20,7 @@ pub fn describe(outcome: &Outcome) -> String {
             &format!("{method}{}\n{}", if method.is_empty() { "" } else { "\n" }, table(&outcome.rows, &outcome.rules));
     }
     if !outcome.differences.is_empty() {
-        text += "\nNot alike beside their figures:\n";
+        text += "\nOther differences between the two sides:\n";
         let lines = outcome
             .differences
             .iter()

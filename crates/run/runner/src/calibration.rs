@@ -28,6 +28,7 @@ use crate::choice::{self, Chosen, Parts};
 use crate::control::Control;
 use crate::deliver::Mailbox;
 use crate::hot_loop::HotLoop;
+use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::Unchecked;
 use crate::launch::Clocks;
 use crate::pacing::Pacer;
@@ -205,8 +206,9 @@ impl<L: Lane> Chosen for Stretches<'_, '_, L> {
         let Stretches { task, lane, stream, pool, filler } = self;
         let begun_ns = task.clock.now_ns();
         let watch = Watch::new(task.worker_control, task.plan, begun_ns);
-        let mut hot =
-            choice::assemble(task, Parts { lane, recorder, pacer, checker: Unchecked, stream, filler, pool, watch });
+        let cached = CachedFiles::default();
+        let parts = Parts { lane, recorder, pacer, checker: Unchecked, stream, cached, filler, pool, watch };
+        let mut hot = choice::assemble(task, parts);
         hot.recorder.start_measuring(begun_ns);
         let mut times = Vec::new();
         for _ in 0..ATTEMPTS {

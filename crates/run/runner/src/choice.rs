@@ -14,6 +14,7 @@ use iolab_plan::{QueuePlan, WorkerPlan};
 use iolab_workload::{BufferFiller, Extent, OpBatch, OpStream, PassLimits};
 
 use crate::hot_loop::HotLoop;
+use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::Checker;
 use crate::hot_loop::queue::Queue;
 use crate::hot_loop::slots::Slots;
@@ -129,6 +130,7 @@ pub(crate) struct Parts<'a, L, R, P, C> {
     pub(crate) pacer: P,
     pub(crate) checker: C,
     pub(crate) stream: OpStream,
+    pub(crate) cached: CachedFiles,
     pub(crate) filler: Option<BufferFiller>,
     pub(crate) pool: &'a mut SlotPool,
     pub(crate) watch: Watch<'a>,
@@ -151,6 +153,7 @@ pub(crate) fn assemble<'a, L: Lane, R: Recorder, P: Pacer, C: Checker>(
         clock: task.clock,
         stream: parts.stream,
         batch: OpBatch::new(),
+        cached: parts.cached,
         filler: parts.filler,
         pool: parts.pool,
         slots: Slots::new(queue.depth),

@@ -5,6 +5,7 @@
 //! | this one | submitting, collecting, stamps |
 //! | [`one_by_one`] | the shorter way for a queue of depth 1 |
 //! | [`counting`] | what is counted for each completion |
+//! | [`cached`] | the page cache between two passes over a file |
 //! | [`checker`] | what is checked at completion, besides |
 //! | [`slots`], [`bursts`], [`queue`] | who owns each slot, what was submitted together, how full the queue may be |
 //! | [`cold_path`] | new batches, short transfers, errors, the end |
@@ -28,6 +29,7 @@
 //! `#[cold]` and lives elsewhere.
 
 pub(crate) mod bursts;
+pub(crate) mod cached;
 pub(crate) mod checker;
 mod cold_path;
 mod counting;
@@ -41,6 +43,7 @@ use iolab_measure::Recorder;
 use iolab_memory::SlotPool;
 use iolab_workload::{BufferFiller, OpBatch, OpStream};
 
+use self::cached::CachedFiles;
 use self::checker::{Checker, Unchecked};
 use self::queue::{Pause, Queue};
 use self::slots::Slots;
@@ -57,6 +60,8 @@ pub(crate) struct HotLoop<'a, L, R, P, C = Unchecked> {
     pub(crate) clock: &'a Clock,
     pub(crate) stream: OpStream,
     pub(crate) batch: OpBatch,
+    /// Files that go through the page cache, to be dropped from it when they begin again.
+    pub(crate) cached: CachedFiles,
     /// Fills buffers before each write; `None` when their content stays.
     pub(crate) filler: Option<BufferFiller>,
     pub(crate) pool: &'a mut SlotPool,

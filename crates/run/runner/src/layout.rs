@@ -195,8 +195,11 @@ fn reserve(file: &File, how: Fallocate, task: &Task<'_>) -> io::Result<()> {
         Fallocate::Native | Fallocate::Posix => FallocateFlags::empty(),
     };
     match rustix::fs::fallocate(file, flags, 0, task.bytes) {
-        // A file system without fallocate lays out by writing alone.
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) if how != Fallocate::Posix => Ok(()),
+        // A file system without fallocate lays out by writing alone, which is also what
+        // posix_fallocate(3) does there.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) if how != Fallocate::Posix || task.with_data => {
+            Ok(())
+        }
         answer => answer.map_err(Into::into),
     }
 }

@@ -43,7 +43,7 @@ pub use changes::{buffer_file, change_of, target_of, writes};
 pub use iolab_recording::{Event, Progress, State, WorkerProgress};
 pub use layout::needs;
 pub use observer::{Observer, Wish};
-pub use registry::EngineEntry;
+pub use registry::{EngineEntry, Engines};
 pub use run::{RunError, RunRequest, RunResult, run};
 
 use iolab_plan::WorkerPlan;

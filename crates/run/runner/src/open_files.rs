@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 
+use iolab_engine::file_calls::drop_cached;
 use iolab_engine::{Capabilities, FileUse, TargetFile};
 use iolab_guard::{Change, Guard, Opening, Presence, Refusal, Removal};
 use iolab_plan::{Direction, FadviseHint, FilePlan, FileSync, LayoutPlan, WorkerPlan, WriteHint};
@@ -46,7 +47,7 @@ impl OpenFiles {
                     }
                 }
                 target.fd = handle.as_raw_fd();
-                prepare(&handle, plan, file, target.is_block_device)?;
+                prepare(&handle, plan, file)?;
                 opened.files.push(handle);
             }
             if capabilities.files == FileUse::Paths {
@@ -158,15 +159,15 @@ fn open_one(plan: &WorkerPlan, file: &FilePlan, change: &Change, guard: &Guard) 
     })
 }
 
-fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan, block_device: bool) -> Result<(), Fatal> {
+fn prepare(handle: &File, plan: &WorkerPlan, file: &FilePlan) -> Result<(), Fatal> {
     let layout = &plan.layout;
     if layout.pre_read && reads(plan) {
         pre_read(file)?;
-    } else if layout.invalidate && (!layout.direct || block_device) {
+    } else if layout.invalidate {
         if !layout.direct {
             write_back(handle);
         }
-        let _ = rustix::fs::fadvise(handle, 0, None, Advice::DontNeed);
+        drop_cached(handle.as_raw_fd(), file.start_bytes, file.length_bytes);
     }
     let random = plan.workload.pattern.random;
     let advice = match layout.fadvise {

@@ -1,7 +1,7 @@
 //! How engines are known to the runner: their descriptions, and a worker's life with their lane
 //! compiled in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iolab_engine::{DeviceFacts, Engine, EngineDescription, Lane, OpenError};
 use iolab_options::Settings;
@@ -21,6 +21,10 @@ pub struct EngineEntry {
     pub opens: fn(&Settings) -> Vec<PathBuf>,
     /// Whether it overwrites them as a whole.
     pub remakes: fn(&Settings) -> bool,
+    /// Why a job must not write to a device that the engine opens by itself.
+    pub overwrite_refusal: fn(&Path, &str, &[PathBuf]) -> Option<String>,
+    /// Takes note of what the user allows to be overwritten.
+    pub allow_overwriting: fn(&[PathBuf]),
     pub(crate) live: fn(&Task<'_>) -> WorkerRecording,
     pub(crate) lane: LaneKind,
 }
@@ -34,8 +38,50 @@ impl EngineEntry {
             device: E::device,
             opens: E::opens,
             remakes: E::remakes,
+            overwrite_refusal: E::overwrite_refusal,
+            allow_overwriting: E::allow_overwriting,
             live: worker::live::<E>,
             lane,
         }
+    }
+}
+
+/// The engines of a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Engines(&'static [EngineEntry]);
+
+impl Engines {
+    /// The engines of this table.
+    pub const fn new(entries: &'static [EngineEntry]) -> Engines {
+        Engines(entries)
+    }
+
+    /// The table.
+    pub fn entries(self) -> &'static [EngineEntry] {
+        self.0
+    }
+
+    /// What each engine says of itself, in the order of the table.
+    pub fn descriptions(self) -> Vec<&'static EngineDescription> {
+        self.0.iter().map(|engine| engine.description).collect()
+    }
+
+    /// The description of the engine of this name or alias.
+    pub fn description(self, name: &str) -> Option<&'static EngineDescription> {
+        self.descriptions().into_iter().find(|engine| engine.name == name || engine.aliases.contains(&name))
+    }
+
+    /// The entry of this name.
+    pub fn entry(self, name: &str) -> Option<&'static EngineEntry> {
+        self.0.iter().find(|entry| entry.description.name == name)
+    }
+
+    /// What a device is that a job of this engine names.
+    ///
+    /// # Errors
+    /// There is no such engine, or no such device.
+    pub fn device(self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
+        let none = || OpenError { message: format!("there is no engine {engine}"), errno: None };
+        (self.entry(engine).ok_or_else(none)?.device)(name)
     }
 }

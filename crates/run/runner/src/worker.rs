@@ -22,6 +22,7 @@ use crate::control::{GATE_RUN, GATE_SET_UP, Order, WorkerControl};
 use crate::cpu_use;
 use crate::deliver::Mailbox;
 use crate::hot_loop::HotLoop;
+use crate::hot_loop::cached::CachedFiles;
 use crate::hot_loop::checker::Unchecked;
 use crate::open_files::{self, OpenFiles};
 use crate::pacing::Pacer;
@@ -223,7 +224,9 @@ impl<L: Lane, O: Fn(&OpenFiles, PoolView) -> Result<L, Fatal>> Chosen for Measur
         pacer.start(begun_ns);
         let fills = stage.fills && writes(plan);
         let filler = (fills && stage.filler.touches_writes()).then(|| stage.filler.clone());
-        let parts = Parts { lane, recorder, pacer, checker: Unchecked, stream, filler, pool: &mut stage.pool, watch };
+        let cached = CachedFiles::of(plan, &stage.files.targets);
+        let pool = &mut stage.pool;
+        let parts = Parts { lane, recorder, pacer, checker: Unchecked, stream, cached, filler, pool, watch };
         let mut hot = choice::assemble(task, parts);
         hot.recorder.start_measuring(begun_ns);
         let (mut stop, mut end_ns) = hot.run();
@@ -284,7 +287,7 @@ fn close<R: Recorder>(
         recorder.write_to(recording.runtime_ns, recording);
         recording.cpu = cpu_use::between(&used_before, &used);
     } else {
-        recording.notes.push("the job ended before its ramp_time was over: nothing was measured".to_owned());
+        recording.notes.push("the job ended before ramp_time was over, so nothing was measured".to_owned());
     }
 }
 

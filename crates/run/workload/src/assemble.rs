@@ -27,7 +27,7 @@ pub(crate) fn assemble(
     let budget = Budget::new(within, total, shape.most_of_all());
     let mut source = Assembly { plan, files, list, shape, budget }.placed()?;
     if plan.pattern.trim_then_write {
-        source = Box::new(Pairs::new(source, limits.io_count.unwrap_or(u64::MAX)));
+        source = Box::new(Pairs::new(source, limits.io_count.unwrap_or(u64::MAX), files.len()));
     }
     if Cadence::is_asked(&plan.sync) {
         source = Box::new(Cadence::new(source, &plan.sync, files.len()));

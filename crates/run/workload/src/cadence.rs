@@ -10,11 +10,11 @@ use iolab_plan::SyncCadence;
 
 use crate::OpBatch;
 use crate::stream::Source;
+use crate::within::Within;
 
 /// Puts syncs between the operations of the stream within.
 pub(crate) struct Cadence {
-    within: Box<dyn Source>,
-    batch: OpBatch,
+    within: Within,
     /// Fsync, barrier, fdatasync, sync_file_range.
     countdowns: [Countdown; 4],
     /// For each file, what has been written since its last `sync_file_range`: first byte and end.
@@ -62,8 +62,7 @@ impl Cadence {
         let range_every = plan.file_range.map_or(0, |range| range.every);
         let ranged = if range_every > 0 { files } else { 0 };
         Cadence {
-            within,
-            batch: OpBatch::new(),
+            within: Within::new(within, files),
             countdowns: [
                 Countdown::new(plan.fsync_every, OpKind::Sync),
                 Countdown::new(plan.barrier_every, OpKind::Sync),
@@ -110,18 +109,13 @@ impl Cadence {
 impl Source for Cadence {
     fn fill(&mut self, out: &mut OpBatch) {
         out.clear();
-        while out.room() > 0 {
-            if self.batch.is_empty() {
-                self.within.fill(&mut self.batch);
-                if self.batch.is_empty() {
-                    return;
-                }
-            }
+        self.within.begin_batch();
+        while out.room() > 0 && self.within.goes_on(out) {
             if let Some(sync) = self.due.take() {
                 out.push(sync);
                 continue;
             }
-            let Some(op) = self.batch.pop_front() else { return };
+            let Some(op) = self.within.next() else { return };
             out.push(op);
             if op.kind == OpKind::Write {
                 self.note_write(&op);
@@ -130,8 +124,11 @@ impl Source for Cadence {
     }
 
     fn restart(&mut self) {
-        self.batch.clear();
         self.within.restart();
+    }
+
+    fn begun_again(&self) -> &[u32] {
+        self.within.begun_again()
     }
 
     fn memory_bytes(&self) -> usize {

@@ -1,7 +1,10 @@
 //! Whether the next operation reads, writes or trims.
 
-use iolab_plan::{Direction, PerDirection, RateProcess, WorkloadPlan};
+mod dealt;
 
+use iolab_plan::{Direction, PerDirection, Percent, RateProcess, WorkloadPlan};
+
+use self::dealt::Deck;
 use crate::curves::ln;
 use crate::random::{Chance, Generator, Role, derive};
 
@@ -35,6 +38,7 @@ impl Directions for OneDirection {
 #[derive(Debug)]
 pub(crate) enum MixedDirections {
     Dice(Dice),
+    Dealt(Dealt),
     Rates(Rates),
 }
 
@@ -45,7 +49,12 @@ impl MixedDirections {
             Some(rates) if used.iter().all(|direction| rates[direction.index()] > 0) => {
                 MixedDirections::Rates(Rates::new(rates, plan.mix_process, used, plan.seed))
             }
-            _ => MixedDirections::Dice(Dice::new(plan.read_percent, used, plan.seed)),
+            _ => match plan.read_percent.as_whole() {
+                None if used.first() == Some(&Direction::Read) => {
+                    MixedDirections::Dealt(Dealt::new(plan.read_percent, used, plan.seed))
+                }
+                whole => MixedDirections::Dice(Dice::new(whole.unwrap_or(50), used, plan.seed)),
+            },
         }
     }
 }
@@ -55,6 +64,7 @@ impl Directions for MixedDirections {
     fn next(&mut self) -> Direction {
         match self {
             MixedDirections::Dice(dice) => dice.next(),
+            MixedDirections::Dealt(dealt) => dealt.next(),
             MixedDirections::Rates(rates) => rates.next(),
         }
     }
@@ -69,6 +79,8 @@ impl Directions for MixedDirections {
     fn reseed(&mut self, seed: u64) {
         match self {
             MixedDirections::Dice(dice) => dice.generator = Generator::new(derive(seed, Role::Direction, 0)),
+            // The deck stays: the share is that of all passes together.
+            MixedDirections::Dealt(dealt) => dealt.generator = Generator::new(derive(seed, Role::Direction, 0)),
             MixedDirections::Rates(rates) => rates.reseed(seed),
         }
     }
@@ -107,6 +119,33 @@ impl Dice {
             Some(third) if !hit && self.generator.next() >> 63 == 1 => third,
             _ => self.faces[usize::from(hit)],
         }
+    }
+}
+
+/// Reads and the rest from a deck, for a share with a fraction; writes and trims, where both occur,
+/// halve the rest.
+#[derive(Debug)]
+pub(crate) struct Dealt {
+    rest: [Direction; 2],
+    deck: Deck,
+    generator: Generator,
+}
+
+impl Dealt {
+    fn new(read_percent: Percent, used: &[Direction], seed: u64) -> Dealt {
+        let second = used.get(1).copied().unwrap_or(Direction::Read);
+        let third = used.get(2).copied().unwrap_or(second);
+        let generator = Generator::new(derive(seed, Role::Direction, 0));
+        Dealt { rest: [second, third], deck: Deck::new(read_percent), generator }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Direction {
+        if self.deck.draw(&mut self.generator) {
+            return Direction::Read;
+        }
+        let [second, third] = self.rest;
+        if second != third && self.generator.next() >> 63 == 1 { third } else { second }
     }
 }
 

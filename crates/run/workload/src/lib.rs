@@ -33,6 +33,7 @@ mod random;
 mod shape;
 mod sizes;
 mod stream;
+mod within;
 
 pub use batch::OpBatch;
 pub use buffers::BufferFiller;

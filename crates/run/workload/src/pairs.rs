@@ -4,30 +4,28 @@ use iolab_engine::{Op, OpKind};
 
 use crate::OpBatch;
 use crate::stream::Source;
+use crate::within::Within;
 
 /// Makes two operations of each one within.
 pub(crate) struct Pairs {
-    within: Box<dyn Source>,
-    trims: OpBatch,
+    within: Within,
     most: u64,
     left: u64,
 }
 
 impl Pairs {
     /// `most` operations per pass, trims and writes counted each.
-    pub(crate) fn new(within: Box<dyn Source>, most: u64) -> Pairs {
-        Pairs { within, trims: OpBatch::new(), most, left: most }
+    pub(crate) fn new(within: Box<dyn Source>, most: u64, files: usize) -> Pairs {
+        Pairs { within: Within::new(within, files), most, left: most }
     }
 }
 
 impl Source for Pairs {
     fn fill(&mut self, out: &mut OpBatch) {
         out.clear();
-        while out.room() >= 2 && self.left > 0 {
-            if self.trims.is_empty() {
-                self.within.fill(&mut self.trims);
-            }
-            let Some(trim) = self.trims.pop_front() else { return };
+        self.within.begin_batch();
+        while out.room() >= 2 && self.left > 0 && self.within.goes_on(out) {
+            let Some(trim) = self.within.next() else { return };
             out.push(trim);
             if self.left > 1 {
                 out.push(Op { kind: OpKind::Write, ..trim });
@@ -37,9 +35,12 @@ impl Source for Pairs {
     }
 
     fn restart(&mut self) {
-        self.trims.clear();
         self.left = self.most;
         self.within.restart();
+    }
+
+    fn begun_again(&self) -> &[u32] {
+        self.within.begun_again()
     }
 
     fn memory_bytes(&self) -> usize {

@@ -41,6 +41,12 @@ impl OpStream {
         self.source.restart();
     }
 
+    /// Files that begin again with the first operation of the batch that was filled last.
+    #[inline]
+    pub fn begun_again(&self) -> &[u32] {
+        self.source.begun_again()
+    }
+
     /// Memory held, bytes: maps, and state per file.
     pub fn memory_bytes(&self) -> usize {
         std::mem::size_of::<OpStream>() + self.source.memory_bytes()
@@ -64,6 +70,12 @@ pub trait Source: Send {
     fn fill(&mut self, out: &mut OpBatch);
     /// Begins the next pass.
     fn restart(&mut self);
+    /// Files, by their number in the plan, that begin again with the first operation of the batch
+    /// that was filled last: a batch ends before a file begins again. None for a source that goes
+    /// through no file twice, or that never comes to the end of one.
+    fn begun_again(&self) -> &[u32] {
+        &[]
+    }
     /// Memory held, bytes.
     fn memory_bytes(&self) -> usize;
 }
@@ -132,14 +144,41 @@ pub(crate) struct Stream<D, F, P, S> {
     pass: u64,
     /// Counts beginnings of files within the pass.
     begun: u64,
+    /// Files that begin again with the batch that is being filled.
+    again: Vec<u32>,
+    /// The pass has begun, and no batch of it has been filled.
+    is_fresh: bool,
+    /// A direction that was drawn, for which a file has to begin again.
+    held: Option<Direction>,
+}
+
+/// Where an operation goes when the current file has no place for it.
+enum Elsewhere {
+    At(usize, Spot),
+    /// Files begin again first, and the batch has operations from before that.
+    AfterThisBatch,
+    Nowhere,
 }
 
 impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
     pub(crate) fn new(plan: &WorkloadPlan, budget: Budget, parts: (D, F, P, S)) -> Self {
         let (directions, files, placement, sizes) = parts;
-        let mut stream =
-            Stream { directions, files, placement, sizes, budget, plan_seed: plan.seed, pass: 0, begun: 0 };
+        let again = Vec::with_capacity(files.list().len());
+        let mut stream = Stream {
+            directions,
+            files,
+            placement,
+            sizes,
+            budget,
+            plan_seed: plan.seed,
+            pass: 0,
+            begun: 0,
+            again,
+            is_fresh: true,
+            held: None,
+        };
         stream.begin_pass();
+        stream.again.clear();
         stream
     }
 
@@ -168,6 +207,10 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
 
     fn begin_file(&mut self, file: usize) {
         self.begun += 1;
+        // As many places as there are files; a file without an end is never begun again.
+        if !self.placement.is_endless() && self.again.len() < self.again.capacity() {
+            self.again.push(file as u32);
+        }
         self.placement.begin(file, derive(self.pass_seed(), Role::Map, self.begun));
     }
 
@@ -219,31 +262,35 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
         }
     }
 
-    /// Where to go on when the current file has no place.
+    /// Where to go on when the current file has no place; `is_first` in a batch that is empty.
     #[cold]
     #[inline(never)]
-    fn find_elsewhere(&mut self, direction: usize) -> Option<(usize, Spot)> {
+    fn find_elsewhere(&mut self, direction: usize, is_first: bool) -> Elsewhere {
         let mut wrapped = false;
         loop {
             let ended = match self.files.current() {
                 Some(file) => match self.placement.place(file, direction) {
-                    Some(spot) => return Some((file, spot)),
+                    Some(spot) => return Elsewhere::At(file, spot),
                     None => (self.files.ended(), file),
                 },
                 None => (Ended::All, 0),
             };
             match ended {
                 (Ended::Next, _) => {}
+                (Ended::Again, _) if !is_first => return Elsewhere::AfterThisBatch,
                 (Ended::Again, file) => {
                     self.begin_file(file);
-                    if let Some(spot) = self.placement.place(file, direction) {
-                        return Some((file, spot));
-                    }
-                    return None;
+                    return match self.placement.place(file, direction) {
+                        Some(spot) => Elsewhere::At(file, spot),
+                        None => Elsewhere::Nowhere,
+                    };
                 }
                 (Ended::All, _) => {
                     if wrapped || !self.budget.may_wrap() {
-                        return None;
+                        return Elsewhere::Nowhere;
+                    }
+                    if !is_first {
+                        return Elsewhere::AfterThisBatch;
                     }
                     wrapped = true;
                     self.begin_files();
@@ -256,10 +303,20 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Stream<D, F, P, S> {
 impl<D: Directions, F: Files, P: Placement, S: Sizes> Source for Stream<D, F, P, S> {
     fn fill(&mut self, out: &mut OpBatch) {
         out.clear();
-        while let Some(direction) = self.fill_from_current(out) {
-            let Some((file, spot)) = self.find_elsewhere(direction.index()) else {
-                self.budget.close();
-                return;
+        if !std::mem::take(&mut self.is_fresh) {
+            self.again.clear();
+        }
+        while let Some(direction) = self.held.take().or_else(|| self.fill_from_current(out)) {
+            let (file, spot) = match self.find_elsewhere(direction.index(), out.is_empty()) {
+                Elsewhere::At(file, spot) => (file, spot),
+                Elsewhere::AfterThisBatch => {
+                    self.held = Some(direction);
+                    return;
+                }
+                Elsewhere::Nowhere => {
+                    self.budget.close();
+                    return;
+                }
             };
             let op = self.settle(direction, file, spot);
             self.budget.spend(1, self.budget.bytes_left.saturating_sub(u64::from(op.length)));
@@ -269,7 +326,14 @@ impl<D: Directions, F: Files, P: Placement, S: Sizes> Source for Stream<D, F, P,
 
     fn restart(&mut self) {
         self.pass += 1;
+        self.again.clear();
+        self.is_fresh = true;
+        self.held = None;
         self.begin_pass();
+    }
+
+    fn begun_again(&self) -> &[u32] {
+        &self.again
     }
 
     fn memory_bytes(&self) -> usize {

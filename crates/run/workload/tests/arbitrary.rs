@@ -5,8 +5,8 @@ mod support;
 
 use iolab_engine::{Op, OpKind};
 use iolab_plan::{
-    BlockSizes, Distribution, FileService, FileServiceKind, RandomGenerator, RandomMap, RateProcess, Sequencer,
-    StridePlan, SyncCadence, SyncFileRangePlan, WorkloadPlan, ZoneShare,
+    BlockSizes, Distribution, FileService, FileServiceKind, Percent, RandomGenerator, RandomMap, RateProcess,
+    Sequencer, StridePlan, SyncCadence, SyncFileRangePlan, WorkloadPlan, ZoneShare,
 };
 use iolab_workload::{Extent, OpStream, PassLimits};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ fn workload() -> impl Strategy<Value = WorkloadPlan> {
     let sizes = (prop::array::uniform3(block_sizes()), prop::option::of(prop::array::uniform3(1_u64..10_000)));
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let steps = (prop_oneof![2 => Just(1_u32), 1 => 0_u32..6], prop_oneof![2 => Just(0_i64), 1 => -9000_i64..9000]);
-    let chances = (0_u32..=100, prop::array::uniform3(prop_oneof![2 => Just(100_u32), 1 => 0_u32..=100]));
+    let chances = (0_u32..=100_000, prop::array::uniform3(prop_oneof![2 => Just(100_u32), 1 => 0_u32..=100]));
     let rates = prop::option::of(prop::array::uniform3(0_u64..1000));
     let rest = (prop::array::uniform3(distribution()), file_service(), sync(), stride(), rates);
     (word, sizes, switches, steps, chances, rest, any::<u64>()).prop_map(
@@ -93,7 +93,7 @@ fn workload() -> impl Strategy<Value = WorkloadPlan> {
             made.align_bytes = align.unwrap_or_else(|| block_sizes.clone().map(|sizes| sizes.min()));
             made.block_sizes = block_sizes;
             (made.pattern.every, made.pattern.skip_bytes, made.seed) = (every, skip_bytes, seed);
-            (made.read_percent, made.random_percent) = (read_percent, random_percent);
+            (made.read_percent, made.random_percent) = (Percent::of_thousandths(read_percent), random_percent);
             let (map, lfsr, identical, unaligned, by_randomness) = switches;
             made.random_map = if map { RandomMap::On } else { RandomMap::Off };
             made.generator = if lfsr { RandomGenerator::Lfsr } else { RandomGenerator::Default };

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use iolab_engine::{Op, OpKind};
 use iolab_plan::{
-    BlockSizes, Direction, Distribution, FileService, FileServiceKind, RandomGenerator, RandomMap, WorkloadPlan,
-    ZoneShare,
+    BlockSizes, Direction, Distribution, FileService, FileServiceKind, Percent, RandomGenerator, RandomMap,
+    WorkloadPlan, ZoneShare,
 };
 use iolab_workload::{OpStream, PassLimits};
 use support::{K, distributed, drain, extents, pass, plan, sized, whole, whole_pass};
@@ -149,7 +149,7 @@ fn directions_may_have_distributions_of_their_own() {
 #[test]
 fn mixes_keep_their_percentages() {
     for (word, percent) in [("randrw", 70), ("rw", 30), ("randrw", 0), ("rw", 100)] {
-        let mixed = WorkloadPlan { read_percent: percent, ..plan(word) };
+        let mixed = WorkloadPlan { read_percent: Percent::whole(percent), ..plan(word) };
         let ops = pass(&mixed, &[1 << 40], count(40_000));
         let reads = share(&ops, |op| op.kind == OpKind::Read);
         assert!((reads - f64::from(percent)).abs() < 1.0, "{word} {percent}: {reads}");
@@ -160,6 +160,32 @@ fn mixes_keep_their_percentages() {
     let rates = WorkloadPlan { mix_by_rate: Some([1 << 20, 3 << 20, 0]), ..plan("randrw") };
     let ops = pass(&rates, &[1 << 30], count(400));
     assert!((share(&ops, |op| op.kind == OpKind::Read) - 25.0).abs() < 1.0);
+}
+
+#[test]
+fn fractions_of_a_percentage_are_kept_to_the_operation() {
+    for (word, percent) in [("randrw", 87.5), ("rw", 12.5), ("randrw", 37.5), ("rw", 99.875)] {
+        let read_percent = Percent::of_number(percent).expect("a percentage");
+        let mixed = WorkloadPlan { read_percent, ..plan(word) };
+        let ops = pass(&mixed, &[1 << 40], count(200_000));
+        let reads = ops.iter().filter(|op| op.kind == OpKind::Read).count();
+        assert_eq!(reads as f64, percent * 2000.0, "{word} {percent}");
+        // Not one after the other: there are runs of either kind.
+        let turns = ops.windows(2).filter(|pair| pair[0].kind != pair[1].kind).count() as f64;
+        let share = percent / 100.0;
+        let expected = 2.0 * share * (1.0 - share) * 200_000.0;
+        assert!((turns - expected).abs() < 6.0 * expected.sqrt(), "{word} {percent}: {turns} of {expected}");
+    }
+    // Also over passes that end in the middle of a deck.
+    let read_percent = Percent::of_number(12.5).expect("a percentage");
+    let mut stream = OpStream::new(&WorkloadPlan { read_percent, ..plan("randrw") }, &extents(&[1 << 30]), count(300))
+        .expect("a plan that works");
+    let mut reads = 0;
+    for _ in 0..10 {
+        reads += support::drain(&mut stream).iter().filter(|op| op.kind == OpKind::Read).count();
+        stream.restart();
+    }
+    assert_eq!(reads, 375);
 }
 
 #[test]

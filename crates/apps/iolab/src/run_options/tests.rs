@@ -6,11 +6,11 @@ use iolab_jobfile::command_line::{self, Argument};
 use iolab_resolve::Mode;
 
 use super::*;
-use crate::surroundings::Here;
+use crate::pipeline::here;
 
 fn line(arguments: &[&str]) -> CommandLine {
     let words: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
-    command_line::parse(&words, &shapes(), &Here::new()).expect("a well-formed line")
+    command_line::parse(&words, &shapes(), &here()).expect("a well-formed line")
 }
 
 fn good(arguments: &[&str]) -> RunOptions {

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use iolab_bench::{KnownDrive, PROFILES, Pace, Pattern, Profile, Reading, Results};
+use iolab_pipeline::Judged;
 use iolab_process::INTERRUPTS;
 use iolab_recording::Outcome;
 use iolab_resolve::Mode;
@@ -55,7 +56,7 @@ pub(crate) struct BenchArguments {
 
 pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
     iolab_process::count_signals();
-    let unknown = || Failure::mistake(format!("iolab: there is no profile {}", arguments.profile));
+    let unknown = || Failure::mistake(format!("iolab: unknown profile {}", arguments.profile));
     let profile = Profile::named(&arguments.profile).ok_or_else(unknown)?;
     // The temporary file goes when this goes.
     let target = Target::choose(arguments)?;
@@ -87,7 +88,7 @@ fn run(
     let words = iolab_bench::words(pattern, &target.measured, round, pace.runtime_ms);
     let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &target.allowed)?;
+    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &target.allowed)?;
     let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
     if recording.interrupted {
         return Ok(None);

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use iolab_store::{Filter, Store, csv, json_lines};
+use iolab_archive::database;
+use iolab_store::{Filter, Store, StoreError, csv, json_lines};
 
 use crate::exit::{FAILED, Failure};
-use crate::{database, output, outputs};
+use crate::{output, outputs};
 
 /// What to do with the database.
 #[derive(Debug, Subcommand)]
@@ -149,11 +150,11 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
         DbAction::List { filter, json } => list(&store, filter, *json)?,
         DbAction::Show { id, json } => show(&store, *id, *json)?,
         DbAction::Tag { id, changes } => tag(&mut store, *id, changes)?,
-        DbAction::Note { id, text } => store.note(*id, &text.join(" ")).map_err(database::failure)?,
+        DbAction::Note { id, text } => store.note(*id, &text.join(" ")).map_err(failed)?,
         DbAction::Rm { ids } => {
             // All of them or none: a slip in the last must not cost the first.
-            ids.iter().try_for_each(|id| store.entry(*id).map(|_| ())).map_err(database::failure)?;
-            ids.iter().try_for_each(|id| store.remove(*id)).map_err(database::failure)?;
+            ids.iter().try_for_each(|id| store.entry(*id).map(|_| ())).map_err(failed)?;
+            ids.iter().try_for_each(|id| store.remove(*id)).map_err(failed)?;
         }
         DbAction::Import { paths } => {
             for path in paths {
@@ -174,19 +175,19 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
 }
 
 fn list(store: &Store, filter: &FilterArguments, json: bool) -> Result<(), Failure> {
-    let entries = store.list(&filter.filter()?).map_err(database::failure)?;
+    let entries = store.list(&filter.filter()?).map_err(failed)?;
     let text = if json { json_lines(&entries) } else { shown::table(&entries) };
     Ok(output::print(&text)?)
 }
 
 fn show(store: &Store, id: i64, json: bool) -> Result<(), Failure> {
-    let entry = store.entry(id).map_err(database::failure)?;
+    let entry = store.entry(id).map_err(failed)?;
     if json {
         let text = serde_json::to_string_pretty(&entry).context("the entry as JSON")?;
         return Ok(output::print(&(text + "\n"))?);
     }
     let trials = Filter { parent: Some(id), ..Filter::default() };
-    let trials = store.list(&trials).map_err(database::failure)?;
+    let trials = store.list(&trials).map_err(failed)?;
     Ok(output::print(&shown::whole(&entry, &trials))?)
 }
 
@@ -205,22 +206,22 @@ fn tag(store: &mut Store, id: i64, changes: &[String]) -> Result<(), Failure> {
         }
         list.push(name.to_owned());
     }
-    store.tag(id, &add, &remove).map_err(database::failure)
+    store.tag(id, &add, &remove).map_err(failed)
 }
 
 fn export(store: &Store, format: &str, filter: &FilterArguments) -> Result<String, Failure> {
-    let mut entries = store.list(&filter.filter()?).map_err(database::failure)?;
+    let mut entries = store.list(&filter.filter()?).map_err(failed)?;
     entries.reverse();
     Ok(if format == "csv" { csv(&entries) } else { json_lines(&entries) })
 }
 
 fn check(store: &Store) -> Result<u8, Failure> {
     let all = Filter { with_trials: true, ..Filter::default() };
-    let entries = store.list(&all).map_err(database::failure)?;
-    let mut wrong = store.check().map_err(database::failure)?;
+    let entries = store.list(&all).map_err(failed)?;
+    let mut wrong = store.check().map_err(failed)?;
     let gone = entries.iter().filter(|entry| !std::path::Path::new(&entry.path).exists());
     wrong.extend(
-        gone.map(|entry| format!("@{}: {} is not there any more (iolab db rm {})", entry.id, entry.path, entry.id)),
+        gone.map(|entry| format!("@{}: {} no longer exists (remove the entry with `iolab db rm {}`)", entry.id, entry.path, entry.id)),
     );
     let count = entries.len();
     let path = store.path().display();
@@ -230,4 +231,8 @@ fn check(store: &Store) -> Result<u8, Failure> {
     }
     wrong.iter().for_each(|line| eprintln!("iolab: {line}"));
     Ok(FAILED)
+}
+
+fn failed(error: StoreError) -> Failure {
+    database::failure(error).into()
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iolab_observe::{DirectIo, direct_io_at};
+use iolab_pipeline::Judged;
 use iolab_recording::{Outcome, Recording};
 use iolab_resolve::Mode;
 use iolab_runner::{Event, Observer, Wish};
@@ -134,7 +135,7 @@ fn measure(
     ];
     let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
     let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let (_, guard) = pipeline::check_safety(&planned.plan, Mode::Iolab, &[])?;
+    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &[])?;
     let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
     match recording.workers.first().map(|worker| &worker.outcome) {
         Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
@@ -148,7 +149,7 @@ fn report(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<
     let how = if direct {
         "direct I/O, past the page cache"
     } else {
-        "buffered: this file system has no direct I/O, so the page cache was measured, not the device"
+        "buffered: this file system has no direct I/O, so this measures the page cache, not the device"
     };
     let place = folder.parent().unwrap_or(folder).canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut text = format!(

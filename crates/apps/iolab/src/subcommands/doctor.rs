@@ -1,21 +1,14 @@
-//! `iolab doctor [JOB]`: what this machine can and cannot do, what follows, and the command that
-//! mends it.
-//!
-//! Ways of doing I/O are tried with a small file of the program's own, not guessed from versions.
-//! Nothing of the machine is changed. With a job, only what matters for it is looked at, and
-//! whether it would run.
-
-mod engines;
-mod job;
-mod machine;
+//! `iolab doctor [JOB]`: the command line of `iolab-doctor`, which finds out what this machine can
+//! and cannot do.
 
 use std::fmt::Write;
 
+use iolab_doctor::{Check, Standing};
 use iolab_resolve::Mode;
 use serde::Serialize;
 
 use crate::exit::{FAILED, Failure};
-use crate::output;
+use crate::{engine_registry, output, pipeline};
 
 /// What to look at.
 #[derive(Debug, clap::Args)]
@@ -26,45 +19,6 @@ pub(crate) struct DoctorArguments {
     /// A job, as for `iolab run`: only what matters for it, and whether it would run
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "JOB FILE | --OPTION=VALUE")]
     pub(crate) words: Vec<String>,
-}
-
-/// How well something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Standing {
-    /// As it should be.
-    Ok,
-    /// It works, with less than could be had or with something to know.
-    Limited,
-    /// It does not work.
-    No,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Check {
-    /// What.
-    pub(crate) topic: String,
-    /// How it stands.
-    pub(crate) status: Standing,
-    /// What was found.
-    pub(crate) found: String,
-    /// What follows; empty when all is well.
-    pub(crate) consequence: String,
-    /// The command that mends it, or the words where no command does; empty when all is well.
-    pub(crate) mend: String,
-}
-
-impl Check {
-    pub(crate) fn ok(topic: &str, found: impl Into<String>) -> Check {
-        let (topic, found) = (topic.to_owned(), found.into());
-        Check { topic, status: Standing::Ok, found, consequence: String::new(), mend: String::new() }
-    }
-
-    pub(crate) fn new(status: Standing, topic: &str, found: impl Into<String>, consequence: &str, mend: &str) -> Check {
-        let (topic, found) = (topic.to_owned(), found.into());
-        Check { topic, status, found, consequence: consequence.to_owned(), mend: mend.to_owned() }
-    }
 }
 
 /// The whole answer.
@@ -78,13 +32,15 @@ struct Answer {
 
 pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, Failure> {
     let answer = match &arguments.words[..] {
-        [] => Answer { checks: of_machine(), would_run: None },
+        [] => Answer { checks: iolab_doctor::of_machine(engine_registry::engines()), would_run: None },
         words => {
             let asked = super::run::take_apart(words, Mode::Iolab)?;
             super::run::something_to_run(&asked.line)?;
-            let checks = job::checks(&asked);
-            let would_run = !checks.iter().any(|check| check.status == Standing::No);
-            Answer { checks, would_run: Some(would_run) }
+            let checks = pipeline::with_request(&asked, Mode::Iolab, |request| {
+                iolab_doctor::of_job(&pipeline::pipeline(), request)
+            });
+            let would_run = Some(iolab_doctor::would_run(&checks));
+            Answer { checks, would_run }
         }
     };
     if arguments.json {
@@ -94,16 +50,6 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<u8, Failure> {
         output::print(&text(&answer))?;
     }
     Ok(if answer.would_run == Some(false) { FAILED } else { 0 })
-}
-
-fn of_machine() -> Vec<Check> {
-    [engines::all(), machine::limits(), machine::processors(), machine::devices(), machine::looking()].concat()
-}
-
-/// Whether a small job of this engine works here.
-pub(crate) fn engine_works(name: &str) -> bool {
-    let checks = engines::of(&[name]);
-    !checks.is_empty() && checks.iter().all(|check| check.status != Standing::No)
 }
 
 fn text(answer: &Answer) -> String {
@@ -130,9 +76,4 @@ fn text(answer: &Answer) -> String {
         None => {}
     }
     text
-}
-
-/// Text of a file of `/proc` or `/sys`, without the blanks around it.
-pub(crate) fn read(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }

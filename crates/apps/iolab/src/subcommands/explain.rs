@@ -1,10 +1,11 @@
 //! `iolab explain TERM` and fio's `--cmdhelp`: what an option or a column of a report means; `iolab
 //! explain RECORDING`: what limited a run.
 
+use iolab_archive::recordings::load;
 use iolab_jobfile::help;
 
 use crate::exit::Failure;
-use crate::{console, engine_registry, output, recordings};
+use crate::{console, engine_registry, output};
 
 pub(crate) fn main(term: &str) -> Result<u8, Failure> {
     if term.contains('/') || std::path::Path::new(term).is_file() {
@@ -34,11 +35,11 @@ pub(crate) fn main(term: &str) -> Result<u8, Failure> {
 
 /// What limited a run.
 fn recording(path: &std::path::Path) -> Result<u8, Failure> {
-    let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    let loaded = load(path).map_err(iolab_activity::Failure::from)?;
     loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
     let limits = iolab_findings::limits(&loaded.recording);
     if limits.is_empty() {
-        output::print("no job of this run did anything\n")?;
+        output::print("no job of this run did any I/O\n")?;
     }
     output::print_for_people(&iolab_findings::limits_text(&limits, console::columns()))?;
     Ok(0)
@@ -54,5 +55,5 @@ pub(crate) fn cmdhelp(topic: &str) -> Result<String, Failure> {
 
 fn unknown(term: &str) -> String {
     let near = iolab_jobfile::suggest(term).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    format!("iolab: nothing is known of {term}{near}")
+    format!("iolab: unknown term `{term}`{near}")
 }

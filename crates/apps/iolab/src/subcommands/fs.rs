@@ -19,8 +19,6 @@ mod show;
 mod targets;
 mod umount;
 
-pub(crate) use facts::size_text;
-
 use std::path::Path;
 
 use iolab_image::{Access, Image, ImageError};

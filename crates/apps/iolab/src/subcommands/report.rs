@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
+use iolab_archive::recordings::{self, Loaded};
 use iolab_html::{Page, recording_page};
 use iolab_outputs::{Kind, Outputs, make_folder};
 use iolab_recording::Recording;
 use iolab_report::TerseVersion;
+use iolab_study_runner::report as study_report;
 
-use super::study::telling;
 use crate::arguments::ReportArguments;
 use crate::console;
 use crate::exit::Failure;
 use crate::output::{self, Format};
 use crate::outputs;
 use crate::printing::shown;
-use crate::recordings::{self, Loaded};
 
 pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     let wants_page = arguments.output_format.iter().any(|word| word == "html")
@@ -25,7 +25,7 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
         Some(path) => Some(outputs.place(path, Kind::Report, "the report (-o)")?),
         None => None,
     };
-    let text = match (telling::is_study(&arguments.recording), wants_page) {
+    let text = match (study_report::is_study(&arguments.recording), wants_page) {
         (_, true) => page(arguments, &mut outputs)?,
         (true, false) => of_study(arguments)?,
         (false, false) => in_formats(arguments)?,
@@ -49,16 +49,16 @@ fn is_for_people(arguments: &ReportArguments) -> bool {
 fn of_study(arguments: &ReportArguments) -> Result<String, Failure> {
     for (option, is_set) in [("--intervals", arguments.intervals.is_some()), ("--watch", arguments.watch.is_some())] {
         if is_set {
-            let reason = "is of one recording, and this is a study: name a recording of its folder";
+            let reason = "needs a recording, but this is a study: name a recording in its folder";
             return Err(Failure::mistake(format!("iolab: {option} {reason}")));
         }
     }
     let formats: Vec<&str> = arguments.output_format.iter().map(String::as_str).collect();
     match formats.as_slice() {
-        ["normal"] => telling::text(&arguments.recording),
-        ["json"] => telling::json(&arguments.recording),
+        ["normal"] => Ok(study_report::text(&arguments.recording)?),
+        ["json"] => Ok(study_report::json(&arguments.recording)?),
         _ => Err(Failure::mistake(format!(
-            "iolab: --output-format={} is of one recording, and this is a study: normal, json or html",
+            "iolab: --output-format={} needs a recording, but this is a study: use normal, json or html",
             formats.join(",")
         ))),
     }
@@ -68,13 +68,13 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
     if arguments.intervals.is_some()
         || arguments.output_format.iter().any(|word| !["html", "normal"].contains(&word.as_str()))
     {
-        return Err(Failure::mistake("iolab: html is a format by itself: name no other with it, and no --intervals"));
+        return Err(Failure::mistake("iolab: html cannot be combined with other formats or with --intervals"));
     }
-    let page = if telling::is_study(&arguments.recording) {
-        telling::page(&arguments.recording)?
+    let page = if study_report::is_study(&arguments.recording) {
+        study_report::page(&arguments.recording)?
     } else {
         let Loaded { mut recording, notes } = load(&arguments.recording)?;
-        telling::with_findings(&mut recording);
+        study_report::with_findings(&mut recording);
         recording_page(&recording, &arguments.recording.display().to_string(), &notes, env!("CARGO_PKG_VERSION"))
     };
     if let Some(folder) = &arguments.figures {
@@ -96,7 +96,7 @@ fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<()
 }
 
 fn load(path: &Path) -> Result<Loaded, Failure> {
-    let loaded = recordings::load(path).map_err(|error| Failure::mistake(format!("iolab: {error:#}")))?;
+    let loaded = recordings::load(path).map_err(iolab_activity::Failure::from)?;
     loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
     Ok(loaded)
 }

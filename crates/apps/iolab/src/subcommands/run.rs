@@ -7,10 +7,14 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use iolab_activity::Console;
+use iolab_archive::recordings::Keeping;
+use iolab_archive::{database, log_files};
 use iolab_jobfile::Diagnostic;
 use iolab_jobfile::command_line::{self, CommandLine};
 use iolab_jobfile::help;
 use iolab_outputs::Outputs;
+use iolab_pipeline::{Judged, check_device_settings, left_over_settings};
 use iolab_plan::Plan;
 use iolab_recording::{Outcome, Recording, Redaction, WorkerRecording};
 use iolab_report::TerseVersion;
@@ -19,12 +23,11 @@ use iolab_resolve::Mode;
 use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
-use crate::recordings::Keeping;
+use crate::printing::StandardError;
 use crate::run_options::{self, Asked, EtaWhen, OutputFormat, Program, RunOptions};
 use crate::snapshot_file::SnapshotFile;
-use crate::surroundings::Here;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{console, database, device_state, log_files, output, outputs};
+use crate::{console, output, outputs};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let asked = take_apart(words, Mode::Iolab)?;
@@ -60,15 +63,15 @@ pub(crate) fn execute_as(
 ) -> Result<Recording, Failure> {
     let plan = &planned.plan;
     let allowed: Vec<PathBuf> = run.allow_destroy.iter().map(PathBuf::from).collect();
-    let (accepted, guard) = pipeline::check_safety(plan, mode, &allowed)?;
+    let Judged { accepted, guard } = pipeline::judge(plan, mode, &allowed)?;
     // What may be lost is said in both modes, although scripts take a word on fio's standard error
     // for a failure.
     let program = if mode == Mode::Fio { "fio" } else { "iolab" };
     accepted.iter().for_each(|warning| eprintln!("{program}: warning: {warning}"));
     if mode == Mode::Iolab {
-        device_state::speak_of_left_over();
+        warn_of_left_over_settings();
     }
-    device_state::check(plan)?;
+    check_device_settings(plan)?;
     // Beyond this point the plan cannot change.
     let formats = format.map_or_else(|| formats(run, mode), |format| Ok(vec![format]))?;
     let mut outputs = outputs::of_run(plan, run)?;
@@ -100,9 +103,20 @@ pub(crate) fn execute_as(
     printed?;
     if saved == log_files::Saved::CutShort {
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
-        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while logs were written".to_owned() });
+        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while writing logs".to_owned() });
     }
     Ok(recording)
+}
+
+/// Says which devices still have settings of killed runs.
+fn warn_of_left_over_settings() {
+    for left in left_over_settings() {
+        StandardError.note(&format!(
+            "warning: device {} still has settings of a killed run ({}): run `iolab device restore`",
+            left.device,
+            left.changes.join(", ")
+        ));
+    }
 }
 
 /// The place of the recording, if it is to be kept.
@@ -111,12 +125,11 @@ fn begin_keeping(plan: &Plan, outputs: &mut Outputs, run: &RunOptions, mode: Mod
     if mode == Mode::Fio && named.is_none() {
         return Ok(None);
     }
-    match Keeping::begin(plan, outputs, named) {
+    match Keeping::begin(plan, outputs, named, &StandardError) {
         Ok(keeping) => Ok(Some(keeping)),
-        Err(failure) if named.is_some() => Err(failure),
+        Err(failure) if named.is_some() => Err(failure.into()),
         Err(failure) => {
-            let reason = failure.message.trim_start_matches("iolab: ");
-            eprintln!("iolab: warning: {reason}: this run will not be recorded");
+            eprintln!("iolab: warning: {failure}: this run will not be recorded");
             Ok(None)
         }
     }
@@ -143,13 +156,13 @@ fn keep_recording(
     keeping: Option<Keeping>,
     outputs: &mut Outputs,
     (run, mode): (&RunOptions, Mode),
-) -> anyhow::Result<()> {
+) -> Result<(), iolab_activity::Failure> {
     let Some(keeping) = keeping else { return Ok(()) };
     match keeping.save(outputs, recording) {
         Ok(path) if mode == Mode::Iolab => {
             eprintln!("iolab: recording saved as {}", path.display());
             if !run.no_database {
-                database::keep_run(&path, recording);
+                database::keep_run(&path, recording, &StandardError);
             }
             Ok(())
         }
@@ -157,7 +170,7 @@ fn keep_recording(
         // The figures are about to be printed: not being able to keep them unasked is said, not
         // died of.
         Err(error) if run.record.is_none() => {
-            eprintln!("iolab: warning: {error:#}");
+            eprintln!("iolab: warning: {error}");
             Ok(())
         }
         Err(error) => Err(error),
@@ -166,13 +179,13 @@ fn keep_recording(
 
 /// Saves the log files; all of them are tried, the first failure is returned.
 fn keep_logs(
-    kept: anyhow::Result<()>,
+    kept: Result<(), iolab_activity::Failure>,
     recording: &Recording,
     spools: &[Option<File>],
     outputs: &mut Outputs,
     run: &RunOptions,
-) -> anyhow::Result<log_files::Saved> {
-    let logs = log_files::write(outputs, recording, spools);
+) -> Result<log_files::Saved, iolab_activity::Failure> {
+    let logs = log_files::write(outputs, recording, spools, &StandardError);
     let aggregate = if run.bandwidth_log { log_files::write_aggregate(outputs, recording) } else { Ok(()) };
     kept.and(logs).and_then(|saved| aggregate.map(|()| saved))
 }
@@ -182,7 +195,7 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, Failure>
     let refused = |diagnostics: &[Diagnostic], sources: &[(String, String)]| {
         Failure::mistake(iolab_jobfile::render(diagnostics, sources, pipeline::use_color()))
     };
-    let line = command_line::parse(words, &run_options::shapes(), &Here::new())
+    let line = command_line::parse(words, &run_options::shapes(), &pipeline::here())
         .map_err(|failure| refused(&failure.diagnostics, &failure.sources))?;
     let sources = std::slice::from_ref(&line.source);
     let read = run_options::read(&line, mode).map_err(|errors| refused(&errors, sources))?;
@@ -196,7 +209,7 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, Failure>
 pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure> {
     if command_line.files.is_empty() && !command_line.defines_jobs() {
         return Err(Failure::mistake(
-            "iolab: no job to run: name a job file, or describe a job: iolab run --name=try --rw=randread --size=64m",
+            "iolab: no job to run: name a job file, or describe a job, for example: iolab run --name=try --rw=randread --size=64m",
         ));
     }
     Ok(())

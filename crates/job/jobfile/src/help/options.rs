@@ -93,6 +93,7 @@ pub(super) fn kind_words(kind: &Kind) -> String {
         Kind::Bool => "0 or 1",
         Kind::Integer { min, max } => return format!("whole number{}", bounds(*min, *max)),
         Kind::Integers { min, max } => return format!("whole number[,number][,number]{}", bounds(*min, *max)),
+        Kind::Percent => "percentage, 0 to 100, with up to three decimals",
         Kind::Size => "size in bytes, with unit",
         Kind::SizeOrPercent => "size in bytes with unit, percentage or zones (10%, 3z)",
         Kind::Sizes => "size[,size][,size]",

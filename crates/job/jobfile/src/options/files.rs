@@ -245,6 +245,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Drop the files from the page cache before starting",
+        details: "With direct=0, also whenever the job starts over on a file: on each of the loops, and on each pass of time_based. Jobs whose offsets never come to an end (norandommap, a skewed random_distribution) do not start over. Dirty pages stay; those from before the start are written back first.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

@@ -4,6 +4,9 @@
 
 use iolab_options::{Category, Choice, DefaultValue, Kind, OptionEntry, Status};
 
+/// What holds for both shares of a mix.
+const MIX_FRACTIONS: &str = "A fraction (12.5) is kept to the operation: of every thousand operations, in random order, exactly 125 are of that kind; whole percentages are drawn operation by operation, as fio draws them. fio, and iolab as fio, cut the fraction off.";
+
 pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rw",
@@ -41,22 +44,23 @@ pub(super) const TABLE: &[OptionEntry] = &[
     OptionEntry {
         name: "rwmixread",
         category: Category::Pattern,
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: Kind::Percent,
         default: DefaultValue::Text("50"),
         summary: "Percent of reads in a mixed pattern",
-        accepts: &[("70", "70")],
-        rejects: &["101", "-1"],
+        details: MIX_FRACTIONS,
+        accepts: &[("70", "70"), ("87.5", "87.5"), ("33.333", "33.333"), ("100.0", "100")],
+        rejects: &["101", "-1", "100.5", "12.3456", "12.5k", "nan"],
         ..OptionEntry::BLANK
     },
     OptionEntry {
         name: "rwmixwrite",
         category: Category::Pattern,
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: Kind::Percent,
         default: DefaultValue::Derived("what rwmixread leaves of 100"),
         summary: "Percent of writes in a mixed pattern",
-        details: "If rwmixread is set too, the later of the two counts.",
-        accepts: &[("30", "30")],
-        rejects: &["101"],
+        details: "If rwmixread is set too, the later of the two counts. Fractions as for rwmixread.",
+        accepts: &[("30", "30"), ("12.5", "12.5")],
+        rejects: &["101", "12.3456"],
         ..OptionEntry::BLANK
     },
     OptionEntry {

@@ -10,6 +10,7 @@ pub fn canonical(value: &Value) -> String {
         Value::Flag(on) => u8::from(*on).to_string(),
         Value::Integer(number) => number.to_string(),
         Value::Integers(each) => triple(each, i64::to_string),
+        Value::Percent(percent) => percent.to_string(),
         Value::Size(bytes) => format_bytes(*bytes),
         Value::SizeSpec(spec) => size_spec(*spec),
         Value::Sizes(each) => triple(each, |bytes| format_bytes(*bytes)),

@@ -1,6 +1,6 @@
 //! Numbers, sizes, times, their ranges and their read,write,trim triples.
 
-use iolab_options::{PerDirection, SizeSpec, TimeUnit};
+use iolab_options::{PerDirection, Percent, SizeSpec, TimeUnit};
 use iolab_units::{
     NS_PER_MICROSECOND, NS_PER_MILLISECOND, NS_PER_SECOND, UnitError, parse_bytes, parse_count, parse_ns,
 };
@@ -38,6 +38,17 @@ pub(super) fn integer(piece: Piece<'_>, bounds: (i64, i64), rules: NumberRules) 
         return Err(piece.refuse(format!("{number} is above the largest value allowed, {max}")));
     }
     Ok(number)
+}
+
+/// 0 to 100, with a fraction or as any other whole number.
+pub(super) fn share(piece: Piece<'_>, rules: NumberRules) -> Result<Percent, ValueError> {
+    let is_decimal = |text: &str| text.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
+    if !piece.text.contains('.') || !is_decimal(piece.text) {
+        return integer(piece, (0, 100), rules).map(|number| Percent::whole(number as u32));
+    }
+    let number = float(piece, (0.0, 100.0))?;
+    Percent::of_number(number)
+        .ok_or_else(|| piece.refuse(format!("{}: a percentage has at most three decimals", piece.text)))
 }
 
 /// A number of bytes.

@@ -43,6 +43,7 @@ pub(super) fn sum_of(block_bytes: u32, spaces: &[Space]) -> Space {
         block_bytes,
         total_bytes: sum(|space| space.total_bytes),
         free_bytes: sum(|space| space.free_bytes),
+        available_bytes: sum(|space| space.available_bytes),
         live_bytes: sum(|space| space.live_bytes),
         inline_bytes: sum(|space| space.inline_bytes),
         // The root directory is in every domain.

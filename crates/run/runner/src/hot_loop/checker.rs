@@ -131,6 +131,7 @@ mod tests {
             pacer: Unpaced,
             checker: Third { seen: Vec::new(), lengths: Vec::new() },
             stream: choice::stream_of(&plan, true).unwrap(),
+            cached: crate::hot_loop::cached::CachedFiles::default(),
             filler: None,
             pool: &mut pool,
             watch: Watch::new(worker_control, &plan, now_ns),

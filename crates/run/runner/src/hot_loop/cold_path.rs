@@ -19,8 +19,11 @@ impl<L: Lane, R: Recorder, P: Pacer, C: Checker> HotLoop<'_, L, R, P, C> {
             }
             self.stream.restart();
             // A pass without operations would be followed by passes without operations, for ever.
-            return self.stream.fill(&mut self.batch) > 0;
+            if self.stream.fill(&mut self.batch) == 0 {
+                return false;
+            }
         }
+        self.cached.drop_pages(self.stream.begun_again());
         true
     }
 

@@ -13,7 +13,6 @@ use tempfile::TempDir;
 use super::BenchArguments;
 use crate::engine_registry;
 use crate::exit::Failure;
-use crate::subcommands::doctor;
 
 /// The largest block of a pattern: what is measured holds at least some of them, and ends with a
 /// whole one.
@@ -56,7 +55,7 @@ impl Target {
             kind if kind.is_dir() => Kind::Folder,
             kind if kind.is_file() => Kind::File,
             kind if kind.is_block_device() => Kind::Block,
-            _ => return Err(mistake(arguments, "neither a folder, a file nor a block device")),
+            _ => return Err(mistake(arguments, "not a folder, a file or a block device")),
         };
         let cannot = |error: std::io::Error| mistake(arguments, &error.to_string());
         let path = path.canonicalize().map_err(cannot)?;
@@ -142,5 +141,8 @@ fn length(path: &Path) -> std::io::Result<u64> {
 
 /// The best engine for files that this machine has; each is tried by a small job.
 fn best_engine() -> &'static str {
-    ["io_uring", "libaio"].into_iter().find(|name| doctor::engine_works(name)).unwrap_or("psync")
+    ["io_uring", "libaio"]
+        .into_iter()
+        .find(|name| iolab_doctor::engine_works(engine_registry::engines(), name))
+        .unwrap_or("psync")
 }

@@ -3,6 +3,8 @@
 use iolab_logfs::{Attributes, InodeId, Kind, Volume};
 use serde_json::{Value, json};
 
+pub(super) use iolab_text::size_text;
+
 /// A name or path for people: what a terminal would not show as it is, is escaped.
 pub(super) fn shown(name: &[u8]) -> String {
     let mut text = String::new();
@@ -99,24 +101,12 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A size for people: `1.5 GiB`.
-pub(crate) fn size_text(bytes: u64) -> String {
-    for (power, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
-        let one = 1_u64 << power;
-        if bytes >= one {
-            let text = format!("{:.1}", bytes as f64 / one as f64);
-            return format!("{} {unit}", text.trim_end_matches(".0"));
-        }
-    }
-    format!("{bytes} bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn modes_names_and_sizes() {
+    fn modes_and_names() {
         for (kind, mode, expected) in [
             (Kind::File, 0o644, "-rw-r--r--"),
             (Kind::Directory, 0o1777, "drwxrwxrwt"),
@@ -128,8 +118,5 @@ mod tests {
         }
         assert_eq!(shown("a\n\u{e4}\\".as_bytes()), "a\\n\u{e4}\\\\");
         assert_eq!(shown(b"\xff\x1b"), "\\xff\\u{1b}");
-        for (bytes, expected) in [(0, "0 bytes"), (1024, "1 KiB"), (1536, "1.5 KiB"), (10 << 30, "10 GiB")] {
-            assert_eq!(size_text(bytes), expected);
-        }
     }
 }

@@ -87,7 +87,7 @@ pub(super) fn refuse_objections(path: &Path, force: bool) -> Result<(), Failure>
     }
     let mut message: Vec<String> = counting.iter().map(|objection| format!("iolab: {objection}")).collect();
     message.push(if counting.iter().any(|objection| matches!(objection, Objection::InUse(_))) {
-        "iolab: nothing was changed; what is in use must be let go of first".to_owned()
+        "iolab: nothing was changed; unmount or stop what uses it first".to_owned()
     } else {
         "iolab: nothing was changed; --force overwrites it".to_owned()
     });
@@ -99,13 +99,13 @@ fn make_missing(path: &Path, size: Option<u64>) -> Result<bool, Failure> {
     match (path.exists(), size) {
         (false, Some(size)) => make_file(path, size).map(|()| true).map_err(Failure::from),
         (false, None) => {
-            let text = format!("iolab: {}: no such file or device; --size=SIZE makes a file", path.display());
+            let text = format!("iolab: {}: no such file or device; add --size=SIZE to create a file", path.display());
             Err(Failure::mistake(text))
         }
         (true, None) => Ok(false),
         (true, Some(size)) => {
             let is_as_long = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
-            let text = || format!("iolab: {}: it exists, and has another size: leave --size out", path.display());
+            let text = || format!("iolab: {}: the file exists and has another size; remove --size", path.display());
             if is_as_long { Ok(false) } else { Err(Failure::mistake(text())) }
         }
     }

@@ -136,7 +136,7 @@ fn run(setting: &Setting, rounds: u32) -> Result<Vec<Series>, Failure> {
 /// The load for each value of the sweep, or once.
 fn settings(arguments: &Arguments) -> Result<Vec<Setting>, Failure> {
     if arguments.lower >= arguments.upper {
-        return Err(Failure::mistake("iolab: --lower has to be below --upper"));
+        return Err(Failure::mistake("iolab: --lower must be below --upper"));
     }
     let Some(sweep) = &arguments.sweep else { return Ok(vec![setting(arguments, "", "")?]) };
     let mistake = || Failure::mistake(format!("iolab: --sweep={sweep}: NAME=VALUE,VALUE is needed (small=0,10,50)"));

@@ -32,7 +32,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
             Failure::failed(format!("iolab: {place}: {error}; nothing was changed (`iolab fs fsck {place}`)"))
         }
         Error::NoSpace => Failure::failed(format!("iolab: {place}: too full for so many domains; nothing was changed")),
-        _ => Failure::failed(format!("iolab: {place}: {error}; the old number of domains is valid, or the new one")),
+        _ => Failure::failed(format!("iolab: {place}: {error}; the file system has either the old or the new number of domains")),
     })?;
     output::print(&if arguments.json { as_json(&resized) } else { as_text(arguments, &resized) })?;
     Ok(0)

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use iolab_jobfile::command_line::CommandLine;
 use iolab_jobfile::{Diagnostic, OPTIONS, Severity, find_option, suggest};
+use iolab_pipeline::read_job_file;
 use iolab_study::{Figure, JobSource, Ladder, Precondition, Slo, Study, StudyError, axis_of_words};
+use iolab_study_runner::{Folder, Permissions, StudyRunner, complete};
 
-use super::folder::Folder;
 use crate::engine_registry;
 use crate::exit::Failure;
 use crate::pipeline;
@@ -15,10 +16,14 @@ use crate::run_options::{Asked, StudyWords, refuse_beside_a_study};
 /// Runs the study that a command line describes, or goes on with it.
 pub(crate) fn run(asked: &Asked) -> Result<u8, Failure> {
     let (study, job, path) = read(asked)?;
-    super::cost::of(&study, &super::lay_out(&study)?, &job)?;
+    let permissions =
+        Permissions { allow_destroy: asked.run.allow_destroy.clone(), keep_secrets: asked.run.keep_secrets };
+    let runner =
+        StudyRunner { pipeline: pipeline::pipeline(), permissions: &permissions, is_listed: !asked.run.no_database };
+    // What is wrong with the study is said before a folder is made.
+    runner.announcement(&study, &job)?;
     let folder = Folder::begin(&path, &study, &job)?;
-    let passed = super::Passed { allow_destroy: asked.run.allow_destroy.clone(), keep_secrets: asked.run.keep_secrets };
-    super::go_on(&folder, &study, super::Going { passed: &passed, is_listed: !asked.run.no_database })
+    super::go_on(&runner, &folder, &study)
 }
 
 /// Says what it would run.
@@ -50,7 +55,7 @@ fn read(asked: &Asked) -> Result<(Study, String, PathBuf), Failure> {
     if let Some(word) = &words.precondition {
         study.precondition = Precondition::from_word(word).map_err(|error| mistake("--precondition", &error))?;
     }
-    super::complete(&mut study, &job, Path::new(""))?;
+    complete(&mut study, &job, Path::new(""))?;
     let folder = words.folder.clone().map_or_else(|| PathBuf::from(format!("{stem}-study")), PathBuf::from);
     Ok((study, job, folder))
 }
@@ -91,15 +96,15 @@ fn job(line: &CommandLine) -> Result<(String, String), Failure> {
         }
         [file] => {
             let read = |error: iolab_bounded_read::ReadError| Failure::mistake(format!("iolab: {file}: {error}"));
-            let bytes = pipeline::read_input(file).map_err(read)?;
+            let bytes = read_job_file(file).map_err(read)?;
             let text = String::from_utf8(bytes)
-                .map_err(|_| Failure::mistake(format!("iolab: {file}: not UTF-8: this is not a job file")))?;
+                .map_err(|_| Failure::mistake(format!("iolab: {file}: not a job file (not UTF-8)")))?;
             let stem = Path::new(file).file_stem().map_or("job".to_owned(), |stem| stem.to_string_lossy().into_owned());
             let stem = if file == "-" { "job".to_owned() } else { stem };
             // Options before a job file are those of all its jobs.
             Ok((own + &text, stem))
         }
-        _ => Err(Failure::mistake("iolab: a study has one job file: name one, or write a collection of studies")),
+        _ => Err(Failure::mistake("iolab: a study takes one job file; for several, write a collection of studies")),
     }
 }
 

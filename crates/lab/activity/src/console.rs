@@ -1,0 +1,26 @@
+//! Whom an activity tells what goes on.
+
+/// The person who looks on.
+pub trait Console {
+    /// A message, a line or several. It may be lost.
+    fn note(&self, text: &str);
+
+    /// Text of several lines, shown as it is.
+    fn show(&self, text: &str);
+
+    /// A step of a long activity begins. A terminal shows it in the place of the step before, and
+    /// keeps the last one.
+    fn step(&self, text: &str, is_last: bool);
+}
+
+/// Nobody looks on.
+#[derive(Debug, Clone, Copy)]
+pub struct Silent;
+
+impl Console for Silent {
+    fn note(&self, _text: &str) {}
+
+    fn show(&self, _text: &str) {}
+
+    fn step(&self, _text: &str, _is_last: bool) {}
+}

@@ -1,0 +1,10 @@
+//! What the activities of this district share: how they fail, and whom they tell what goes on.
+//!
+//! An activity prints nothing and does not end the program. It returns a [`Failure`], and says what
+//! a person should know meanwhile to a [`Console`]. The program decides how both are shown.
+
+mod console;
+mod failure;
+
+pub use console::{Console, Silent};
+pub use failure::{Context, Failure, FailureKind};

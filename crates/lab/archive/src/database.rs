@@ -1,0 +1,199 @@
+//! The database of runs and studies: where it lies, and what is put into it unasked.
+//!
+//! Keeping is a service, not a part of the run: whatever is wrong with the database is a warning.
+//! In fio's manners nothing is kept.
+
+use std::path::{Path, PathBuf};
+
+use iolab_activity::{Console, Failure};
+use iolab_bounded_read::STUDY_FOLDER;
+use iolab_comparison::RunSummary;
+use iolab_recording::Recording;
+use iolab_store::{Kind, NewEntry, Store, StoreError};
+use iolab_study::JobSource;
+
+use crate::recordings;
+use crate::run_files::{self, TrialFile};
+
+/// `IOLAB_DB`, unless that is empty or `none`; else `NAME.db` beside the folder of recordings.
+/// `None` when nothing is to be kept.
+///
+/// # Errors
+/// There is no folder for it.
+pub fn path() -> Result<Option<PathBuf>, Failure> {
+    match std::env::var_os("IOLAB_DB") {
+        Some(value) if value.is_empty() || value == "none" => Ok(None),
+        Some(value) => Ok(Some(PathBuf::from(value))),
+        None => Ok(Some(recordings::folder()?.with_extension("db"))),
+    }
+}
+
+/// The database, for who asks for it.
+///
+/// # Errors
+/// There is none, or it cannot be opened.
+pub fn open() -> Result<Store, Failure> {
+    let path = path()?.ok_or_else(no_database)?;
+    make_folder(&path)?;
+    Store::open(&path).map_err(failure)
+}
+
+/// The database, for who only reads it: it may lie where nothing can be written.
+///
+/// # Errors
+/// There is none, or it cannot be opened.
+pub fn open_to_read() -> Result<Store, Failure> {
+    let path = path()?.ok_or_else(no_database)?;
+    match Store::open_to_read(&path).map_err(failure)? {
+        Some(store) => Ok(store),
+        None => open(),
+    }
+}
+
+fn no_database() -> Failure {
+    Failure::mistake("IOLAB_DB turns the database off: unset it, or set it to a file")
+}
+
+/// The files that a database is made of.
+pub fn parts(path: &Path) -> Vec<PathBuf> {
+    let with = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    ["", "-wal", "-shm", "-journal"].map(with).into()
+}
+
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) => Ok(iolab_outputs::make_private_folder(folder)?),
+        None => Ok(()),
+    }
+}
+
+/// What a user can mend is his to mend.
+pub fn failure(error: StoreError) -> Failure {
+    let message = format!("{error}");
+    match error {
+        StoreError::Sqlite { .. } | StoreError::Busy { .. } => Failure::failed(message),
+        _ => Failure::mistake(message),
+    }
+}
+
+/// Lists a run that has been recorded.
+pub fn keep_run(recording_path: &Path, recording: &Recording, console: &dyn Console) {
+    // A pipe or a device holds nothing that could be found again.
+    if recording_path.is_file() {
+        keep_with(console, |store| {
+            store.add(&of_recording(recording_path, recording)).map_err(failure)?;
+            Ok(())
+        });
+    }
+}
+
+/// Lists a study with all its trials so far.
+pub fn keep_study(folder: &Path, console: &dyn Console) {
+    keep_with(console, |store| add_study(store, folder).map(|_| ()));
+}
+
+fn keep_with(console: &dyn Console, work: impl FnOnce(&mut Store) -> Result<(), Failure>) {
+    if matches!(path(), Ok(None)) {
+        return;
+    }
+    if let Err(failure) = open().and_then(|mut store| work(&mut store)) {
+        let reason = failure.message;
+        console.note(&format!("warning: not listed in the database: {reason}"));
+    }
+}
+
+/// Adds whatever a path holds; returns how many entries that made.
+///
+/// # Errors
+/// What is there cannot be read or added.
+pub fn import(store: &mut Store, path: &Path) -> Result<usize, Failure> {
+    if !path.is_dir() {
+        let entries = of_file(path)?;
+        for entry in &entries {
+            store.add(entry).map_err(failure)?;
+        }
+        return Ok(entries.len());
+    }
+    if path.join("study.json").exists() {
+        return add_study(store, path);
+    }
+    let mut added = 0;
+    for entry in run_files::entries(path)? {
+        let is_file = entry.extension().is_some_and(|extension| extension == "iolab" || extension == "json");
+        if is_file || entry.join("study.json").exists() {
+            added += import(store, &entry)?;
+        }
+    }
+    Ok(added)
+}
+
+/// The entries of a recording or of reports of fio.
+fn of_file(path: &Path) -> Result<Vec<NewEntry>, Failure> {
+    if run_files::is_recording(path)? {
+        let loaded = recordings::load(path)?;
+        return Ok(vec![of_recording(path, &loaded.recording)]);
+    }
+    let summaries = run_files::summaries(path, false)?;
+    let entry = |(part, summary): (usize, RunSummary)| NewEntry {
+        part: u32::try_from(part).unwrap_or(u32::MAX),
+        ..NewEntry::of_run(Kind::Fio, absolute(path), summary)
+    };
+    Ok(summaries.into_iter().enumerate().map(entry).collect())
+}
+
+fn of_recording(path: &Path, recording: &Recording) -> NewEntry {
+    let path = absolute(path);
+    let summary = RunSummary::of_recording(&path, recording, false);
+    let sources = recording.plan.sources.iter().map(|source| format!("# {}\n{}", source.name, source.text.trim_end()));
+    NewEntry { job_text: sources.collect::<Vec<_>>().join("\n"), ..NewEntry::of_run(Kind::Run, path, summary) }
+}
+
+fn add_study(store: &mut Store, folder: &Path) -> Result<usize, Failure> {
+    let (study, files) = run_files::study(folder)?;
+    let is_command = matches!(study.job, JobSource::Command(_));
+    let text = |name: &str| iolab_bounded_read::read_text(&folder.join(name), STUDY_FOLDER).ok();
+    let mut trials = Vec::new();
+    for TrialFile { path, block, points } in files {
+        let entry = match is_command {
+            true => NewEntry::of_run(Kind::Run, absolute(&path), run_files::printed(&path, &study)?),
+            false => match of_file(&path)?.pop() {
+                Some(entry) => entry,
+                None => continue,
+            },
+        };
+        trials.push(NewEntry { block: Some(block), points, ..entry });
+    }
+    let first = trials.iter().min_by_key(|trial| trial.summary.started_unix_ns.unwrap_or(u64::MAX));
+    let facts = first.map(|trial| trial.summary.clone()).unwrap_or_default();
+    let end = |trial: &NewEntry| Some(trial.summary.started_unix_ns?.saturating_add(trial.summary.elapsed_ns?));
+    let elapsed_ns = trials.iter().filter_map(end).max().zip(facts.started_unix_ns).map(|(end, start)| end - start);
+    let summary = RunSummary {
+        elapsed_ns,
+        jobs: Vec::new(),
+        findings: Vec::new(),
+        flaw: None,
+        of_the_run: Default::default(),
+        ..facts
+    };
+    let parent = store.add(&NewEntry {
+        title: study.title.clone(),
+        job_text: text("base.fio").unwrap_or_default(),
+        analysis: text("analysis.json"),
+        ..NewEntry::of_run(Kind::Study, absolute(folder), summary)
+    });
+    let parent = parent.map_err(failure)?;
+    for trial in &mut trials {
+        trial.parent = Some(parent);
+        store.add(trial).map_err(failure)?;
+    }
+    Ok(1 + trials.len())
+}
+
+/// Entries are found again from any folder.
+fn absolute(path: &Path) -> String {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+}

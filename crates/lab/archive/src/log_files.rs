@@ -1,0 +1,267 @@
+//! Writing the log files a plan asks for, from the entries the workers spooled.
+//!
+//! This may take longer than the run did. Who asks for the end twice gets what is written by then.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use iolab_activity::{Console, Context, Failure};
+use iolab_outputs::{Kind, Output, Outputs};
+use iolab_plan::{Direction, LogKind, WorkerPlan};
+use iolab_process::INTERRUPTS;
+use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
+use iolab_report::{LogText, OperationLines};
+
+/// What messages call a log.
+pub const LOG: &str = "a log";
+
+/// How the saving of logs ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    /// All entries are in their logs.
+    Whole,
+    /// The user did not want to wait: logs end somewhere.
+    CutShort,
+}
+
+/// Writes every worker's logs. Workers that share a file (`per_job_logs=0`) append to it in plan
+/// order.
+///
+/// # Errors
+/// The first log that could not be written.
+pub fn write(
+    outputs: &mut Outputs,
+    recording: &Recording,
+    spools: &[Option<File>],
+    console: &dyn Console,
+) -> Result<Saved, Failure> {
+    let workers = &recording.plan.workers;
+    let mut logs =
+        Logs { outputs, uses: HashMap::new(), open: HashMap::new(), patience: Rc::new(Patience::new(console)) };
+    for name in workers.iter().flat_map(names) {
+        *logs.uses.entry(name).or_default() += 1;
+    }
+    let mut written = Ok(());
+    for (worker, spool) in workers.iter().zip(spools) {
+        written = logs
+            .write_worker(recording, worker, spool.as_ref())
+            .with_context(|| format!("writing the logs of job {}", worker.job));
+        if written.is_err() || logs.patience.is_over() {
+            break;
+        }
+    }
+    // What is there is kept, whatever came between.
+    for output in std::mem::take(&mut logs.open).into_values() {
+        let finished = output.finish().context("writing the logs");
+        written = written.and(finished);
+    }
+    written?;
+    if logs.patience.is_over() {
+        console.note("interrupted again: the logs are incomplete");
+        return Ok(Saved::CutShort);
+    }
+    Ok(Saved::Whole)
+}
+
+fn names(worker: &WorkerPlan) -> impl Iterator<Item = String> {
+    iolab_report::log_file_names(&worker.logs, worker).into_iter().map(|(_, name)| name)
+}
+
+/// Whether the user has asked for the end once more since the run was over.
+struct Patience<'o> {
+    interrupts: u32,
+    is_told: Cell<bool>,
+    console: &'o dyn Console,
+}
+
+impl<'o> Patience<'o> {
+    /// The first interrupt, in the run or now, is the wish to end and save; those that ended the
+    /// run are over.
+    fn new(console: &'o dyn Console) -> Patience<'o> {
+        let interrupts = INTERRUPTS.load(Ordering::Relaxed);
+        Patience { interrupts: interrupts.max(1), is_told: Cell::new(false), console }
+    }
+
+    fn is_over(&self) -> bool {
+        let interrupts = INTERRUPTS.load(Ordering::Relaxed);
+        if interrupts > 0 && !self.is_told.replace(true) {
+            self.console.note("the run has ended and its logs are being written; press Ctrl-C again to skip the rest");
+        }
+        interrupts > self.interrupts
+    }
+}
+
+/// The logs of a run: those that further workers write to stay open.
+struct Logs<'o> {
+    outputs: &'o mut Outputs,
+    /// Workers that have not written to a file yet.
+    uses: HashMap<String, usize>,
+    open: HashMap<String, Output>,
+    patience: Rc<Patience<'o>>,
+}
+
+impl<'o> Logs<'o> {
+    fn write_worker(
+        &mut self,
+        recording: &Recording,
+        worker: &WorkerPlan,
+        spool: Option<&File>,
+    ) -> Result<(), Failure> {
+        let mut logs: Vec<LogFile<'o>> = Vec::new();
+        for (kind, name) in iolab_report::log_file_names(&worker.logs, worker) {
+            let output = match self.open.remove(&name) {
+                Some(output) => output,
+                None => self.outputs.place(Path::new(&name), Kind::Log, LOG)?.begin()?,
+            };
+            let mut log =
+                LogFile { kind, name, output, text: LogText::new(TEXT_BYTES), patience: self.patience.clone() };
+            if kind.is_none() {
+                histogram_log(recording, worker, &mut log)?;
+            }
+            logs.push(log);
+        }
+        let mut written = spool.map_or(Ok(()), |spool| self.copy(spool, worker, &mut logs));
+        // A full disk leaves what fitted.
+        for mut log in logs {
+            let flushed = log.flush();
+            let finished = self.put_away(log.name, log.output);
+            written = written.and(flushed).and(finished);
+        }
+        written
+    }
+
+    fn copy(&self, mut spool: &File, worker: &WorkerPlan, logs: &mut [LogFile<'_>]) -> Result<(), Failure> {
+        spool.rewind()?;
+        let mut lines = OperationLines::new(&worker.logs);
+        let mut block = Box::new([0; SpoolBlock::MOST_BYTES]);
+        while let Some(header) = next_header(&mut spool)? {
+            let length = read_up_to(&mut spool, &mut block[..header.length()])?;
+            write_block(&header, &block[..length], worker, &mut lines, logs)?;
+            if self.patience.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finishes a log when no worker is left that writes to it.
+    fn put_away(&mut self, name: String, output: Output) -> Result<(), Failure> {
+        let left = self.uses.entry(name.clone()).or_default();
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            return Ok(output.finish()?);
+        }
+        self.open.insert(name, output);
+        Ok(())
+    }
+}
+
+/// Text that is written at once. More would not stay in the processor's cache.
+const TEXT_BYTES: usize = 128 << 10;
+
+/// One log of one worker.
+struct LogFile<'o> {
+    /// None for the log of histograms, which no operation writes to.
+    kind: Option<LogKind>,
+    name: String,
+    output: Output,
+    text: LogText,
+    patience: Rc<Patience<'o>>,
+}
+
+impl LogFile<'_> {
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.output.write_while(self.text.as_bytes(), || !self.patience.is_over())?;
+        self.text.clear();
+        Ok(())
+    }
+
+    #[inline]
+    fn flush_if_full(&mut self) -> Result<(), Failure> {
+        if self.text.is_full() { self.flush() } else { Ok(()) }
+    }
+}
+
+fn write_block(
+    header: &BlockHeader,
+    bytes: &[u8],
+    worker: &WorkerPlan,
+    lines: &mut OperationLines,
+    logs: &mut [LogFile<'_>],
+) -> Result<(), Failure> {
+    for record in header.records(bytes) {
+        match record {
+            SpooledRecord::Operation(operation) => {
+                lines.begin(&operation);
+                for log in logs.iter_mut().filter(|log| log.kind != Some(LogKind::Slat) || header.has_slat()) {
+                    let Some(kind) = log.kind else { continue };
+                    lines.add_to(&mut log.text, kind);
+                    log.flush_if_full()?;
+                }
+            }
+            SpooledRecord::Window(entry) => write_window(&entry, worker, logs)?,
+        }
+    }
+    Ok(())
+}
+
+fn write_window(entry: &LogEntry, worker: &WorkerPlan, logs: &mut [LogFile<'_>]) -> Result<(), Failure> {
+    let mut line = String::new();
+    iolab_report::write_log_line(&mut line, entry, &worker.logs);
+    for log in logs.iter_mut().filter(|log| log.kind == Some(entry.kind)) {
+        log.text.push_str(&line);
+        log.flush_if_full()?;
+    }
+    Ok(())
+}
+
+/// The header of the next block; `None` at the end of the spool, or where a worker was killed as it
+/// wrote.
+fn next_header(spool: &mut &File) -> Result<Option<BlockHeader>, Failure> {
+    let mut header = [0; BlockHeader::BYTES];
+    let length = read_up_to(spool, &mut header)?;
+    Ok(if length == header.len() { BlockHeader::decode(&header) } else { None })
+}
+
+/// Fills `bytes` unless the file ends before. Returns how many there were.
+fn read_up_to(file: &mut &File, bytes: &mut [u8]) -> Result<usize, Failure> {
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(length)
+}
+
+fn histogram_log(recording: &Recording, worker: &WorkerPlan, log: &mut LogFile<'_>) -> Result<(), Failure> {
+    let coarseness = worker.logs.histogram.as_ref().map_or(0, |log| log.coarseness);
+    let measured = recording.workers.iter().filter(|measured| measured.number == worker.number);
+    for entry in measured.flat_map(|measured| &measured.histogram_log) {
+        writeln!(log.output, "{}", iolab_report::histogram_log_line(entry, coarseness).trim_end())?;
+    }
+    Ok(())
+}
+
+/// Writes the sums over all jobs that `--bandwidth-log` asks for.
+///
+/// # Errors
+/// One cannot be written.
+pub fn write_aggregate(outputs: &mut Outputs, recording: &Recording) -> Result<(), Failure> {
+    for direction in Direction::ALL {
+        let used = recording.workers.iter().any(|worker| worker.directions[direction.index()].ios > 0);
+        if used {
+            let (name, text) = iolab_report::aggregate_bandwidth_log(recording, direction);
+            outputs.place(Path::new(&name), Kind::Log, LOG)?.write(text.as_bytes())?;
+        }
+    }
+    Ok(())
+}

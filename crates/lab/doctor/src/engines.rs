@@ -1,0 +1,155 @@
+//! Ways of doing I/O, tried: a few operations by another process of this program, on a temporary
+//! file.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use iolab_engine::Trial;
+use iolab_runner::Engines;
+
+use crate::{Check, Standing, read};
+
+/// Everything that can be tried without changing the machine.
+pub(crate) fn all(engines: Engines) -> Vec<Check> {
+    let mut checks: Vec<Check> = match TestFolder::make() {
+        Ok(folder) => engines
+            .descriptions()
+            .into_iter()
+            .flat_map(|engine| engine.trials)
+            .map(|trial| folder.attempt(trial))
+            .collect(),
+        Err(error) => vec![Check::new(
+            Standing::No,
+            "engines",
+            format!("cannot create a temporary file to try them with: {error}"),
+            "the engines were not tried",
+            "TMPDIR=/some/folder iolab doctor",
+        )],
+    };
+    checks.extend([fuse(), ublk(), vfio()]);
+    checks
+}
+
+/// The engines of a job, each tried plainly.
+pub(crate) fn of(all: Engines, names: &[&str]) -> Vec<Check> {
+    let Ok(folder) = TestFolder::make() else { return Vec::new() };
+    let mut checks = Vec::new();
+    for name in names {
+        let Some(engine) = all.description(name) else {
+            checks.push(Check::new(Standing::No, name, "no such engine", "the job does not run", "iolab engines"));
+            continue;
+        };
+        // What has another name than the engine needs a target of its own, so it says nothing of
+        // this job.
+        let plain = engine.trials.first().filter(|trial| trial.topic.starts_with(engine.name));
+        checks.extend(plain.map(|trial| folder.attempt(trial)));
+    }
+    checks
+}
+
+/// A folder of its own, removed afterwards.
+struct TestFolder {
+    folder: tempfile::TempDir,
+}
+
+impl TestFolder {
+    fn make() -> std::io::Result<TestFolder> {
+        Ok(TestFolder { folder: tempfile::tempdir()? })
+    }
+
+    fn attempt(&self, Trial { topic, words, consequence, mend }: &Trial) -> Check {
+        let no = |found: String| Check::new(Standing::No, topic, found, consequence, mend);
+        let program = match std::env::current_exe() {
+            Ok(program) => program,
+            Err(error) => return no(format!("cannot be tried: {error}")),
+        };
+        let folder = self.folder.path();
+        let mut command = Command::new(program);
+        command.args(["run", "--name=doctor", "--rw=randread", "--bs=4k", "--size=256k", "--calibrate=0"]);
+        command.arg("--output=/dev/null").arg(format!("--record={}", folder.join("r.iolab").display()));
+        if !words.iter().any(|word| word.starts_with("--filename")) {
+            command.arg(format!("--filename={}", folder.join("file").display()));
+        }
+        command.args(*words).env("IOLAB_STATE", folder).stdin(Stdio::null()).stdout(Stdio::null());
+        let output = match command.output() {
+            Ok(output) => output,
+            Err(error) => return no(format!("cannot be tried: {error}")),
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        let words = reason(&said);
+        match (output.status.success(), words) {
+            (true, None) => Check::ok(topic, "works"),
+            (true, Some(words)) => Check::new(Standing::Limited, topic, words, consequence, mend),
+            (false, words) => no(words.unwrap_or_else(|| format!("does not work ({})", output.status))),
+        }
+    }
+}
+
+/// The first line of standard error that says something, without the program's and the job's name.
+fn reason(said: &str) -> Option<String> {
+    let lines = said.lines().filter(|line| !line.contains("recording saved as") && !line.trim().is_empty());
+    let line = lines.map(|line| line.trim_start_matches("iolab: ").trim_start_matches("doctor: ")).next()?;
+    Some(line.trim_start_matches("error: ").to_owned())
+}
+
+fn opens(path: &str) -> Result<(), std::io::Error> {
+    std::fs::OpenOptions::new().read(true).write(true).open(path).map(drop)
+}
+
+fn fuse() -> Check {
+    let uring = match read("/sys/module/fuse/parameters/enable_uring").as_deref() {
+        Some("Y" | "1") => ", also over io_uring",
+        _ => "",
+    };
+    match opens("/dev/fuse") {
+        Ok(()) => Check::ok("FUSE", format!("/dev/fuse opens{uring}")),
+        Err(error) => Check::new(
+            Standing::No,
+            "FUSE",
+            format!("/dev/fuse: {error}"),
+            "lanes and logfs cannot be shown as files",
+            "modprobe fuse",
+        ),
+    }
+}
+
+fn ublk() -> Check {
+    match opens("/dev/ublk-control") {
+        Ok(()) => Check::ok("ublk", "/dev/ublk-control opens"),
+        Err(error) => Check::new(
+            Standing::No,
+            "ublk",
+            format!("/dev/ublk-control: {error}"),
+            "lanes cannot be shown as block devices; FUSE shows them as files",
+            "modprobe ublk_drv",
+        ),
+    }
+}
+
+fn vfio() -> Check {
+    let groups = std::fs::read_dir("/sys/kernel/iommu_groups").map_or(0, Iterator::count);
+    let found = match (Path::new("/dev/vfio/vfio").exists(), groups) {
+        (true, 1..) => return Check::ok("vfio", format!("{groups} IOMMU groups")),
+        (true, _) => "no IOMMU groups",
+        (false, _) => "/dev/vfio/vfio does not exist",
+    };
+    Check::new(
+        Standing::No,
+        "vfio",
+        found,
+        "real NVMe devices cannot be driven from user space; virtual SSDs can",
+        "modprobe vfio-pci, and intel_iommu=on or amd_iommu=on on the kernel's command line",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn the_reason_is_the_first_line_that_says_something() {
+        let said = "iolab: recording saved as /x\niolab: doctor: f: Operation not supported (errno 95)\nmore\n";
+        assert_eq!(reason(said).as_deref(), Some("f: Operation not supported (errno 95)"));
+        assert_eq!(reason("iolab: recording saved as /x\n\n"), None);
+    }
+}

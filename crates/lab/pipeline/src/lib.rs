@@ -1,0 +1,20 @@
+//! The way of a run on this machine: job files and words become a plan, the plan is judged and run,
+//! and a recording comes of it.
+//!
+//! ```text
+//! words, job files ─▶ Planned ─▶ Judged ─▶ Recording
+//!        Pipeline::plan    ::judge     ::run
+//! ```
+//! Everything that measures goes this way: `iolab run`, trials of studies, benchmarks, the demo. The
+//! program says which engines there are; what is printed is its business.
+
+mod device_state;
+mod pipeline;
+mod safety;
+mod surroundings;
+
+pub use device_state::{
+    changes_device_settings, check_device_settings, left_over_settings, restore_device_settings, settings_machine,
+};
+pub use pipeline::{Judged, Pipeline, PlanRequest, Planned, read_job_file};
+pub use surroundings::ThisMachine;

@@ -1,0 +1,245 @@
+//! The data's way: job → plan → run → recording.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use iolab_activity::{Console, Failure, FailureKind};
+use iolab_bounded_read::{JOB_FILE, ReadError};
+use iolab_clock::Clock;
+use iolab_guard::Guard;
+use iolab_jobfile::command_line::{self, CommandLine};
+use iolab_jobfile::{Diagnostic, Input, JobSet, Severity};
+use iolab_plan::Plan;
+use iolab_recording::{Recording, Redaction};
+use iolab_resolve::{Mode, Overrides};
+use iolab_runner::{Engines, Observer, RunError, RunRequest};
+
+use crate::surroundings::ThisMachine;
+use crate::{device_state, safety};
+
+/// What runs need of the program.
+#[derive(Clone, Copy)]
+pub struct Pipeline<'a> {
+    /// The engines of the program.
+    pub engines: Engines,
+    /// Whether reports of mistakes are coloured.
+    pub color: bool,
+    /// Whom it tells what goes on.
+    pub console: &'a dyn Console,
+}
+
+/// What is to be planned.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanRequest<'a> {
+    /// Job files, and jobs as words.
+    pub line: &'a CommandLine,
+    /// Whose rules hold.
+    pub mode: Mode,
+    /// Only these sections of job files; all when there are none.
+    pub sections: &'a [String],
+    /// Refuse jobs that write or trim.
+    pub readonly: bool,
+    /// Most workers allowed.
+    pub max_jobs: Option<u32>,
+    /// Folder of log files with relative names.
+    pub aux_path: Option<&'a str>,
+    /// What may be overwritten, whatever is in it.
+    pub allowed: &'a [PathBuf],
+    /// Keep the values of environment variables in what is saved.
+    pub keep_secrets: bool,
+}
+
+impl<'a> PlanRequest<'a> {
+    /// A plan with nothing said about the run as a whole.
+    pub fn of(line: &'a CommandLine) -> PlanRequest<'a> {
+        PlanRequest {
+            line,
+            mode: Mode::Iolab,
+            sections: &[],
+            readonly: false,
+            max_jobs: None,
+            aux_path: None,
+            allowed: &[],
+            keep_secrets: false,
+        }
+    }
+}
+
+/// A plan and what there is to say about it.
+#[derive(Debug)]
+pub struct Planned {
+    /// All that the run will do.
+    pub plan: Plan,
+    /// What it was made of.
+    pub jobs: JobSet,
+    /// What the user should know before the run.
+    pub warnings: Vec<Diagnostic>,
+    /// What is taken out of all that is kept.
+    pub redaction: Redaction,
+}
+
+/// The judgement of a plan that may be run.
+#[derive(Debug)]
+pub struct Judged {
+    /// What is overwritten all the same, because the user said so.
+    pub accepted: Vec<String>,
+    /// Judges the same files when they are opened.
+    pub guard: Guard,
+}
+
+impl Pipeline<'_> {
+    /// Job files and command line to plan.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the jobs, as a report.
+    pub fn plan(&self, request: &PlanRequest<'_>) -> Result<Planned, Failure> {
+        let here = ThisMachine::new(self.engines);
+        self.engines.entries().iter().for_each(|engine| (engine.allow_overwriting)(request.allowed));
+        let jobs = self.parse(request, &here)?;
+        let descriptions = self.engines.descriptions();
+        let resolving = iolab_resolve::Request {
+            jobs: &jobs,
+            options: iolab_jobfile::OPTIONS,
+            engines: &descriptions,
+            machine: &here,
+            mode: request.mode,
+            overrides: overrides(request),
+        };
+        match iolab_resolve::resolve(&resolving) {
+            Ok(resolved) => {
+                let warnings = jobs.warnings.iter().cloned().chain(resolved.warnings).collect();
+                let redaction = if request.keep_secrets { Redaction::default() } else { redaction(&jobs) };
+                Ok(Planned { plan: resolved.plan, jobs, warnings, redaction })
+            }
+            Err(findings) => {
+                let errors: Vec<Diagnostic> =
+                    findings.into_iter().filter(|finding| finding.severity.is_error()).collect();
+                // What is wrong besides has to be mended first.
+                let is_refusal = errors.iter().all(|error| error.severity == Severity::Refusal);
+                let kind = if is_refusal { FailureKind::Refused } else { FailureKind::Mistake };
+                Err(Failure::report(kind, iolab_jobfile::render(&errors, &jobs.sources, self.color)))
+            }
+        }
+    }
+
+    /// Job options as words, or the name of a job file, to plan.
+    ///
+    /// # Errors
+    /// As [`Pipeline::plan`].
+    pub fn plan_words(&self, words: &[String]) -> Result<Planned, Failure> {
+        let line = command_line::parse(words, &[], &ThisMachine::new(self.engines))
+            .map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))?;
+        self.plan(&PlanRequest::of(&line))
+    }
+
+    /// Job files and command line to job set.
+    fn parse(&self, request: &PlanRequest<'_>, here: &ThisMachine) -> Result<JobSet, Failure> {
+        let mut inputs = Vec::new();
+        for name in &request.line.files {
+            let bytes = read_job_file(name).map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
+            inputs.push(Input { name: name.clone(), bytes });
+        }
+        let request =
+            iolab_jobfile::Request { command_line: Some(request.line), files: &inputs, sections: request.sections };
+        iolab_jobfile::parse(&request, here).map_err(|failure| self.mistake(&failure.diagnostics, &failure.sources))
+    }
+
+    fn mistake(&self, diagnostics: &[Diagnostic], sources: &[(String, String)]) -> Failure {
+        Failure::report(FailureKind::Mistake, iolab_jobfile::render(diagnostics, sources, self.color))
+    }
+
+    /// Refuses what would destroy something the user did not name, and what there is no room for.
+    ///
+    /// # Errors
+    /// All reasons not to run.
+    pub fn judge(&self, plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Result<Judged, Failure> {
+        let verdict = safety::check(self.engines, plan, mode, allowed);
+        if !verdict.refusals.is_empty() {
+            return Err(Failure::refused(format!("refused\n  {}", verdict.refusals.join("\n  "))));
+        }
+        let no_room = safety::no_room(self.engines, plan);
+        if !no_room.is_empty() {
+            return Err(Failure::failed(format!("no room\n  {}", no_room.join("\n  "))));
+        }
+        Ok(Judged { accepted: verdict.warnings, guard: verdict.guard })
+    }
+
+    /// Plan to recording, with the entries of its logs; `guard` has judged the plan, `stream` takes
+    /// the partial recording of the run as it goes on.
+    ///
+    /// # Errors
+    /// The run could not begin. What fails later is in the recording.
+    pub fn run(
+        &self,
+        Planned { plan, redaction, .. }: &Planned,
+        guard: Guard,
+        stream: Option<File>,
+        observer: &mut dyn Observer,
+    ) -> Result<(Recording, Vec<Option<File>>), Failure> {
+        iolab_process::count_signals();
+        let machine = device_state::changes_device_settings(plan).then(device_state::settings_machine).transpose()?;
+        let applied =
+            machine.as_ref().map(|machine| device_state::apply_to(machine, plan, self.console)).transpose()?;
+        let (clock, unfit) = Clock::best();
+        let host = iolab_observe::System::live().host_facts(clock.name(), std::env::args().collect());
+        let request = RunRequest {
+            plan,
+            engines: self.engines.entries(),
+            guard,
+            host,
+            clock,
+            spool_folder: std::env::temp_dir(),
+            stream,
+            redaction,
+            interrupts: &iolab_process::INTERRUPTS,
+            observer,
+        };
+        let result = iolab_runner::run(request).map_err(|error| match error {
+            RunError::Layout { errno, .. } => Failure::failed(format!("{error} (errno {errno})")),
+            other => Failure::failed(other.to_string()),
+        })?;
+        let mut recording = result.recording;
+        recording.warnings.extend(unfit.map(|reason| format!("time stamps come from clock_gettime: {reason}")));
+        if let Some(applied) = applied {
+            device_state::put_back(applied, &mut recording);
+        }
+        recording.findings = iolab_findings::find(&recording);
+        Ok((recording, result.spools))
+    }
+}
+
+/// What the environment told the jobs: it may be a password.
+fn redaction(jobs: &JobSet) -> Redaction {
+    let expansions = || jobs.expansions.iter();
+    let options = expansions().map(|one| (one.option.clone(), one.text.clone(), one.written.clone()));
+    Redaction::new(options, expansions().flat_map(|one| one.variables.clone()).collect::<BTreeMap<_, _>>())
+}
+
+/// The bytes of a job file; `-` is standard input.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read_job_file(name: &str) -> Result<Vec<u8>, ReadError> {
+    match name {
+        "-" => iolab_bounded_read::read_standard_input(JOB_FILE),
+        name => iolab_bounded_read::read(Path::new(name), JOB_FILE),
+    }
+}
+
+fn overrides(request: &PlanRequest<'_>) -> Overrides {
+    Overrides {
+        readonly: request.readonly,
+        sections: Vec::new(),
+        runtime_ns: None,
+        max_jobs: request.max_jobs,
+        aux_path: request.aux_path.map(str::to_owned),
+        entropy: entropy(),
+    }
+}
+
+/// A seed nobody chose, for `randrepeat=0`.
+fn entropy() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,134 @@
+//! What must not be overwritten: looked up before the first byte is written, refused unless the
+//! user said so.
+//!
+//! The guard judges; here stands what it is asked about, and what the user is told.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use iolab_engine::{Capabilities, FileUse};
+use iolab_guard::{Change, Danger, Guard, Judgement, Removal, Rules, Target};
+use iolab_observe::System;
+use iolab_plan::{Plan, WorkerPlan};
+use iolab_resolve::Mode;
+use iolab_runner::{EngineEntry, Engines, buffer_file, change_of, target_of, writes};
+use iolab_text::size_text;
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    /// Reasons not to run.
+    pub(crate) refusals: Vec<String>,
+    /// Accepted, but worth a loud word.
+    pub(crate) warnings: Vec<String>,
+    /// Judges the same files again when they are opened.
+    pub(crate) guard: Guard,
+}
+
+/// Checks every file and device that the plan changes.
+///
+/// What is in use is refused in both modes unless `--allow-destroy` names it or, as in fio, the job
+/// says `allow_mounted_write=1`. An existing regular file that no job made is refused, too; as fio,
+/// a job that writes overwrites one that its `filename` names.
+pub(crate) fn check(engines: Engines, plan: &Plan, mode: Mode, allowed: &[PathBuf]) -> Verdict {
+    let rules = Rules { allowed: allowed.to_vec(), as_fio: mode == Mode::Fio };
+    let guard = Guard::new(&System::live(), rules);
+    let mut check = Check { verdict: Verdict { refusals: Vec::new(), warnings: Vec::new(), guard } };
+    let mut seen = BTreeSet::new();
+    for worker in &plan.workers {
+        let Some(engine) = engines.entry(&worker.engine.name) else { continue };
+        let can = &engine.description.capabilities;
+        for file in &worker.files {
+            let change = change_of(worker, can, file);
+            // Thousands of workers may share a file and do the same to it.
+            if seen.insert((file.path.clone(), change)) {
+                check.judge(&target_of(file), &change, worker);
+            }
+        }
+        if let Some(target) = buffer_file(worker) {
+            check.judge(&target, &Change::OVERWRITES, worker);
+        }
+        check.opened(engine, worker);
+        if opens_devices(can) && destroys(worker, can) {
+            let names = worker.files.iter().map(|file| &file.path);
+            let refusals = names.filter_map(|path| (engine.overwrite_refusal)(path, &worker.job, allowed));
+            for refusal in refusals {
+                if !check.verdict.refusals.contains(&refusal) {
+                    check.verdict.refusals.push(refusal);
+                }
+            }
+        }
+    }
+    check.verdict
+}
+
+/// What the plan writes more than there is room for, and what to do.
+pub(crate) fn no_room(engines: Engines, plan: &Plan) -> Vec<String> {
+    let needs = iolab_runner::needs(plan, engines.entries());
+    let said = iolab_guard::shortages(&needs).into_iter().map(|shortage| {
+        format!(
+            "{}: the files need {} more, but the file system has only {} free. Use a smaller size, free some space, or set fill_device=1 to write until it is full",
+            shortage.path.display(),
+            size_text(shortage.needed_bytes),
+            size_text(shortage.usable_bytes)
+        )
+    });
+    said.collect()
+}
+
+struct Check {
+    verdict: Verdict,
+}
+
+impl Check {
+    fn judge(&mut self, target: &Target<'_>, change: &Change, worker: &WorkerPlan) {
+        for judgement in self.verdict.guard.judge(target, change) {
+            self.say(judgement, change, worker);
+        }
+    }
+
+    /// What the engine opens by its own options. Whoever makes it anew overwrites; otherwise only
+    /// use by others counts, for what the engine does not know for its own is refused by the engine
+    /// itself, which then changes nothing.
+    fn opened(&mut self, engine: &EngineEntry, worker: &WorkerPlan) {
+        let options = &worker.engine.options;
+        let (paths, makes) = ((engine.opens)(options), (engine.remakes)(options));
+        let change = Change { in_use_is_accepted: worker.layout.allow_mounted_write, ..Change::OVERWRITES };
+        for path in paths {
+            let judgements = self.verdict.guard.judge(&Target::named(&path), &change);
+            // The engine locks images itself: its workers share them.
+            let counts = |danger: &Danger| (makes || danger.is_use()) && *danger != Danger::Locked;
+            for judgement in judgements.into_iter().filter(|judgement| counts(&judgement.hazard.danger)) {
+                self.say(judgement, &change, worker);
+            }
+        }
+    }
+
+    fn say(&mut self, judgement: Judgement, change: &Change, worker: &WorkerPlan) {
+        let Judgement { hazard, accepted } = judgement;
+        let (does, would) = match change {
+            Change { overwrites: true, .. } => ("overwrites", "overwrite"),
+            Change { removal: Removal::None, .. } => ("extends", "extend"),
+            _ => ("removes", "remove"),
+        };
+        let job = &worker.job;
+        if accepted {
+            self.verdict.warnings.push(format!("{hazard}; job {job} {does} it anyway"));
+            return;
+        }
+        let advice = match hazard.danger {
+            Danger::Strays { .. } => "Name the folder with directory=, or the file with filename=".to_owned(),
+            _ => format!("If you want that, add --allow-destroy {}", hazard.path.display()),
+        };
+        self.verdict.refusals.push(format!("{hazard}; job {job} would {would} it. {advice}"));
+    }
+}
+
+/// Whether the engine opens devices that the kernel knows nothing of.
+fn opens_devices(can: &Capabilities) -> bool {
+    can.files == FileUse::Devices
+}
+
+fn destroys(worker: &WorkerPlan, can: &Capabilities) -> bool {
+    writes(worker) || can.effect != iolab_engine::FileEffect::ByDirection
+}

@@ -1,0 +1,118 @@
+//! The machine as the job language and the resolver ask about it.
+
+use std::path::{Path, PathBuf};
+
+use iolab_bounded_read::{ARRIVALS, JOB_FILE};
+use iolab_engine::{DeviceFacts, OpenError};
+use iolab_jobfile::Surroundings;
+use iolab_observe::{FileKind, System, file_facts, free_bytes, page_bytes};
+use iolab_options::OptionEntry;
+use iolab_resolve::{Machine, PathKind};
+use iolab_runner::Engines;
+
+/// This machine, with the engines of the program.
+#[derive(Debug)]
+pub struct ThisMachine {
+    system: System,
+    engines: Engines,
+}
+
+impl ThisMachine {
+    /// As it is now.
+    pub fn new(engines: Engines) -> ThisMachine {
+        ThisMachine { system: System::live(), engines }
+    }
+}
+
+impl Surroundings for ThisMachine {
+    fn include(&self, name: &str, from: &str) -> Result<String, String> {
+        let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
+        let tried = match iolab_bounded_read::read_text(Path::new(name), JOB_FILE) {
+            Err(error) if error.is_missing() => iolab_bounded_read::read_text(&beside, JOB_FILE),
+            tried => tried,
+        };
+        tried.map_err(|error| error.to_string())
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn cpus(&self) -> u64 {
+        u64::from(self.system.cpus_online())
+    }
+
+    fn page_bytes(&self) -> u64 {
+        page_bytes()
+    }
+
+    fn memory_mib(&self) -> u64 {
+        self.system.memory_bytes() >> 20
+    }
+
+    fn engine_names(&self) -> Vec<&'static str> {
+        self.engines.descriptions().iter().map(|engine| engine.name).collect()
+    }
+
+    fn engine_options(&self, engine: &str) -> Option<&'static [OptionEntry]> {
+        self.engines.description(engine).map(|description| description.options)
+    }
+}
+
+impl Machine for ThisMachine {
+    fn at(&self, path: &Path) -> PathKind {
+        match file_facts(path) {
+            Ok(facts) => match facts.kind {
+                FileKind::Missing => PathKind::Missing,
+                FileKind::Regular => PathKind::File(facts.size_bytes),
+                FileKind::BlockDevice => PathKind::BlockDevice(facts.size_bytes),
+                FileKind::Directory => PathKind::Directory,
+                FileKind::CharacterDevice | FileKind::Other => PathKind::CharacterDevice,
+            },
+            Err(_) => PathKind::Missing,
+        }
+    }
+
+    fn files_below(&self, directory: &Path) -> Result<Vec<PathBuf>, String> {
+        let mut found = Vec::new();
+        let mut folders = vec![directory.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            for entry in entries.flatten() {
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(kind) if kind.is_file() => found.push(entry.path()),
+                    _ => {}
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn free_bytes(&self, path: &Path) -> Option<u64> {
+        path.ancestors().find_map(|part| {
+            let part = if part.as_os_str().is_empty() { Path::new(".") } else { part };
+            free_bytes(part).ok()
+        })
+    }
+
+    fn cpus_online(&self) -> Vec<usize> {
+        iolab_process::cpus_allowed()
+    }
+
+    fn text(&self, path: &Path) -> Result<String, String> {
+        iolab_bounded_read::read_text(path, ARRIVALS).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn device(&self, engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
+        self.engines.device(engine, name)
+    }
+
+    fn huge_page_bytes(&self) -> u64 {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"));
+        let kib = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+        kib.unwrap_or(2048) << 10
+    }
+}

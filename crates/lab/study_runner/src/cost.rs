@@ -1,0 +1,192 @@
+//! What a study costs in time and in bytes written, from the plans of its trials. Making them also
+//! finds every mistake before anything runs.
+
+use iolab_activity::Failure;
+use iolab_pipeline::Pipeline;
+use iolab_plan::{Direction, Plan, WorkerPlan};
+use iolab_runner::Engines;
+use iolab_study::{Design, JobSource, PreconditionKind, Study, preconditionings, with_settings};
+use iolab_units::{NS_PER_SECOND, format_bytes, format_ns, parse_ns};
+
+use crate::preconditioning;
+
+/// The cost of a study, and the plans it follows from.
+#[derive(Debug, Default)]
+pub(crate) struct Cost {
+    /// Trials that are commands, of which nothing is known.
+    commands: usize,
+    /// Configurations that are commands.
+    unplanned: usize,
+    /// A trial of each configuration.
+    plans: Vec<Plan>,
+    /// Time that trials take by their plans, ns.
+    planned_ns: u64,
+    /// Trials whose time depends on the device.
+    open_ended: usize,
+    /// Bytes that trials write by their plans.
+    written_bytes: u64,
+    /// Trials that write for a time: how much depends on the device.
+    open_writes: usize,
+    /// What preconditioning adds, in words.
+    preconditioning: String,
+}
+
+/// Plans a trial of every configuration.
+pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &str) -> Result<Cost, Failure> {
+    let mut cost = Cost::default();
+    if let JobSource::Command(_) = study.job {
+        (cost.commands, cost.unplanned) = (design.trials.len(), design.configurations.len());
+        return Ok(cost);
+    }
+    for (number, configuration) in design.configurations.iter().enumerate() {
+        let name = configuration.name();
+        let text = with_settings(job, &configuration.settings)
+            .map_err(|error| Failure::mistake(format!("configuration {name}: {error}")))?;
+        let plan = plan(pipeline, &text).map_err(|mut failure| {
+            failure.message = format!("in configuration {name}:\n{}", failure.message);
+            failure
+        })?;
+        if study.ladder.is_some() {
+            fits_a_ladder(&plan).map_err(|reason| Failure::mistake(format!("configuration {name}: {reason}")))?;
+        }
+        let trials = design.trials.iter().filter(|trial| trial.configuration == number).count();
+        cost.add(&plan, trials);
+        cost.plans.push(plan);
+    }
+    cost.preconditioning = cost.precondition(pipeline.engines, study, design)?;
+    Ok(cost)
+}
+
+/// The plan of a job text.
+fn plan(pipeline: &Pipeline<'_>, job: &str) -> Result<Plan, Failure> {
+    // A file, because that is what job files are named by in messages and variables.
+    let file = tempfile::Builder::new().prefix("trial").suffix(".fio").tempfile()?;
+    std::fs::write(file.path(), job)?;
+    let path = file.path().display().to_string();
+    let planned = pipeline.plan_words(std::slice::from_ref(&path));
+    // The file is gone when the message is read.
+    let planned = planned.map_err(|failure| Failure {
+        message: failure.message.replace(&path, "the job of this configuration"),
+        ..failure
+    });
+    Ok(planned?.plan)
+}
+
+/// The rates of a ladder are those of all its workers, so these have to be alike; and a slow load
+/// must not take for ever.
+fn fits_a_ladder(plan: &Plan) -> Result<(), String> {
+    let Some(first) = plan.workers.first() else { return Ok(()) };
+    if plan.workers.iter().any(|worker| worker.section != first.section) {
+        return Err("a ladder needs a job with one section, because its rate cannot be divided between several (use numjobs for more workers)"
+            .to_owned());
+    }
+    if first.pacing.scheduled().contains(&true) {
+        return Err("a ladder sets the rate itself: remove rate, rate_iops or arrivals from the job".to_owned());
+    }
+    if first.limits.runtime_ns.is_none() {
+        return Err("a ladder needs a job that ends by time: add runtime=10s and time_based to it".to_owned());
+    }
+    Ok(())
+}
+
+impl Cost {
+    fn add(&mut self, plan: &Plan, trials: usize) {
+        match time_ns(plan) {
+            Some(ns) => self.planned_ns += ns * trials as u64,
+            None => self.open_ended += trials,
+        }
+        let writers =
+            || plan.workers.iter().filter(|worker| worker.workload.pattern.directions.contains(&Direction::Write));
+        self.open_writes += if writers().any(|worker| worker.limits.time_based) { trials } else { 0 };
+        let bytes: u64 = writers().filter(|worker| !worker.limits.time_based).map(written_bytes).sum();
+        self.written_bytes += bytes * trials as u64;
+    }
+
+    fn precondition(&mut self, engines: Engines, study: &Study, design: &Design) -> Result<String, Failure> {
+        let Some(how) = &study.precondition else { return Ok(String::new()) };
+        let times = preconditionings(study, design).len();
+        let text = match how.kind {
+            PreconditionKind::Job => "the preconditioning job".to_owned(),
+            PreconditionKind::Fill | PreconditionKind::Snia => {
+                let targets = preconditioning::targets(engines, &self.plans);
+                let (bytes, has_devices) = preconditioning::fill_bytes(&targets);
+                let more = if has_devices { " and twice the capacity of each device" } else { "" };
+                format!("{}{more} written to {}", format_bytes(bytes), preconditioning::names(&targets).join(", "))
+            }
+        };
+        let rounds = match how.kind {
+            PreconditionKind::Snia => {
+                let round_ns = parse_ns(&how.round, NS_PER_SECOND)
+                    .map_err(|error| Failure::mistake(format!("precondition: round = \"{}\": {error}", how.round)))?;
+                let most = how.rules.most_rounds as u64;
+                format!(
+                    ", then {} to {} of rounds",
+                    format_ns(round_ns * how.rules.window as u64),
+                    format_ns(round_ns * most)
+                )
+            }
+            _ => String::new(),
+        };
+        let embedded = preconditioning::names(&preconditioning::targets(engines, &self.plans))
+            .into_iter()
+            .find(|name| is_embedded(name));
+        let warning = embedded.map_or(String::new(), |name| {
+            format!("warning: '{name}' is created anew in each trial, so preconditioning has no effect: run a device with `iolab device serve` and name it\n")
+        });
+        Ok(format!("preconditioning, {times} times: {text}{rounds}\n{warning}"))
+    }
+
+    /// The plans of the configurations.
+    pub(crate) fn plans(&self) -> &[Plan] {
+        &self.plans
+    }
+
+    /// Time of a trial of each configuration, where its plan says it, ns.
+    pub(crate) fn times_ns(&self) -> Vec<Option<u64>> {
+        let unknown = std::iter::repeat_n(None, self.unplanned);
+        self.plans.iter().map(time_ns).chain(unknown).collect()
+    }
+
+    /// In a line or two.
+    pub(crate) fn describe(&self) -> String {
+        if self.commands > 0 {
+            return "as long, and as many bytes, as its command takes\n".to_owned();
+        }
+        let mut text = format!("{}at most {}", self.preconditioning, format_ns(self.planned_ns));
+        if self.open_ended > 0 {
+            text += &format!(", and {} trials that end when their data is done", self.open_ended);
+        }
+        text += &format!("; writes up to {}", format_bytes(self.written_bytes));
+        if self.open_writes > 0 {
+            text += &format!(", and in {} trials as much as the device takes", self.open_writes);
+        }
+        text + "\n"
+    }
+}
+
+/// Whether a name is of a virtual SSD that no process serves: it begins and ends with its run.
+fn is_embedded(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("trtype=virt") && !name.contains("traddr=")
+}
+
+/// The longest that a trial takes: its stages follow one another. `None` when one of them ends with
+/// its data.
+fn time_ns(plan: &Plan) -> Option<u64> {
+    let stages = plan.workers.iter().map(|worker| worker.stage).max().unwrap_or(0);
+    let stage_ns = |stage: u32| {
+        let times: Option<Vec<u64>> =
+            plan.workers.iter().filter(|worker| worker.stage == stage).map(longest_ns).collect();
+        Some(times?.into_iter().max().unwrap_or(0))
+    };
+    (0..=stages).map(stage_ns).sum()
+}
+
+fn longest_ns(worker: &WorkerPlan) -> Option<u64> {
+    let limits = &worker.limits;
+    Some(limits.start_delay_ns + limits.ramp_ns + limits.runtime_ns?)
+}
+
+fn written_bytes(worker: &WorkerPlan) -> u64 {
+    worker.limits.io_bytes.saturating_mul(worker.limits.loops.max(1))
+}

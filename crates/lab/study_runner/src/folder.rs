@@ -1,0 +1,302 @@
+//! A study's folder: what was asked, and what every trial measured.
+//!
+//! ```text
+//! FOLDER/study.json            the study, as it was read
+//!        base.fio              its job
+//!        jobs/c003.fio         the job of configuration 3, which iolab or fio can run by itself
+//!        trials/b02-c003.iolab the recording of its trial in block 2
+//!        trials/b02-c003.log   what that trial said
+//!        trials/b02-c003-l04.… the same of level 4 of its ladder
+//!        precondition/         jobs, recordings and logs of what was done before trials
+//!        analysis.json         what came out, made anew whenever trials are added
+//! ```
+//!
+//! Of a study of a command, base.fio is its text, jobs/c003.sh what is run and trials/b02-c003.json
+//! what that printed.
+//!
+//! Whoever runs trials holds a lock on study.json. A trial, or a step of preconditioning, counts
+//! when its recording is there, whole and not interrupted; so a folder needs no list of what is
+//! done.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use iolab_activity::{Context, Failure};
+use iolab_archive::{outputs_beside, recordings};
+use iolab_bounded_read::{FIO_REPORT, JOB_FILE, STUDY_FOLDER};
+use iolab_outputs::{Kind, Output, OutputError, Place, make_private_folder};
+use iolab_plan::Direction;
+use iolab_recording::Recording;
+use iolab_study::{
+    Analysis, Design, JobSource, Planned, Precondition, Purge, Results, Step, StepResult, Study, Trial,
+    preconditionings, with_settings, with_values,
+};
+
+/// Who looks at recordings as they are loaded.
+type Seen<'a> = &'a mut dyn FnMut(Planned, &mut Recording);
+
+/// The folder of a study.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Makes the folder, or opens it when it is of this very study.
+    ///
+    /// # Errors
+    /// The folder holds something else, or cannot be made.
+    pub fn begin(path: &Path, study: &Study, job: &str) -> Result<Folder, Failure> {
+        let folder = Folder(path.to_owned());
+        let text = to_json(study);
+        match iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER) {
+            Ok(found) if found == text && folder.job().is_ok_and(|found| found == job) => return Ok(folder),
+            Ok(_) => {
+                return Err(Failure::mistake(format!(
+                    "{} holds another study, or an older version of this one: name another folder with --folder, or remove this one",
+                    path.display()
+                )));
+            }
+            Err(_) => {}
+        }
+        let make = || -> Result<(), Failure> {
+            if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+                return Err(Failure::failed(format!(
+                    "{} is not empty and is not the folder of a study: name another folder with --folder",
+                    path.display()
+                )));
+            }
+            for inner in ["jobs", "trials", "precondition"] {
+                make_private_folder(&path.join(inner))?;
+            }
+            write(&folder.job_file(), job)?;
+            // Last: with it, the folder is whole.
+            write(&folder.study_file(), &text)
+        };
+        make()?;
+        Ok(folder)
+    }
+
+    /// Opens the folder of a study that has begun.
+    ///
+    /// # Errors
+    /// There is no study in it.
+    pub fn open(path: &Path) -> Result<(Folder, Study), Failure> {
+        let folder = Folder(path.to_owned());
+        let text = iolab_bounded_read::read_text(&folder.study_file(), STUDY_FOLDER).map_err(|error| {
+            Failure::mistake(format!("{} is not the folder of a study: study.json: {error}", path.display()))
+        })?;
+        let study = serde_json::from_str(&text)
+            .map_err(|error| Failure::mistake(format!("{}: {error}", folder.study_file().display())))?;
+        Ok((folder, study))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn study_file(&self) -> PathBuf {
+        self.0.join("study.json")
+    }
+
+    fn job_file(&self) -> PathBuf {
+        self.0.join("base.fio")
+    }
+
+    /// Keeps other runs of this study out until what is returned is dropped.
+    pub(crate) fn lock(&self) -> Result<File, Failure> {
+        let file = iolab_bounded_read::open(&self.study_file()).context("opening study.json")?;
+        match file.try_lock() {
+            Err(std::fs::TryLockError::WouldBlock) => {
+                Err(Failure::mistake(format!("another process is running the study of {}", self.0.display())))
+            }
+            // A file system without locks does without.
+            _ => Ok(file),
+        }
+    }
+
+    /// Its job.
+    pub(crate) fn job(&self) -> Result<String, Failure> {
+        iolab_bounded_read::read_text(&self.job_file(), JOB_FILE).with_context(|| self.job_file().display().to_string())
+    }
+
+    /// Writes the job of each configuration.
+    pub(crate) fn write_jobs(&self, study: &Study, design: &Design, job: &str) -> Result<(), Failure> {
+        for (number, configuration) in design.configurations.iter().enumerate() {
+            let (path, text) = match study.job {
+                JobSource::Command(_) => (self.command_of(number), with_values(job, &configuration.settings)),
+                _ => (self.job_of(number), with_settings(job, &configuration.settings).map_err(Failure::of)?),
+            };
+            write(&path, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Job file of a configuration.
+    pub(crate) fn job_of(&self, configuration: usize) -> PathBuf {
+        self.0.join("jobs").join(format!("c{configuration:03}.fio"))
+    }
+
+    /// Command of a configuration.
+    pub(crate) fn command_of(&self, configuration: usize) -> PathBuf {
+        self.job_of(configuration).with_extension("sh")
+    }
+
+    /// What the command of a trial printed.
+    pub(crate) fn printed_of(&self, trial: Planned) -> PathBuf {
+        self.recording_of(&Step::Trial(trial)).with_extension("json")
+    }
+
+    /// Job file of a step: of a trial without a rate that of its configuration.
+    pub(crate) fn job_of_step(&self, step: &Step) -> PathBuf {
+        match step {
+            Step::Trial(trial) => match trial.level {
+                None => self.job_of(trial.configuration),
+                Some(level) => self.0.join("jobs").join(format!("c{:03}-l{level:02}.fio", trial.configuration)),
+            },
+            _ => self.0.join("precondition").join(format!("{}.fio", step.name())),
+        }
+    }
+
+    /// Recording of a step.
+    pub(crate) fn recording_of(&self, step: &Step) -> PathBuf {
+        let inner = if matches!(step, Step::Trial(_)) { "trials" } else { "precondition" };
+        self.0.join(inner).join(format!("{}.iolab", step.name()))
+    }
+
+    fn purge_file(&self, step: &Step) -> PathBuf {
+        self.recording_of(step).with_extension("json")
+    }
+
+    /// Keeps what a purge came to.
+    pub(crate) fn keep_purge(&self, step: &Step, purge: &Purge) -> Result<(), Failure> {
+        let path = self.purge_file(step);
+        write(&path, &to_json(purge))
+    }
+
+    /// Adds what a step came to, if it was done to its end.
+    pub(crate) fn load(&self, study: &Study, step: &Step, results: &mut Results) -> bool {
+        self.load_seen(study, step, results, &mut |_, _| {})
+    }
+
+    fn load_seen(&self, study: &Study, step: &Step, results: &mut Results, seen: Seen<'_>) -> bool {
+        if let Step::Trial(planned) = step {
+            // Whatever was wrong with it before, it may have been run again.
+            results.damaged.retain(|(damaged, _)| damaged != planned);
+            let trial = self.trial(study, *planned, seen).unwrap_or_else(|reason| {
+                results.damaged.push((*planned, reason));
+                None
+            });
+            let was_run = trial.is_some();
+            results.trials.extend(trial);
+            return was_run;
+        }
+        let done = study.precondition.as_ref().and_then(|how| self.precondition_result(how, step));
+        let was_done = done.is_some();
+        results.steps.extend(done.map(|done| (*step, done)));
+        was_done
+    }
+
+    /// What a trial measured, if it was run to its end.
+    ///
+    /// # Errors
+    /// What is there cannot be read.
+    fn trial(&self, study: &Study, planned: Planned, seen: Seen<'_>) -> Result<Option<Trial>, String> {
+        let step = Step::Trial(planned);
+        if let JobSource::Command(_) = study.job {
+            let path = self.printed_of(planned);
+            if !path.exists() {
+                return Ok(None);
+            }
+            let text = iolab_bounded_read::read_text(&path, FIO_REPORT).map_err(|error| damage(&step, &error))?;
+            let printed = serde_json::from_str(&text).map_err(|error| damage(&step, &error))?;
+            return Ok(Some(Trial::of_command(planned, &study.figures, &printed)));
+        }
+        let path = self.recording_of(&step);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut recording = recordings::load(&path).map_err(|error| damage(&step, &error.reason()))?.recording;
+        if recording.interrupted {
+            return Ok(None);
+        }
+        seen(planned, &mut recording);
+        Ok(Some(Trial::new(planned, study, &recording)))
+    }
+
+    fn precondition_result(&self, how: &Precondition, step: &Step) -> Option<StepResult> {
+        if let Step::Purge(_) = step {
+            let purge =
+                serde_json::from_str(&iolab_bounded_read::read_text(&self.purge_file(step), STUDY_FOLDER).ok()?)
+                    .ok()?;
+            return Some(StepResult { purge: Some(purge), ..StepResult::default() });
+        }
+        // What failed half-way has not brought the storage into any known state.
+        let recording = self.whole(step).filter(|one| one.workers.iter().all(|worker| worker.outcome.errno() == 0))?;
+        let written = recording.workers.iter().map(|worker| worker.directions[Direction::Write as usize].bytes);
+        Some(StepResult {
+            value: how.figure.of(&recording),
+            written_bytes: written.fold(0, u64::saturating_add),
+            purge: None,
+        })
+    }
+
+    /// The recording of a step that was not interrupted.
+    fn whole(&self, step: &Step) -> Option<Recording> {
+        let recording = recordings::load(&self.recording_of(step)).ok()?.recording;
+        (!recording.interrupted).then_some(recording)
+    }
+
+    /// All that has been done so far.
+    pub(crate) fn results(&self, study: &Study, design: &Design) -> Results {
+        self.results_seen(study, design, &mut |_, _| {})
+    }
+
+    /// The same, and each recording is shown on its way.
+    pub(crate) fn results_seen(&self, study: &Study, design: &Design, seen: Seen<'_>) -> Results {
+        let mut results = Results::default();
+        for trial in &design.trials {
+            self.load_seen(study, &Step::Trial(*trial), &mut results, seen);
+        }
+        for before in preconditionings(study, design) {
+            for step in [Step::Purge(before), Step::Fill(before), Step::Prepare(before)] {
+                self.load(study, &step, &mut results);
+            }
+            let mut rounds = 0..;
+            while rounds.next().is_some_and(|round| self.load(study, &Step::Round(before, round), &mut results)) {}
+        }
+        results
+    }
+
+    /// Keeps what came out.
+    pub(crate) fn keep_analysis(&self, analysis: &Analysis) -> Result<(), Failure> {
+        write(&self.0.join("analysis.json"), &to_json(analysis))
+    }
+}
+
+/// Why a trial does not count whose recording is there.
+fn damage(step: &Step, error: &dyn std::fmt::Display) -> String {
+    format!("its recording {} is damaged ({error}); the trial runs again when the study resumes", step.name())
+}
+
+/// Writes a file of a study's folder, which is the program's as a whole: a link that somebody put
+/// there is not followed.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    Ok(part(path)?.write(text.as_bytes())?)
+}
+
+/// The same for what a child prints: the file has its name at once, so that it can be looked at.
+pub(crate) fn begin_part(path: &Path) -> Result<Output, Failure> {
+    let mut output = part(path)?.begin()?;
+    output.publish()?;
+    Ok(output)
+}
+
+fn part(path: &Path) -> Result<Place, OutputError> {
+    outputs_beside(false, []).place(path, Kind::StudyPart, "a file of the study")
+}
+
+/// Plain data as JSON for people and programs.
+pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
+    // Plain data with string keys: serialisation has no way to fail.
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

@@ -1,0 +1,49 @@
+//! The commands around all trials: what they make is there for every trial, and is taken away
+//! whatever happens.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use iolab_activity::{Context, Failure};
+use iolab_study::Study;
+
+/// Does `work` between the study's `before_all` and `after_all`.
+///
+/// # Errors
+/// Those of `work`; else of the commands. `after_all` runs also when `before_all` got only half
+/// way.
+pub(crate) fn around<T>(study: &Study, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    let done = match shell("before_all", study.before_all.as_deref()) {
+        Ok(()) => work(),
+        Err(error) => Err(error),
+    };
+    let undone = shell("after_all", study.after_all.as_deref());
+    let done = done?;
+    undone?;
+    Ok(done)
+}
+
+/// A command in a process group of its own: a terminal's SIGINT ends trials, not what undoes.
+fn shell(what: &str, command: Option<&str>) -> Result<(), Failure> {
+    let Some(command) = command else { return Ok(()) };
+    let status = Command::new("sh")
+        .args(["-e", "-c", command])
+        .env("PATH", path()?)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .process_group(0)
+        .status()
+        .with_context(|| format!("starting {what}"))?;
+    if !status.success() {
+        return Err(Failure::failed(format!("{what} of the study failed ({status}):\n{}", command.trim())));
+    }
+    Ok(())
+}
+
+/// The search path of a study's commands: what they call `iolab` is this program.
+pub(crate) fn path() -> Result<String, Failure> {
+    let program = std::env::current_exe().context("finding this program")?;
+    let beside = program.parent().unwrap_or(Path::new("/")).display().to_string();
+    Ok(format!("{beside}:{}", std::env::var("PATH").unwrap_or_default()))
+}

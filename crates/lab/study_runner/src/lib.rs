@@ -1,0 +1,24 @@
+//! Runs studies: one job under several settings, in blocks, each trial in a process of its own.
+//!
+//! ```text
+//! study file ─▶ reading ─▶ Study, job ─▶ cost (plans every configuration)
+//!                                   └──▶ folder ─▶ trials ─▶ recordings ─▶ analysis, report
+//! ```
+//! What a study is, how it is designed and what follows from its trials is in the crate `study`, which
+//! knows nothing live. Here stands what needs this machine: folders, processes, hooks.
+
+mod collections;
+mod cost;
+mod folder;
+mod hooks;
+mod preconditioning;
+mod progress;
+mod reading;
+pub mod report;
+mod running;
+mod trials;
+
+pub use collections::{files_of, folders_of};
+pub use folder::Folder;
+pub use reading::{Form, begin, complete, lay_out, located, read};
+pub use running::{Ended, Permissions, StudyRunner, results_json, results_text};

@@ -1,0 +1,56 @@
+//! What is said while a study runs: what it does now, in which block, and how long the rest will
+//! take.
+
+use iolab_activity::Console;
+use iolab_study::{Design, Pace, Planned, Results, Step, Study, blocks_to_run, missing};
+use iolab_units::rounded_ns;
+
+/// Progress of one run of a study.
+pub(crate) struct Progress<'s> {
+    study: &'s Study,
+    design: &'s Design,
+    pace: Pace,
+    /// Trials that this run has begun.
+    begun: usize,
+}
+
+impl<'s> Progress<'s> {
+    /// Begins, with what earlier runs have measured.
+    pub(crate) fn new(study: &'s Study, design: &'s Design, planned_ns: Vec<Option<u64>>, results: &Results) -> Self {
+        let mut pace = Pace::new(planned_ns);
+        results.trials.iter().for_each(|trial| pace.add(trial.configuration, trial.elapsed_ns));
+        Progress { study, design, pace, begun: 0 }
+    }
+
+    /// A trial has ended.
+    pub(crate) fn took(&mut self, trial: Planned, ns: u64) {
+        self.pace.add(trial.configuration, ns);
+    }
+
+    /// Says what is done next.
+    pub(crate) fn show(&mut self, step: &Step, results: &Results, console: &dyn Console) {
+        let left: Vec<Planned> = missing(self.study, self.design, results).collect();
+        let rest = match self.pace.left_ns(left.iter().map(|trial| trial.configuration)) {
+            // Until a trial was measured there is only what the plan says, and that was said
+            // before.
+            Some(ns) if self.begun > 0 || !results.trials.is_empty() => {
+                format!(", about {} left", rounded_ns(ns as f64))
+            }
+            _ => String::new(),
+        };
+        let line = match step {
+            Step::Trial(trial) => {
+                self.begun += 1;
+                let blocks = blocks_to_run(self.study, self.design, results);
+                let (at, of) = (self.begun, self.begun - 1 + left.len());
+                let name = self.design.name_of(self.study, *trial);
+                format!("[{at}/{of}{rest}] block {} of {blocks}: {name}", trial.block + 1)
+            }
+            Step::Purge(_) => "precondition: purge".to_owned(),
+            Step::Fill(_) => "precondition: fill twice".to_owned(),
+            Step::Prepare(_) => "precondition: job".to_owned(),
+            Step::Round(_, round) => format!("precondition: round {}", round + 1),
+        };
+        console.step(&line, left.len() == 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! Reading a study with all that it names, so that it is whole by itself.
+
+use std::path::{Path, PathBuf};
+
+use iolab_activity::Failure;
+use iolab_bounded_read::{JOB_FILE, STUDY_FILE};
+use iolab_pipeline::Pipeline;
+use iolab_study::{Design, JobSource, Setting, Study, StudyError};
+
+use crate::folder::Folder;
+use crate::{collections, cost};
+
+/// How a study is to differ from its file.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// Trials of each configuration.
+    pub blocks: Option<u32>,
+    /// The quick form that the file describes.
+    pub quick: bool,
+}
+
+/// The folders of a study, or of those of a collection, with the studies in them; nothing is made
+/// while one of them cannot be run.
+///
+/// # Errors
+/// What is wrong with one of them.
+pub fn begin(pipeline: &Pipeline<'_>, file: &Path, path: &Path, form: Form) -> Result<Vec<(Folder, Study)>, Failure> {
+    let (collection, files) = collections::files_of(file)?;
+    let mut studies = Vec::new();
+    for file in &files {
+        let (study, job) = read(file, form)?;
+        cost::of(pipeline, &study, &lay_out(&study)?, &job).map_err(|failure| located(file, &study, failure))?;
+        studies.push((study, job));
+    }
+    let folders = match &collection {
+        None => vec![path.to_owned()],
+        Some(collection) => collections::begin(path, collection)?,
+    };
+    let begin = |((study, job), folder): ((Study, String), &PathBuf)| Ok((Folder::begin(folder, &study, &job)?, study));
+    studies.into_iter().zip(&folders).map(begin).collect()
+}
+
+/// The study of a file and the text of its job.
+///
+/// # Errors
+/// What is wrong with the file, with its line.
+pub fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
+    let place = path.display();
+    let text = iolab_bounded_read::read_text(path, STUDY_FILE)
+        .map_err(|error| Failure::mistake(format!("{place}: {error}")))?;
+    let mut study = iolab_study::read(&text).map_err(|error| mistake(path, &error))?;
+    if form.quick {
+        study = study.quickened().map_err(|error| mistake(path, &error))?;
+    }
+    if let Some(blocks) = form.blocks {
+        (study.blocks, study.auto_blocks) = (blocks, None);
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let job = text_of(&study.job, folder).map_err(|error| Failure::mistake(format!("{place}: job {error}")))?;
+    complete(&mut study, &job, folder)?;
+    Ok((study, job))
+}
+
+/// A failure of one of the study's configurations, with the line of the study file that sets what
+/// the message is about.
+pub fn located(path: &Path, study: &Study, mut failure: Failure) -> Failure {
+    let Ok(text) = iolab_bounded_read::read_text(path, STUDY_FILE) else { return failure };
+    let points = study.axes.iter().flat_map(|axis| &axis.points);
+    let settings = study.settings.iter().chain(points.flat_map(|point| &point.settings));
+    for Setting { option, value } in settings {
+        // The line of the job that the message shows.
+        let is_about = failure.message.lines().any(|line| line.ends_with(&format!(" | {option}={value}")));
+        let at_option = failure.message.contains("not a job option") || failure.message.contains("neither a job option");
+        if let Some(place) = iolab_study::place_of(&text, option, value, at_option).filter(|_| is_about) {
+            let at = format!("{}:{}:{}", path.display(), place.line, place.column);
+            failure.message = format!("{at}: {option} = {value}\n{}", failure.message);
+            break;
+        }
+    }
+    failure
+}
+
+/// Reads what the study names, so that it is whole by itself.
+///
+/// # Errors
+/// A job that it names cannot be read.
+pub fn complete(study: &mut Study, job: &str, folder: &Path) -> Result<(), Failure> {
+    if let Some(source) = study.precondition.as_mut().and_then(|how| how.job.as_mut()) {
+        let text = text_of(source, folder);
+        let text = text.map_err(|error| Failure::mistake(format!("precondition: job {error}")))?;
+        *source = JobSource::Text(text);
+    }
+    // A warm-up is looked for in intervals: the usual ones, a second long, say little of a short
+    // trial.
+    let says_interval = job.lines().any(|line| line.split('=').next().is_some_and(|name| name.trim() == "interval"));
+    if study.trims_warm_up && !study.sets("interval") && !says_interval {
+        study.settings.push(Setting { option: "interval".to_owned(), value: "100ms".to_owned() });
+    }
+    Ok(())
+}
+
+fn text_of(source: &JobSource, folder: &Path) -> Result<String, String> {
+    match source {
+        JobSource::Text(text) | JobSource::Command(text) => Ok(text.clone()),
+        JobSource::File(name) => {
+            let path = folder.join(name);
+            iolab_bounded_read::read_text(&path, JOB_FILE).map_err(|error| format!("{}: {error}", path.display()))
+        }
+    }
+}
+
+pub(crate) fn mistake(path: &Path, error: &StudyError) -> Failure {
+    let gap = if matches!(error, StudyError::Shape { .. }) { "" } else { " " };
+    Failure::mistake(format!("{}:{gap}{error}", path.display()))
+}
+
+/// The design of a study.
+///
+/// # Errors
+/// It has none: contradictions between its axes and settings.
+pub fn lay_out(study: &Study) -> Result<Design, Failure> {
+    iolab_study::design(study).map_err(|error| Failure::mistake(format!("{}: {error}", study.title)))
+}

@@ -1,0 +1,122 @@
+//! A study from its folder to what it has found.
+
+use std::path::Path;
+
+use iolab_activity::Failure;
+use iolab_archive::database;
+use iolab_pipeline::Pipeline;
+use iolab_statistics::Rules;
+use iolab_study::{Analysis, Design, Study, analyse, describe_design, describe_results, next};
+
+use crate::folder::{self, Folder};
+use crate::reading::lay_out;
+use crate::trials::Running;
+use crate::{cost, hooks};
+
+/// What each trial is told that the study does not say.
+#[derive(Debug, Clone, Default)]
+pub struct Permissions {
+    /// Devices and files that may be overwritten.
+    pub allow_destroy: Vec<String>,
+    /// Keep the values of environment variables in the recordings.
+    pub keep_secrets: bool,
+}
+
+impl Permissions {
+    /// As words of `iolab run`.
+    pub(crate) fn words(&self) -> impl Iterator<Item = String> {
+        let allowed = self.allow_destroy.iter().map(|path| format!("--allow-destroy={path}"));
+        allowed.chain(self.keep_secrets.then(|| "--keep-secrets".to_owned()))
+    }
+}
+
+/// Runs studies.
+pub struct StudyRunner<'a> {
+    /// Plans the trials; its console is told what goes on.
+    pub pipeline: Pipeline<'a>,
+    /// What the trials may do.
+    pub permissions: &'a Permissions,
+    /// Whether the database is told of the study.
+    pub is_listed: bool,
+}
+
+/// How the run of a study ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// What it has found so far, as text.
+    pub results: String,
+    /// Whether all its trials were run; if not, the user ended it.
+    pub is_whole: bool,
+}
+
+impl StudyRunner<'_> {
+    /// Says what a study would run, how long that takes and how much it writes.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn announcement(&self, study: &Study, job: &str) -> Result<String, Failure> {
+        let design = lay_out(study)?;
+        let cost = cost::of(&self.pipeline, study, &design, job)?;
+        Ok(describe_design(study, &design) + &cost.describe())
+    }
+
+    /// Runs what is missing of a study.
+    ///
+    /// # Errors
+    /// A trial failed, or the study cannot be run as it is.
+    pub fn go_on(&self, folder: &Folder, study: &Study) -> Result<Ended, Failure> {
+        let _lock = folder.lock()?;
+        let design = lay_out(study)?;
+        let job = folder.job()?;
+        let cost = cost::of(&self.pipeline, study, &design, &job)?;
+        let console = self.pipeline.console;
+        console.show(&(describe_design(study, &design) + &cost.describe()));
+        // Beyond this point nothing decides any more which trials there may be, or in which order.
+        let running = Running {
+            folder,
+            study,
+            design: &design,
+            job: &job,
+            cost: &cost,
+            permissions: self.permissions,
+            engines: self.pipeline.engines,
+            console,
+        };
+        // From here on a signal ends what is going on, and what was set up is taken down.
+        iolab_process::count_signals();
+        let is_left = next(study, &design, &folder.results(study, &design)).is_some();
+        let is_whole = if is_left { hooks::around(study, || running.run())? } else { true };
+        let analysis = analysis(folder, study, &design);
+        folder.keep_analysis(&analysis)?;
+        if self.is_listed {
+            database::keep_study(folder.path(), console);
+        }
+        let results = describe_results(study, &design, &analysis, &Rules::default());
+        Ok(Ended { results, is_whole })
+    }
+}
+
+/// What the study of a folder has found so far, as text.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn results_text(folder: &Path) -> Result<String, Failure> {
+    let (folder, study) = Folder::open(folder)?;
+    let design = lay_out(&study)?;
+    let analysis = analysis(&folder, &study, &design);
+    Ok(describe_results(&study, &design, &analysis, &Rules::default()))
+}
+
+/// The same for programs.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn results_json(folder: &Path) -> Result<String, Failure> {
+    let (folder, study) = Folder::open(folder)?;
+    let design = lay_out(&study)?;
+    Ok(folder::to_json(&analysis(&folder, &study, &design)) + "\n")
+}
+
+fn analysis(folder: &Folder, study: &Study, design: &Design) -> Analysis {
+    analyse(study, design, &folder.results(study, design), &Rules::default())
+}

@@ -1,0 +1,287 @@
+//! Running the trials: each in a process of its own, one after the other, in the order of the
+//! design.
+//!
+//! A process of its own, so that no trial inherits memory, threads or open files of another; and a
+//! process group of its own, so that a terminal's SIGINT reaches this program alone. It passes the
+//! signal on: the trial saves what it has and ends, then this program tears down and stops.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use iolab_activity::{Console, Context, Failure, FailureKind};
+use iolab_archive::recordings;
+use iolab_bounded_read::LOG;
+use iolab_clock::Clock;
+use iolab_process::{INTERRUPTS, kill};
+use iolab_runner::Engines;
+use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
+
+use crate::Permissions;
+use crate::cost::Cost;
+use crate::folder::{self, Folder};
+use crate::hooks;
+use crate::preconditioning::{self, Target};
+use crate::progress::Progress;
+
+/// A study under way.
+pub(crate) struct Running<'s> {
+    pub(crate) folder: &'s Folder,
+    pub(crate) study: &'s Study,
+    pub(crate) design: &'s Design,
+    /// Text of the study's job.
+    pub(crate) job: &'s str,
+    pub(crate) cost: &'s Cost,
+    pub(crate) permissions: &'s Permissions,
+    pub(crate) engines: Engines,
+    pub(crate) console: &'s dyn Console,
+}
+
+impl Running<'_> {
+    /// Runs what is missing. False when the user ended it.
+    pub(crate) fn run(&self) -> Result<bool, Failure> {
+        self.folder.write_jobs(self.study, self.design, self.job)?;
+        let mut results = self.folder.results(self.study, self.design);
+        let mut progress = Progress::new(self.study, self.design, self.cost.times_ns(), &results);
+        let clock = Clock::monotonic();
+        while let Some(step) = next(self.study, self.design, &results) {
+            progress.show(&step, &results, self.console);
+            wait_for_orphan(&self.folder.recording_of(&step));
+            let begun_ns = clock.now_ns();
+            // What is left of a run that was killed may just have come to its end.
+            let is_there = self.folder.load(self.study, &step, &mut results);
+            if !is_there && (was_interrupted() || !self.run_one(&step, &results)?) {
+                return Ok(false);
+            }
+            if !is_there && !self.folder.load(self.study, &step, &mut results) {
+                return Err(self.nothing_came_of(&step));
+            }
+            if let (Step::Trial(trial), false) = (&step, is_there) {
+                progress.took(*trial, clock.now_ns().saturating_sub(begun_ns));
+            }
+        }
+        Ok(true)
+    }
+
+    /// One step with what stands before and after it. False when the user ended it.
+    fn run_one(&self, step: &Step, results: &Results) -> Result<bool, Failure> {
+        match step {
+            Step::Trial(trial) => {
+                self.write_level(*trial, results)?;
+                shell("set_up", self.study.set_up.as_deref(), self.folder, *trial)?;
+                let ran = match self.study.job {
+                    JobSource::Command(_) => run_command(self.folder, *trial),
+                    _ => self.run_job(step),
+                };
+                // Whatever became of the trial, and before its failure is told.
+                shell("tear_down", self.study.tear_down.as_deref(), self.folder, *trial)?;
+                ran
+            }
+            Step::Purge(before) => {
+                let targets = self.targets(before);
+                self.write_job(step, &preconditioning::purge_job(&targets))?;
+                if !targets.is_empty() && !self.run_job(step)? {
+                    return Ok(false);
+                }
+                let recording = recordings::load(&self.folder.recording_of(step)).ok().map(|loaded| loaded.recording);
+                let purge = recording.map(|recording| preconditioning::purged(&targets, &recording));
+                self.folder.keep_purge(step, &purge.unwrap_or_default())?;
+                Ok(true)
+            }
+            Step::Fill(before) => {
+                self.write_job(step, &preconditioning::fill_job(&self.targets(before)))?;
+                self.run_job(step)
+            }
+            Step::Prepare(_) => {
+                self.write_job(step, self.own_job().unwrap_or_default())?;
+                self.run_job(step)
+            }
+            Step::Round(before, _) => {
+                let configuration = &self.design.configurations[before.configuration.unwrap_or(0)];
+                let load = match self.own_job() {
+                    Some(own) => own.to_owned(),
+                    None => with_settings(self.job, &configuration.settings).map_err(Failure::of)?,
+                };
+                let round = self.study.precondition.as_ref().map(|how| how.round.clone()).unwrap_or_default();
+                let setting = |option: &str, value: String| Setting { option: option.to_owned(), value };
+                let length = [setting("runtime", round), setting("time_based", "1".to_owned())];
+                self.write_job(step, &with_settings(&load, &length).map_err(Failure::of)?)?;
+                self.run_job(step)
+            }
+        }
+    }
+
+    /// What the trials that a preconditioning is for read and write.
+    fn targets(&self, before: &Before) -> Vec<Target> {
+        match before.configuration {
+            Some(number) => preconditioning::targets(self.engines, &self.cost.plans()[number..=number]),
+            None => preconditioning::targets(self.engines, self.cost.plans()),
+        }
+    }
+
+    /// The preconditioning job of the user.
+    fn own_job(&self) -> Option<&str> {
+        match self.study.precondition.as_ref()?.job.as_ref()? {
+            JobSource::Text(text) | JobSource::File(text) | JobSource::Command(text) => Some(text),
+        }
+    }
+
+    /// The job of a level: its rates follow from the closed loop.
+    fn write_level(&self, trial: Planned, results: &Results) -> Result<(), Failure> {
+        let (Some(level), Some(ladder)) = (trial.level, &self.study.ladder) else { return Ok(()) };
+        let closed_loop = results.closed_loop(trial.configuration);
+        let rates = closed_loop.and_then(|first| ladder.settings(level, first));
+        let none = || Failure::failed("a ladder level has no closed-loop run before it");
+        let rates = rates.ok_or_else(none)?;
+        let configuration = &self.design.configurations[trial.configuration];
+        let text = with_settings(self.job, &configuration.settings).and_then(|text| with_settings(&text, &rates));
+        let text = text.map_err(Failure::of)?;
+        self.write_job(&Step::Trial(trial), &text)
+    }
+
+    fn write_job(&self, step: &Step, text: &str) -> Result<(), Failure> {
+        let path = self.folder.job_of_step(step);
+        folder::write(&path, text)
+    }
+
+    fn nothing_came_of(&self, step: &Step) -> Failure {
+        let log = self.folder.recording_of(step).with_extension("log");
+        let told = iolab_bounded_read::read_text(&log, LOG).unwrap_or_default();
+        let what = if matches!(step, Step::Trial(_)) { "the trial" } else { "the preconditioning" };
+        Failure::failed(format!("{what} {} failed:\n{told}", step.name()))
+    }
+
+    fn run_job(&self, step: &Step) -> Result<bool, Failure> {
+        run_job(self.folder, step, self.permissions)
+    }
+}
+
+/// A study that was killed leaves its last trial running: it ends by itself, and counts.
+fn wait_for_orphan(recording: &Path) {
+    while recordings::is_being_recorded(recording) && !was_interrupted() {
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
+fn run_job(folder: &Folder, step: &Step, permissions: &Permissions) -> Result<bool, Failure> {
+    let job = folder.job_of_step(step);
+    let recording = folder.recording_of(step);
+    let log_path = recording.with_extension("log");
+    let log = folder::begin_part(&log_path)?;
+    let log = log.as_file().try_clone().context("the log of a trial")?;
+    let errors = log.try_clone().context("the log of a trial")?;
+    let child = Command::new(std::env::current_exe().context("finding this program")?)
+        .arg("run")
+        .arg(&job)
+        .arg(format!("--record={}", recording.display()))
+        .arg("--eta=never")
+        // It is listed as a trial of its study, not by itself.
+        .arg("--no-db")
+        .args(permissions.words())
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(errors)
+        .process_group(0)
+        .spawn()
+        .context("starting a trial")?;
+    let status = wait_for(child).context("waiting for a trial")?;
+    match status.code() {
+        _ if was_interrupted() => Ok(false),
+        Some(code) if code == i32::from(FailureKind::Interrupted.exit_code()) => Ok(false),
+        Some(0) => Ok(true),
+        // A worker failed: that is a fact about the trial, which its recording has.
+        Some(code) if code == i32::from(FailureKind::Failed.exit_code()) && recording.exists() => Ok(true),
+        code => {
+            let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
+            let end = if status.code().is_some() { String::new() } else { format!(" ({status})") };
+            let message = format!("the trial {} failed{end}:\n{told}", recording.display());
+            let kind = code.and_then(FailureKind::of_exit_code).unwrap_or(FailureKind::Failed);
+            Err(Failure { kind, ..Failure::failed(message) })
+        }
+    }
+}
+
+/// One trial of a command. What it prints counts when it ended well: until then it has another
+/// name.
+fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
+    let printed = folder.printed_of(trial);
+    let unfinished = printed.with_extension("unfinished");
+    let log_path = printed.with_extension("log");
+    let make = |path: &Path| -> Result<File, Failure> { Ok(folder::begin_part(path)?.as_file().try_clone()?) };
+    let child = Command::new("sh")
+        .arg("-e")
+        .arg(folder.command_of(trial.configuration))
+        .env("PATH", hooks::path()?)
+        .env("IOLAB_BLOCK", trial.block.to_string())
+        .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
+        .stdin(Stdio::null())
+        .stdout(make(&unfinished)?)
+        .stderr(make(&log_path)?)
+        .process_group(0)
+        .spawn()
+        .context("starting a trial")?;
+    let status = wait_for(child).context("waiting for a trial")?;
+    if was_interrupted() {
+        return Ok(false);
+    }
+    if !status.success() {
+        let told = iolab_bounded_read::read_text(&log_path, LOG).unwrap_or_default();
+        let command = folder.command_of(trial.configuration);
+        return Err(Failure::failed(format!("{} failed ({status}):\n{told}", command.display())));
+    }
+    std::fs::rename(&unfinished, &printed).with_context(|| printed.display().to_string())?;
+    Ok(true)
+}
+
+/// Its number, signal(7).
+const SIGINT: i32 = 2;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// Waits, and passes interrupts on.
+fn wait_for(mut child: Child) -> std::io::Result<ExitStatus> {
+    let mut passed_on = 0;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        while passed_on < INTERRUPTS.load(Ordering::Relaxed) {
+            kill(child.id() as i32, SIGINT);
+            passed_on += 1;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
+fn was_interrupted() -> bool {
+    INTERRUPTS.load(Ordering::Relaxed) > 0
+}
+
+/// A command of the study, with the trial in its environment, in a process group of its own: a
+/// terminal's SIGINT does not end what undoes.
+fn shell(what: &str, command: Option<&str>, folder: &Folder, trial: Planned) -> Result<(), Failure> {
+    let Some(command) = command else { return Ok(()) };
+    let job = folder.job_of_step(&Step::Trial(trial));
+    let status = Command::new("sh")
+        .args(["-c", command])
+        .env("IOLAB_BLOCK", trial.block.to_string())
+        .env("IOLAB_CONFIGURATION", trial.configuration.to_string())
+        .env("IOLAB_JOB", absolute(&job))
+        .env("PATH", hooks::path()?)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .process_group(0)
+        .status()
+        .with_context(|| format!("starting {what}"))?;
+    if !status.success() && !was_interrupted() {
+        let block = trial.block + 1;
+        return Err(Failure::failed(format!("{what} of block {block}: '{command}': {status}")));
+    }
+    Ok(())
+}
+
+fn absolute(path: &Path) -> std::path::PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,266 @@
+//! What the kernel is told unasked: that something it keeps of an inode is true no longer.
+//!
+//! The kernel invalidates pages before a direct write, and after one that it waited for. It does
+//! not after an asynchronous one, so a buffered read beside it leaves old bytes in the page cache
+//! (`generic_file_direct_write`, `fuse_aio_complete`). And it keeps the mode of a file whose
+//! privileges the server has stripped. Who answers such a request tells the kernel first.
+//!
+//! ```text
+//!  task ── notice ──▶ thread ── write(/dev/fuse) ──▶ kernel drops pages, waits for those being read
+//!    ▲                  │
+//!    └─ waker, eventfd ─┘       or the timer, after PATIENCE_SECONDS
+//! ```
+//!
+//! The kernel waits for pages that are being read or written, and this file system's own thread
+//! answers those requests. So a thread beside it tells the kernel. A page may belong to a write
+//! that itself waits for this answer: the rest of a direct write that the kernel finished through
+//! the page cache. So the task waits for a bounded time. The pages of such a write hold what it
+//! wrote.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::pin::Pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use iolab_fuse::abi::Body;
+use iolab_fuse::channel::Channel;
+use iolab_logfs::InodeId;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+
+use crate::MountError;
+
+/// `FUSE_NOTIFY_INVAL_INODE`.
+const INVALIDATE_INODE: i32 = 2;
+/// How long an answer waits for the kernel, seconds: longer than any page takes on a machine that
+/// has much else to do, because who is answered too early may read old bytes.
+const PATIENCE_SECONDS: i64 = 5;
+/// An offset that means the attributes alone (`fuse_reverse_inval_inode`).
+const ATTRIBUTES_ALONE: i64 = -1;
+
+/// One notice: `struct fuse_notify_inval_inode_out`, and who waits for it.
+#[derive(Debug)]
+struct Notice {
+    ticket: u64,
+    inode: InodeId,
+    offset: i64,
+    length: i64,
+}
+
+/// Who waits for which notice; `None` for who has not been polled yet.
+type Waiting = HashMap<u64, Option<Waker>>;
+
+/// What the thread and the tasks share.
+#[derive(Debug, Clone)]
+struct Shared(Arc<Mutex<Waiting>>);
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The kernel knows.
+    fn finish(&self, ticket: u64) {
+        let waker = self.waiting().remove(&ticket);
+        waker.flatten().into_iter().for_each(Waker::wake);
+    }
+
+    /// Nobody waits any longer.
+    fn finish_all(&self) {
+        let all = std::mem::take(&mut *self.waiting());
+        all.into_values().flatten().for_each(Waker::wake);
+    }
+}
+
+/// Tells the kernel.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    shared: Shared,
+    /// To the thread; `None` before the connection stands.
+    sender: Option<Sender<Notice>>,
+    next_ticket: u64,
+    /// Notices that the thread has not counted in `told`, or that nobody has read there.
+    under_way: u64,
+    /// Readable when the thread has told something.
+    told: OwnedFd,
+    /// Goes off when a task has waited long enough.
+    patience: OwnedFd,
+}
+
+impl Notices {
+    pub(crate) fn new() -> Result<Notices, MountError> {
+        let told = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
+        let told = told.map_err(|error| MountError::System("eventfd", error.into()))?;
+        let patience = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC);
+        let patience = patience.map_err(|error| MountError::System("timerfd_create", error.into()))?;
+        Ok(Notices { shared: Shared(Arc::default()), sender: None, next_ticket: 0, under_way: 0, told, patience })
+    }
+
+    /// Readable when [`Notices::look`] has something to do.
+    pub(crate) fn wakes(&self) -> [BorrowedFd<'_>; 2] {
+        [self.told.as_fd(), self.patience.as_fd()]
+    }
+
+    /// Starts the thread, which ends when this value is dropped.
+    pub(crate) fn begin(&mut self, connection: &Channel) -> Result<(), MountError> {
+        let duplicate = |fd: &OwnedFd| fd.try_clone().map_err(|error| MountError::System("dup", error));
+        let (channel_of_thread, told) = (Channel { fd: duplicate(&connection.fd)? }, duplicate(&self.told)?);
+        let (sender, receiver) = channel();
+        let shared = self.shared.clone();
+        let thread = std::thread::Builder::new().name("notices".to_owned());
+        let started = thread.spawn(move || tell(&channel_of_thread, &receiver, &shared, &told));
+        started.map_err(|error| MountError::System("starting a thread", error))?;
+        self.sender = Some(sender);
+        Ok(())
+    }
+
+    /// Content in the page cache is old.
+    pub(crate) fn content_changed(&mut self, inode: InodeId, offset: u64, length: u64) -> Told {
+        let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        self.send(inode, signed(offset), signed(length))
+    }
+
+    /// Mode, owner or attributes are old.
+    pub(crate) fn attributes_changed(&mut self, inode: InodeId) -> Told {
+        self.send(inode, ATTRIBUTES_ALONE, 0)
+    }
+
+    fn send(&mut self, inode: InodeId, offset: i64, length: i64) -> Told {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.shared.waiting().insert(ticket, None);
+        let notice = Notice { ticket, inode, offset, length };
+        if self.sender.as_ref().is_some_and(|sender| sender.send(notice).is_ok()) {
+            self.under_way += 1;
+            if self.under_way == 1 {
+                self.set_timer(PATIENCE_SECONDS);
+            }
+        } else {
+            self.shared.finish(ticket);
+        }
+        Told { ticket, shared: self.shared.clone() }
+    }
+
+    /// Zero seconds: the timer does not go off.
+    fn set_timer(&self, seconds: i64) {
+        let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let once = Itimerspec { it_interval: never, it_value: Timespec { tv_sec: seconds, tv_nsec: 0 } };
+        let set = timerfd_settime(&self.patience, TimerfdTimerFlags::empty(), &once);
+        assert!(set.is_ok(), "a timer of its own can be set");
+    }
+
+    /// Takes note of what has been told, and of who has waited long enough. The time that a notice
+    /// may take begins anew with each one that is told before it.
+    pub(crate) fn look(&mut self) {
+        if self.under_way == 0 {
+            return;
+        }
+        let mut count = [0; 8];
+        if rustix::io::read(&self.told, &mut count).is_ok() {
+            self.under_way -= u64::from_ne_bytes(count);
+            // Without a notice under way the timer must not go off: nobody would read it.
+            self.set_timer(if self.under_way > 0 { PATIENCE_SECONDS } else { 0 });
+        } else if rustix::io::read(&self.patience, &mut [0; 8]).is_ok() {
+            self.shared.finish_all();
+            self.set_timer(PATIENCE_SECONDS);
+        }
+    }
+}
+
+/// The thread: one notice after the other, as long as there is somebody to send them.
+fn tell(channel: &Channel, notices: &Receiver<Notice>, shared: &Shared, told: &OwnedFd) {
+    for Notice { ticket, inode, offset, length } in notices {
+        let mut body = [0; 24];
+        let filled = Body::new(&mut body).u64(inode.0).u64(offset as u64).u64(length as u64).length();
+        assert_eq!(filled, Some(24), "struct fuse_notify_inval_inode_out has 24 bytes");
+        // An inode that the kernel has forgotten (ENOENT), a connection that has ended: nothing is
+        // kept there.
+        let _ = channel.notify(INVALIDATE_INODE, &body);
+        shared.finish(ticket);
+        // EAGAIN: the counter is full, and readable.
+        let _ = rustix::io::write(told, &1u64.to_ne_bytes());
+    }
+}
+
+/// Ready when the kernel has been told, or when that took too long.
+#[derive(Debug)]
+pub(crate) struct Told {
+    ticket: u64,
+    shared: Shared,
+}
+
+impl Future for Told {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match self.shared.waiting().get_mut(&self.ticket) {
+            None => Poll::Ready(()),
+            Some(waker) => {
+                *waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iolab_executor::{Executor, Nothing, Order};
+    use rustix::pipe::pipe;
+
+    fn begun() -> (Notices, OwnedFd) {
+        let (reading, writing) = pipe().unwrap();
+        let mut notices = Notices::new().unwrap();
+        notices.begin(&Channel { fd: writing }).unwrap();
+        (notices, reading)
+    }
+
+    #[test]
+    fn a_notice_is_what_the_kernel_reads() {
+        let (mut notices, kernel) = begun();
+        let told = notices.content_changed(InodeId(7), 4096, 8192);
+        let mut bytes = [0; 64];
+        assert_eq!(rustix::io::read(&kernel, &mut bytes), Ok(40));
+        assert_eq!(bytes[..16], [40, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "fuse_out_header");
+        assert_eq!(bytes[16..24], 7u64.to_ne_bytes());
+        assert_eq!(bytes[24..40], [4096u64.to_ne_bytes(), 8192u64.to_ne_bytes()].concat()[..]);
+        while told.shared.waiting().contains_key(&told.ticket) {
+            std::thread::yield_now();
+        }
+        drop(notices.attributes_changed(InodeId(9)));
+        assert_eq!(rustix::io::read(&kernel, &mut bytes), Ok(40));
+        assert_eq!(bytes[24..32], (-1i64).to_ne_bytes());
+    }
+
+    #[test]
+    fn nobody_waits_longer_than_patience() {
+        // A thread that never tells: its place is taken by a queue that nobody reads.
+        let mut notices = Notices::new().unwrap();
+        let (sender, kept) = channel();
+        notices.sender = Some(sender);
+        let told = notices.content_changed(InodeId(7), 0, 1);
+        assert!(notices.shared.waiting().contains_key(&told.ticket));
+        notices.look();
+        assert!(notices.shared.waiting().contains_key(&told.ticket), "before its time");
+        let soon = Timespec { tv_sec: 0, tv_nsec: 1 };
+        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: soon };
+        timerfd_settime(&notices.patience, TimerfdTimerFlags::empty(), &once).unwrap();
+        let mut fds = [rustix::event::PollFd::new(&notices.patience, rustix::event::PollFlags::IN)];
+        assert_eq!(rustix::event::poll(&mut fds, None), Ok(1));
+        notices.look();
+        assert_eq!(Executor::new(Order::Fair).run(&mut Nothing, told), Ok(()));
+        drop(kept);
+    }
+
+    #[test]
+    fn without_a_connection_there_is_nothing_to_wait_for() {
+        let told = Notices::new().unwrap().attributes_changed(InodeId(1));
+        assert_eq!(Executor::new(Order::Fair).run(&mut Nothing, told), Ok(()));
+    }
+}

@@ -1,0 +1,43 @@
+//! The page cache between two passes over a file.
+//!
+//! A job that goes through a file twice would find in memory what its first pass left there. As fio
+//! does, a worker with `invalidate` drops a file's pages whenever the file begins again, while
+//! operations from before that may still be in flight. Files whose offsets never come to an end
+//! (`norandommap`, skewed distributions) do not begin again, and keep their pages. What is dirty
+//! stays: nothing is written back for it.
+
+use std::os::fd::RawFd;
+
+use iolab_engine::TargetFile;
+use iolab_engine::file_calls::drop_cached;
+use iolab_plan::WorkerPlan;
+
+/// The files whose pages are dropped when they begin again, by their number; empty when none are.
+#[derive(Debug, Default)]
+pub(crate) struct CachedFiles {
+    ranges: Vec<(RawFd, u64, u64)>,
+}
+
+impl CachedFiles {
+    /// Those of a worker, if its data goes through the page cache and the plan says `invalidate`.
+    /// Files that are made anew between passes have nothing to drop.
+    pub(crate) fn of(plan: &WorkerPlan, targets: &[TargetFile]) -> CachedFiles {
+        let layout = &plan.layout;
+        let is_cached = plan.engine.traits().is_buffered(layout.direct);
+        if !layout.invalidate || !is_cached || layout.unlink_each_loop {
+            return CachedFiles::default();
+        }
+        let range =
+            |(target, file): (&TargetFile, &iolab_plan::FilePlan)| (target.fd, file.start_bytes, file.length_bytes);
+        CachedFiles { ranges: targets.iter().zip(&plan.files).map(range).collect() }
+    }
+
+    /// Drops the pages of these files. That is advice: a file system that cannot is let be.
+    pub(crate) fn drop_pages(&self, files: &[u32]) {
+        for file in files {
+            if let Some((fd, start_bytes, length_bytes)) = self.ranges.get(*file as usize) {
+                drop_cached(*fd, *start_bytes, *length_bytes);
+            }
+        }
+    }
+}
