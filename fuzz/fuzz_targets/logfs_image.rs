@@ -1,4 +1,6 @@
 //! libFuzzer binary of the target `logfs_image`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| iolab_fuzz::targets::run("logfs_image", input));
+use iolab_fuzz::targets;
+
+libfuzzer_sys::fuzz_target!(init: targets::write_start("logfs_image"), |input: &[u8]| targets::run("logfs_image", input));

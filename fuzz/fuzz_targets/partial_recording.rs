@@ -1,4 +1,6 @@
 //! libFuzzer binary of the target `partial_recording`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| iolab_fuzz::targets::run("partial_recording", input));
+use iolab_fuzz::targets;
+
+libfuzzer_sys::fuzz_target!(init: targets::write_start("partial_recording"), |input: &[u8]| targets::run("partial_recording", input));

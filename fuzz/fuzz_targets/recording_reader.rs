@@ -1,4 +1,6 @@
 //! libFuzzer binary of the target `recording_reader`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| iolab_fuzz::targets::run("recording_reader", input));
+use iolab_fuzz::targets;
+
+libfuzzer_sys::fuzz_target!(init: targets::write_start("recording_reader"), |input: &[u8]| targets::run("recording_reader", input));

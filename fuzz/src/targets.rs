@@ -5,12 +5,15 @@
 //! `fuzz/Cargo.toml`; the smoke test checks that they agree. [`CANARY`] has a bug on purpose: a
 //! fuzzer that does not find it is broken.
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use iolab_jobfile::{NumberRules, OPTIONS, Surroundings, fuzz_entry, parse_value};
 use iolab_options::OptionEntry;
 use iolab_recording::partial::{self, Partial};
 use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
+use iolab_trace::{End, Operation, Reader, Writer};
 
 /// The enemy of a device that the driver's own tests use too.
 #[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
@@ -84,6 +87,18 @@ pub const TARGETS: &[Target] = &[
         run: log_entry,
     },
     Target {
+        name: "trace",
+        seeds: &[
+            include_bytes!("../../crates/contract/trace/tests/corpus/1-commits.trace"),
+            // Frames as a length, a kind and what is in them: a file, a thread, a block of two writes.
+            b"\x0d\x02{\"path\":\"/\"}\x15\x03{\"process\":1,\"id\":1}\x20\x04\x02\x05\x01\0\x02\0\0\x01\x02\0\x01\0\x02\0\x0a\
+              \x01\x02\x09\x01\x01\x02\x01\x01\0\x02\x09\0\x01\x02\0\x01",
+            b"\x0a\x05{\"elapsed_ns\":1,\"operations\":2}",
+        ],
+        words: &["\u{4}\u{2}", "\u{1}\u{2}", "{\"path\":\"x\"}", "\u{7f}", "{\"process\":0,\"id\":0}"],
+        run: trace,
+    },
+    Target {
         name: "logfs_image",
         seeds: &[
             // Changes of a file system's image: three bytes of place, a value, and how.
@@ -142,6 +157,20 @@ pub const CANARY: Target = Target {
 pub fn run(name: &str, input: &[u8]) {
     for target in TARGETS.iter().chain([&CANARY]).filter(|target| target.name == name) {
         (target.run)(input);
+    }
+}
+
+/// Writes what a fuzzer begins with into the folder that `IOLAB_FUZZ_START` names: the seeds of a
+/// target, and beside the folder a dictionary (`.words`); for the binaries.
+pub fn write_start(name: &str) {
+    let Some(folder) = std::env::var_os("IOLAB_FUZZ_START").map(PathBuf::from) else { return };
+    for target in TARGETS.iter().chain([&CANARY]).filter(|target| target.name == name) {
+        for (number, seed) in target.seeds.iter().enumerate() {
+            fs::write(folder.join(format!("seed-{number}")), seed).expect("the folder of seeds can be written to");
+        }
+        let quoted = |word: &&str| word.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+        let words: String = target.words.iter().map(|word| format!("\"{}\"\n", quoted(word))).collect();
+        fs::write(folder.with_extension("words"), words).expect("the dictionary can be written");
     }
 }
 
@@ -227,6 +256,40 @@ fn partial_recording(input: &[u8]) {
         let again = Recording::from_json(&recording.to_json());
         assert_eq!(again.ok().as_ref(), Some(&recording), "a rebuilt recording changes when it is saved");
     }
+}
+
+/// Traces: as the bytes are, and as frames with right checksums. What is read is written and read
+/// again as the same.
+fn trace(input: &[u8]) {
+    let mut forged = iolab_trace::MARK.to_vec();
+    forged.extend(iolab_trace::forged(1, b"{\"source\":\"\"}"));
+    let mut rest = input;
+    while let Some((length, more)) = rest.split_first() {
+        let (frame, next) = more.split_at(usize::from(*length).min(more.len()));
+        rest = next;
+        if let Some((kind, payload)) = frame.split_first() {
+            forged.extend(iolab_trace::forged(*kind, payload));
+        }
+    }
+    for bytes in [input, &forged] {
+        let Some((operations, reader)) = operations_of(bytes) else { continue };
+        let Ok(mut writer) = Writer::new(Vec::new(), reader.facts()) else { continue };
+        reader.files().iter().for_each(|file| drop(writer.file(file.clone())));
+        reader.threads().iter().for_each(|thread| drop(writer.thread(thread.clone())));
+        operations.iter().for_each(|operation| drop(writer.operation(operation)));
+        let again = writer.finish(End::default()).unwrap_or_default();
+        assert_eq!(operations_of(&again).map(|(operations, _)| operations), Some(operations));
+    }
+}
+
+fn operations_of(bytes: &[u8]) -> Option<(Vec<Operation>, Reader<&[u8]>)> {
+    let mut reader = Reader::new(bytes).ok()?;
+    let mut operations = Vec::new();
+    while let Ok(Some(operation)) = reader.next_operation() {
+        operations.push(operation);
+    }
+    assert!(reader.damage().is_none_or(|damage| damage.at_byte <= bytes.len() as u64));
+    Some((operations, reader))
 }
 
 /// A beginning whose plan has one worker, number 0.

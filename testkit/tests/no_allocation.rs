@@ -3,7 +3,7 @@
 //! The allocator of this test counts calls of the thread that runs the loop, from the moment the
 //! first operation is offered to the lane until the last one is. The clock is simulated, so
 //! hundreds of intervals pass meanwhile.
-#![allow(unsafe_code)] // island: a counting global allocator
+#![allow(unsafe_code, reason = "island: a counting global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

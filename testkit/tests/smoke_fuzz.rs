@@ -1,9 +1,10 @@
-//! Every fuzz target survives a fixed sequence of mutated inputs, and the canary does not.
+//! Every fuzz target survives its corpus and a fixed sequence of mutated inputs, and the canary does
+//! not.
 //!
 //! `IOLAB_SMOKE_FUZZ_ROUNDS` sets how many inputs each target gets.
 
 #[path = "../../fuzz/src/targets.rs"]
-#[allow(dead_code, unreachable_pub)] // `run`, and being public, are for the libFuzzer binaries
+#[allow(dead_code, unreachable_pub, reason = "`run`, and being public, are for the libFuzzer binaries")]
 mod targets;
 
 use std::path::Path;
@@ -32,6 +33,23 @@ fn targets_survive() {
             scope.spawn(take);
         }
     });
+}
+
+/// What a fuzzer with feedback has found to reach something new (`fuzz/README.md`), one run for each.
+#[test]
+fn targets_survive_their_corpus() {
+    for target in targets::TARGETS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target.name);
+        let inputs = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut count = 0;
+        for input in inputs {
+            let path = input.unwrap().path();
+            eprintln!("{}", path.display()); // shown where the test fails
+            (target.run)(&std::fs::read(&path).unwrap());
+            count += 1;
+        }
+        assert!(count >= target.seeds.len(), "the corpus of {} has {count} inputs, fewer than its seeds", target.name);
+    }
 }
 
 #[test]

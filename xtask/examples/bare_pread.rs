@@ -3,7 +3,7 @@
 //!
 //! `bare_pread PATH 1 1 COUNT`: PATH holds at least 1 MiB and takes `O_DIRECT`. The two ones stand
 //! where the bare loops of the asynchronous engines have depth and batch.
-#![allow(clippy::print_stdout)] // an example prints its result
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::error::Error;
 use std::fs::OpenOptions;

@@ -15,7 +15,7 @@ const DEMO_LIMIT: Duration = Duration::from_secs(120);
 
 type Step = (&'static str, fn(&Repository) -> Result<(), String>);
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 8] = [
     ("fmt", |repository| cargo(repository, &["fmt", "--all", "--check"], &[])),
     ("layers", |repository| report(layers::check(repository)?)),
     ("tidy", |repository| report(tidy::check(repository)?)),
@@ -28,7 +28,6 @@ const STEPS: [Step; 9] = [
         cargo(repository, &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
     }),
     ("docs", |repository| report(docs::check(repository)?)),
-    ("deny", deny),
     ("demo", demo),
 ];
 
@@ -53,7 +52,7 @@ pub(crate) fn run(repository: &Repository) -> Result<(), String> {
 }
 
 /// For deadlines of child processes and for whoever waits: no measurement.
-#[allow(clippy::disallowed_methods)] // nothing is simulated in this program
+#[allow(clippy::disallowed_methods, reason = "nothing is simulated in this program")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -73,16 +72,6 @@ fn cargo(repository: &Repository, arguments: &[&str], variables: &[(&str, &str)]
     if status.success() { Ok(()) } else { Err(format!("cargo {}: {status}", arguments.join(" "))) }
 }
 
-/// Licences and banned packages, where cargo-deny is installed.
-fn deny(repository: &Repository) -> Result<(), String> {
-    let is_there = Command::new("cargo-deny").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !is_there.is_ok_and(|status| status.success()) {
-        println!("deny: SKIP: cargo-deny is not installed");
-        return Ok(());
-    }
-    cargo(repository, &["deny", "--offline", "check", "bans", "licenses", "sources"], &[])
-}
-
 /// Builds and runs the README's demo: it must succeed, say something, and end in time.
 pub(crate) fn demo(repository: &Repository) -> Result<(), String> {
     let has_demo = repository.rust_files().any(|file| {
@@ -95,7 +84,12 @@ pub(crate) fn demo(repository: &Repository) -> Result<(), String> {
     }
     cargo(repository, &["build", "--release", "--quiet"], &[])?;
     let mut command = Command::new(env!("CARGO"));
-    command.args(readme::demo_arguments()).current_dir(&repository.root).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+        .args(readme::demo_arguments())
+        .arg("--output=target/iolab-demo.html")
+        .current_dir(&repository.root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cargo: {error}"))?;
     let mut stdout = child.stdout.take().ok_or("the demo has no output")?;
     let reader = std::thread::spawn(move || {

@@ -3,7 +3,7 @@
 //! Each task is also what continuous integration runs, so a clean `cargo xtask ci` means a clean
 //! CI. `tidy` and `layers` are tests of this package as well, so that plain `cargo test` finds a
 //! violation.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // a developer's tool: its findings go to the terminal
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool: its findings go to the terminal")]
 
 mod area;
 mod bench;

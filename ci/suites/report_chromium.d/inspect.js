@@ -51,7 +51,7 @@
                 if (ratio < 4.5) add(`${label} is hard to read: contrast ${ratio.toFixed(1)} (${style.fill})`);
             }
             const size = parseFloat(style.fontSize) * (view.width > 0 ? shown.width / view.width : 1);
-            if (size < 7.5) add(`${label} is shown ${size.toFixed(1)} px high`);
+            if (size < 10.9) add(`${label} is shown ${size.toFixed(1)} px high`);
         });
         if (svg.getAttribute("role") === "img") {
             const labels = (svg.getAttribute("aria-labelledby") || "").split(/\s+/).filter(Boolean);

@@ -1,7 +1,8 @@
 """Opens HTML pages in headless Chromium and prints what is wrong with how they look: `look.py CHROMIUM FOLDER PAGE…`.
 
 Each page is looked at light and dark (by the system's wish and by its own attribute), wide and narrow, and is printed to a PDF.
-The last page is a canary with known faults; not finding them is a fault.
+A page with a script is used, too: its policy must let the script run, and no other; tables are sorted, pictures asked for their values,
+series switched off. The last page is a canary with known faults; not finding them is a fault.
 """
 
 import html
@@ -85,6 +86,73 @@ def printed(chromium, folder, file):
     return wrong, sheets
 
 
+# Cells in an order that is none, and in ascending order.
+ORDERS = [
+    (["1.50 KiB", "2.00 MiB", "\u2013", "900 B"], ["900 B", "1.50 KiB", "2.00 MiB", "\u2013"]),
+    (["\u00d7 2.45", "\u00f7 1.22", "+3.4 %", "\u221240.0 %"], ["\u221240.0 %", "\u00f7 1.22", "+3.4 %", "\u00d7 2.45"]),
+    (["1.20 ms", "54.0 \u00b5s", "900 ns", "2.00 s"], ["900 ns", "54.0 \u00b5s", "1.20 ms", "2.00 s"]),
+    (["13.3 k/s", "456 /s", "1,234 /s"], ["456 /s", "1,234 /s", "13.3 k/s"]),
+    (["c 10", "b", "c 9"], ["b", "c 9", "c 10"]),
+]
+
+
+def fixture(shown, ascending):
+    rows = "".join(f"<tr><td>{cell}</td><td>x</td></tr>" for cell in shown)
+    return f'<table data-order="{"|".join(ascending)}"><thead><tr><th>a</th><th>b</th></tr></thead><tbody>{rows}</tbody></table>'
+
+
+def runs_its_script(chromium, folder, page, *flags):
+    file = folder / "script.html"
+    file.write_text(page)
+    shown, _ = run(chromium, folder, *flags, "--dump-dom", file.as_uri())
+    assert "<figure" in shown, shown[:500]
+    return bool(re.search(r"<html[^>]*data-script=", shown))
+
+
+# The same page in a frame where scripts run, and in one where they do not: readers see the same words in both.
+BESIDE = """<!DOCTYPE html><html><head></head><body><iframe width="1200" height="900" sandbox="allow-same-origin" srcdoc="{page}"></iframe>
+<iframe width="1200" height="900" sandbox="allow-same-origin allow-scripts" srcdoc="{page}"></iframe><script>addEventListener("load", () => {{
+const [bare, whole] = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument), findings = [];
+const words = (page) => page.querySelector("main").innerText;
+if (bare.documentElement.dataset.script || !whole.documentElement.dataset.script) findings.push("the frames do not differ");
+if (words(bare).length < 400 || words(bare) !== words(whole)) findings.push(`${{words(bare).length}} letters, with it ${{words(whole).length}}`);
+const titles = (page) => page.querySelectorAll("svg title").length;
+if (titles(bare) <= titles(whole)) findings.push("pictures do not tell their values by themselves");
+const left = document.createElement("pre"); left.id = "both"; left.textContent = JSON.stringify(findings); document.body.append(left); }});</script></body></html>"""
+
+
+def without_script(chromium, folder, page):
+    file = folder / "both.html"
+    file.write_text(BESIDE.format(page=html.escape(page)))
+    shown, log = run(chromium, folder, "--dump-dom", file.as_uri())
+    found = re.findall(r'<pre id="both">(.*?)</pre>', shown, flags=re.DOTALL)
+    return json.loads(html.unescape(found[-1])) if found else [f"it was not looked at: {log[-500:]}"]
+
+
+def used(chromium, folder, file):
+    """What is wrong with how a page answers its reader."""
+    page = file.read_text()
+    wrong = []
+    if not runs_its_script(chromium, folder, page):
+        wrong.append("its policy does not let its script run")
+    if runs_its_script(chromium, folder, page.replace('"use strict";', '"use strict"; ', 1)):
+        wrong.append("its policy lets another script run")
+    wrong += [f"without its script: {line}" for line in without_script(chromium, folder, page)]
+    page = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", page, flags=re.IGNORECASE)
+    page = page.replace("</main>", "".join(fixture(*order) for order in ORDERS) + "</main>", 1)
+    page = page.replace("</body>", f"<script>{(HERE / 'interact.js').read_text()}</script></body>", 1)
+    target = folder / "used.html"
+    target.write_text(page)
+    shown, log = run(chromium, folder, "--window-size=1280,900", "--dump-dom", target.as_uri())
+    found = re.findall(r'<pre id="what-the-page-did">(.*?)</pre>', shown, flags=re.DOTALL)
+    if not found:
+        return wrong + [f"the page could not be used: {log[-800:]}"], {}
+    seen = json.loads(html.unescape(found[-1]))
+    if seen["tried"]["sorted"] != len(ORDERS) or seen["tried"]["told"] == 0 or seen["tried"]["saved"] == 0:
+        wrong.append(f"too little could be tried: {seen['tried']}")
+    return wrong + seen["findings"], seen["tried"]
+
+
 def main():
     chromium, folder, *files = sys.argv[1:]
     folder = pathlib.Path(folder)
@@ -100,6 +168,12 @@ def main():
             print(f"not ok: {file.name}, printed: {line}")
         failed += len(wrong)
         print(f"{file.name}, printed: {sheets} sheets")
+        if "<script>" in file.read_text():
+            wrong, tried = used(chromium, folder, file)
+            for line in wrong:
+                print(f"not ok: {file.name}, used: {line}")
+            failed += len(wrong)
+            print(f"{file.name}, used: {tried}")
     _, seen = next(looks(chromium, folder, CANARY))
     for fault in CAUGHT:
         if not any(fault in finding for finding in seen["findings"]):

@@ -34,7 +34,7 @@ pub(super) fn spend(command: &mut Command) -> Result<Spent, String> {
     let (mut output, mut errors) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
     command.stdin(Stdio::null());
     command.stdout(output.try_clone().map_err(failed)?).stderr(errors.try_clone().map_err(failed)?);
-    #[allow(clippy::disallowed_methods)] // this program times others; no run is simulated in it
+    #[allow(clippy::disallowed_methods, reason = "this program times others; no run is simulated in it")]
     let started = Instant::now();
     let end = command.spawn().map_err(failed)?.wait4().map_err(failed)?;
     let wall_s = started.elapsed().as_secs_f64();

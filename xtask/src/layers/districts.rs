@@ -15,7 +15,7 @@ pub(crate) struct District {
 }
 
 /// Lowest first. A district uses only districts above it in this list.
-pub(crate) const DISTRICTS: [District; 13] = [
+pub(crate) const DISTRICTS: [District; 14] = [
     District { name: "base", uses: &[], neighbours: true, reason: "base stands on nothing of this project" },
     District {
         name: "kernel",
@@ -46,6 +46,12 @@ pub(crate) const DISTRICTS: [District; 13] = [
         uses: &["base", "kernel", "contract", "machine"],
         neighbours: true,
         reason: "a file system knows disks, and nothing of jobs",
+    },
+    District {
+        name: "kv",
+        uses: &["base", "kernel", "contract"],
+        neighbours: true,
+        reason: "a store knows its contract, and nothing of who loads it",
     },
     District {
         name: "job",
@@ -79,15 +85,15 @@ pub(crate) const DISTRICTS: [District; 13] = [
     },
     District {
         name: "lab",
-        uses: &["base", "kernel", "contract", "machine", "logfs", "job", "run", "report"],
+        uses: &["base", "kernel", "contract", "machine", "logfs", "kv", "job", "run", "report"],
         neighbours: true,
         reason: "what puts runs and reports together knows engines only by their contract",
     },
     District {
         name: "apps",
         uses: &[
-            "base", "kernel", "contract", "nvme", "machine", "logfs", "job", "engines", "run", "export", "report",
-            "lab",
+            "base", "kernel", "contract", "nvme", "machine", "logfs", "kv", "job", "engines", "run", "export",
+            "report", "lab",
         ],
         neighbours: true,
         reason: "programs stand above all else",

@@ -10,7 +10,6 @@ mod printing;
 
 mod arguments;
 mod console;
-mod device_catalogue;
 mod engine_registry;
 mod eta;
 mod exit;

@@ -4,7 +4,7 @@
 //! Every source counts nanoseconds on the time line of `CLOCK_MONOTONIC`, so stamps of threads and
 //! of forked processes that copied the same [`Clock`] can be compared. Nothing here decides what a
 //! stamp means.
-#![allow(unsafe_code)] // island: rdtsc, clock_gettime, clock_nanosleep
+#![allow(unsafe_code, reason = "island: rdtsc, clock_gettime, clock_nanosleep")]
 
 mod tsc;
 

@@ -4,7 +4,7 @@
 //! Unsafe island: it maps memory and hands out raw pointers, because a buffer is written by the
 //! kernel while no Rust reference to it exists, and turns the loss of a mapped page into an error.
 //! It does not know what the bytes mean.
-#![allow(unsafe_code)] // island: mmap, raw slot pointers, and SIGBUS of mapped files
+#![allow(unsafe_code, reason = "island: mmap, raw slot pointers, and SIGBUS of mapped files")]
 
 mod fault_watch;
 mod shared;

@@ -14,13 +14,14 @@
 mod pages;
 mod sealed;
 mod word;
+mod words;
 
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::fault_watch::{FaultWatch, Lost};
 pub use pages::PageSize;
@@ -217,74 +218,32 @@ impl SharedBytes {
         Some((file.as_fd(), offset + within as u64))
     }
 
-    /// Loads the 32-bit word at `offset`, a multiple of 4 (it panics outside the window, as all of these do).
-    #[inline]
-    pub fn load_u32(&self, offset: usize, order: Ordering) -> u32 {
-        let at = self.at(offset, 4, 4).cast::<u32>();
-        // SAFETY: in the mapping, aligned, and touched through atomics while it is shared.
-        u32::from_le(unsafe { AtomicU32::from_ptr(at) }.load(order))
+    /// The 32-bit word at `offset`, to be loaded only.
+    #[inline(always)]
+    fn word_u32(&self, offset: usize) -> &AtomicU32 {
+        // SAFETY: in the mapping, which lives as long as this window, aligned, and used through atomics while it is shared.
+        unsafe { AtomicU32::from_ptr(self.at(offset, 4, 4).cast()) }
     }
 
-    /// Stores the 32-bit word at `offset`, a multiple of 4.
-    #[inline]
-    pub fn store_u32(&self, offset: usize, value: u32, order: Ordering) {
-        let at = self.at_mut(offset, 4, 4).cast::<u32>();
-        // SAFETY: as in load_u32, and writable.
-        unsafe { AtomicU32::from_ptr(at) }.store(value.to_le(), order);
+    /// The 32-bit word at `offset`, to be stored too.
+    #[inline(always)]
+    fn word_u32_mut(&self, offset: usize) -> &AtomicU32 {
+        // SAFETY: as in word_u32, and writable.
+        unsafe { AtomicU32::from_ptr(self.at_mut(offset, 4, 4).cast()) }
     }
 
-    /// Loads the 64-bit word at `offset`, a multiple of 8.
-    #[inline]
-    pub fn load_u64(&self, offset: usize, order: Ordering) -> u64 {
-        let at = self.at(offset, 8, 8).cast::<u64>();
-        // SAFETY: as in load_u32.
-        u64::from_le(unsafe { AtomicU64::from_ptr(at) }.load(order))
+    /// The `N` 64-bit words from `offset`, to be loaded only.
+    #[inline(always)]
+    fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        // SAFETY: as in word_u32, for all N words, which lie side by side.
+        unsafe { &*self.at(offset, N * 8, 8).cast::<[AtomicU64; N]>() }
     }
 
-    /// Stores the 64-bit word at `offset`, a multiple of 8.
-    #[inline]
-    pub fn store_u64(&self, offset: usize, value: u64, order: Ordering) {
-        let at = self.at_mut(offset, 8, 8).cast::<u64>();
-        // SAFETY: as in store_u32.
-        unsafe { AtomicU64::from_ptr(at) }.store(value.to_le(), order);
-    }
-
-    /// Loads `N` 64-bit words from `offset`, a multiple of 8, each by itself: a queue entry, once something loaded with
-    /// `Acquire` has said that it is complete.
-    #[inline]
-    pub fn load_words<const N: usize>(&self, offset: usize) -> [u64; N] {
-        let at = self.at(offset, N * 8, 8).cast::<u64>();
-        std::array::from_fn(|position| {
-            // SAFETY: as in load_u32; all N words lie within the window.
-            let word = unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) };
-            u64::from_le(word.load(Ordering::Relaxed))
-        })
-    }
-
-    /// Loads `N` 64-bit words from `offset`, a multiple of 8: the last one first and with `Acquire`, so that the others are
-    /// as the peer left them that stored the last one with `Release`.
-    #[inline]
-    pub fn load_published<const N: usize>(&self, offset: usize) -> [u64; N] {
-        let at = self.at(offset, N * 8, 8).cast::<u64>();
-        let mut words = [0; N];
-        for position in (0..N).rev() {
-            let order = if position + 1 == N { Ordering::Acquire } else { Ordering::Relaxed };
-            // SAFETY: as in load_u32; all N words lie within the window.
-            words[position] = u64::from_le(unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) }.load(order));
-        }
-        words
-    }
-
-    /// Stores `N` 64-bit words from `offset`, a multiple of 8, in order; the last one with `last`, so that a peer which
-    /// sees it sees the others.
-    #[inline]
-    pub fn store_words<const N: usize>(&self, offset: usize, words: [u64; N], last: Ordering) {
-        let at = self.at_mut(offset, N * 8, 8).cast::<u64>();
-        for (position, word) in words.into_iter().enumerate() {
-            let order = if position + 1 == N { last } else { Ordering::Relaxed };
-            // SAFETY: as in store_u32; all N words lie within the window.
-            unsafe { AtomicU64::from_ptr(at.wrapping_add(position)) }.store(word.to_le(), order);
-        }
+    /// The `N` 64-bit words from `offset`, to be stored too.
+    #[inline(always)]
+    fn words_mut<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        // SAFETY: as in words, and writable.
+        unsafe { &*self.at_mut(offset, N * 8, 8).cast::<[AtomicU64; N]>() }
     }
 
     /// Copies from `offset` into `to`.
@@ -313,7 +272,7 @@ impl SharedBytes {
         unsafe { std::ptr::copy(from, target, bytes) };
     }
 
-    /// Sets `bytes` from `offset` to `value`.
+    /// Sets `bytes` from `offset` to `value`; nobody else uses them meanwhile.
     #[inline]
     pub fn fill(&self, offset: usize, bytes: usize, value: u8) {
         let at = self.at_mut(offset, bytes, 1);

@@ -5,6 +5,10 @@
 //! (OOPSLA 2014). Not for cryptography, and no source of entropy: whoever wants another sequence
 //! brings another seed.
 
+mod mersenne;
+
+pub use mersenne::Mersenne64;
+
 /// What the counter of splitmix64 is raised by: 2^64 divided by the golden ratio, made odd.
 pub const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 

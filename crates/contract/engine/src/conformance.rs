@@ -154,9 +154,9 @@ macro_rules! conformance_suite {
     (@checks $module:ident, $engine:ty, $setup:expr, $($check:ident)*) => {
         mod $module {
             // The setup and the engine may be named by paths of their own and need neither import.
-            #[allow(unused_imports)] // see above
+            #[allow(unused_imports, reason = "see above")]
             use super::*;
-            #[allow(unused_imports)] // as above
+            #[allow(unused_imports, reason = "as above")]
             use $crate::conformance::{Setup, Value};
 
             $(#[test]

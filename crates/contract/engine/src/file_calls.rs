@@ -5,7 +5,10 @@
 //! errno. Interrupted calls (`EINTR`) are made again. Nothing here allocates except
 //! [`reopen_for_writing`], which is cold. It moves no data: how bytes travel is what the engines
 //! differ in.
-#![allow(unsafe_code)] // island: fsync, fallocate, sync_file_range, posix_fadvise and ioctl on descriptors the runner owns
+#![allow(
+    unsafe_code,
+    reason = "island: fsync, fallocate, sync_file_range, posix_fadvise and ioctl on descriptors the runner owns"
+)]
 
 mod cached;
 mod reopen;

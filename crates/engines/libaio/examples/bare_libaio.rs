@@ -6,7 +6,7 @@
 //!
 //! `bare_libaio PATH DEPTH BATCH COUNT [OPTION=0|1 ...]`: PATH holds at least 1 MiB and takes
 //! `O_DIRECT`; a wait is for BATCH completions.
-#![allow(clippy::print_stdout)] // an example prints its result
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::error::Error;
 use std::fs::OpenOptions;

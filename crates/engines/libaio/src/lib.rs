@@ -3,7 +3,7 @@
 //! Unsafe island: the kernel is given addresses of buffers.
 //! The library after which fio names the engine is not used.
 //! Not here: poll operations, event descriptors, priorities chosen by the engine.
-#![allow(unsafe_code)] // island: operations with addresses for the kernel
+#![allow(unsafe_code, reason = "island: operations with addresses for the kernel")]
 
 mod lane;
 mod options;

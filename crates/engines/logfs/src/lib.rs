@@ -12,7 +12,7 @@
 //!
 //! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
 //! of lanes; and for locking a part of a file.
-#![allow(unsafe_code)] // island: lends slots to a device, locks ranges of a file
+#![allow(unsafe_code, reason = "island: lends slots to a device, locks ranges of a file")]
 
 mod device;
 mod files;

@@ -6,7 +6,7 @@
 //! tabs between. With `ops` the number of reads is fixed and the device's time simulated: run it
 //! with two numbers under `valgrind --tool=callgrind` and take the slope. `cargo xtask cost nvme`
 //! does both.
-#![allow(clippy::print_stdout)] // an example prints its result
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 mod load;
 

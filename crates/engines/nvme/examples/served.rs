@@ -7,7 +7,7 @@
 //! Lateness is that of a drive of the simple model, against the same model asked at the time of
 //! submission. So it counts the command's way to the device and the completion's way back too, and
 //! is never less than the device's own.
-#![allow(clippy::print_stdout)] // an example prints its result
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 mod load;
 

@@ -8,7 +8,7 @@
 //!
 //! Unsafe island for one promise: that the pool of slots outlives the lane, which is the contract
 //! of lanes.
-#![allow(unsafe_code)] // island: lending the slot pool to a device, sharing an inline device
+#![allow(unsafe_code, reason = "island: lending the slot pool to a device, sharing an inline device")]
 
 mod errno;
 mod first_bytes;

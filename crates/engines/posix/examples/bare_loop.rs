@@ -6,8 +6,8 @@
 //! difference to `iolab run --ioengine=psync`.
 //!
 //! Unsafe: the system call alone, which is what the lane is compared with.
-#![allow(unsafe_code)] // island: the bare call
-#![allow(clippy::print_stdout)] // an example prints its result
+#![allow(unsafe_code, reason = "island: the bare call")]
+#![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::error::Error;
 use std::fs::{File, OpenOptions};

@@ -19,7 +19,7 @@
 //! A success counts the operation's bytes, none of which move: that is how a job of these engines
 //! ends by its size, as in fio. Errors are the call's own: creating a directory that exists is
 //! `EEXIST`, deleting twice is `ENOENT`.
-#![allow(unsafe_code)] // island: path and range calls that take C strings and raw descriptors
+#![allow(unsafe_code, reason = "island: path and range calls that take C strings and raw descriptors")]
 
 mod path_calls;
 mod path_engines;

@@ -10,7 +10,7 @@
 //! with `ENOSPC`. An operation on what somebody has cut off a file while it is mapped, or on what
 //! its device does not give, fails with `EIO` (the kernel raises `SIGBUS`, `mmap(2)`; see
 //! `iolab_memory::FaultWatch`).
-#![allow(unsafe_code)] // island: mmap, msync, madvise and copies between mappings and slot buffers
+#![allow(unsafe_code, reason = "island: mmap, msync, madvise and copies between mappings and slot buffers")]
 
 mod lane;
 mod mapped_file;

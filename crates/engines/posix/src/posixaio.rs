@@ -6,7 +6,7 @@
 //! records itself, beyond this crate's promise not to allocate.
 //!
 //! Trims and `sync_file_range` have no asynchronous call and are done at once, inside `submit`.
-#![allow(unsafe_code)] // island: aio_read, aio_write, aio_fsync and their completion on slot buffers
+#![allow(unsafe_code, reason = "island: aio_read, aio_write, aio_fsync and their completion on slot buffers")]
 
 mod control_blocks;
 mod lane;

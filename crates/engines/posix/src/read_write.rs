@@ -12,7 +12,7 @@
 //! `fdatasync`, `sync_file_range`. Interrupted calls are made again, short transfers are reported
 //! as they are, errors as negative errno. The thread's own I/O priority applies:
 //! [`iolab_engine::Op::priority`] is not looked at, since no such call takes one.
-#![allow(unsafe_code)] // island: read, write, lseek and their vectored kin on slot buffers
+#![allow(unsafe_code, reason = "island: read, write, lseek and their vectored kin on slot buffers")]
 
 mod direct_offset;
 mod engines;

@@ -8,7 +8,10 @@
 //! registered ring, files and buffers; options turn each off. What could not be had is said by the
 //! lane's notes. Not here: passthrough commands (`io_uring_cmd`), multi-shot operations, linked
 //! operations.
-#![allow(unsafe_code)] // island: the rings are memory shared with the kernel, and io_uring_* are raw system calls
+#![allow(
+    unsafe_code,
+    reason = "island: the rings are memory shared with the kernel, and io_uring_* are raw system calls"
+)]
 
 mod abi;
 mod lane;

@@ -3,7 +3,7 @@
 //!
 //! SIGINT or SIGTERM stops the device; a second one does although it is mounted. Prints the
 //! device's path when it is there, and what was served when it ends. The bytes are gone then.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // an example talks to whoever runs it
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to whoever runs it")]
 
 use std::process::ExitCode;
 use std::sync::Arc;

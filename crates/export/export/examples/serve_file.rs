@@ -4,7 +4,7 @@
 //! SIGINT or SIGTERM unmounts; a second one ends it although the file is in use. Prints the file's
 //! path when it is there, and what was served when it ends. The bytes are gone then. `--lane-looks
 //! N` makes the memory a device that has to be polled: its completions show at the last of N looks.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // an example talks to whoever runs it
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to whoever runs it")]
 
 use std::process::ExitCode;
 use std::sync::Arc;

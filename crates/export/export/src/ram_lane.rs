@@ -5,7 +5,7 @@
 //! Several lanes can be on the same memory, each on its thread. Nothing outlives the process.
 //!
 //! Unsafe: copies from and to slot pointers.
-#![allow(unsafe_code)] // island: copies from and to slot pointers
+#![allow(unsafe_code, reason = "island: copies from and to slot pointers")]
 
 use std::io;
 

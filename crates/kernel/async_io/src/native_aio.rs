@@ -2,7 +2,7 @@
 //! libaio.
 //!
 //! What an operation means, and who keeps its memory, is its owner's business.
-#![allow(unsafe_code)] // island: system calls with addresses, and a ring that the kernel writes
+#![allow(unsafe_code, reason = "island: system calls with addresses, and a ring that the kernel writes")]
 
 pub mod abi;
 mod context;

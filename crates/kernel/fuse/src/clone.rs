@@ -3,7 +3,7 @@
 //! requests in progress.
 //!
 //! Unsafe: an `ioctl` with the address of a descriptor's number.
-#![allow(unsafe_code)] // island: FUSE_DEV_IOC_CLONE
+#![allow(unsafe_code, reason = "island: FUSE_DEV_IOC_CLONE")]
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -16,7 +16,7 @@
 //! Unsafe: tells the kernel where headers and payloads are. It touches them only while this thread
 //! is inside [`CommandRing::enter`], so they are safe to free once the ring is not entered any
 //! more.
-#![allow(unsafe_code)] // island: addresses of headers and payloads for the kernel
+#![allow(unsafe_code, reason = "island: addresses of headers and payloads for the kernel")]
 
 use std::os::fd::{AsRawFd, RawFd};
 

@@ -3,7 +3,7 @@
 //!
 //! Unsafe island: thin wrappers of system calls for which no safe wrapper exists or suffices (fork
 //! above all). Nothing here knows what a worker does.
-#![allow(unsafe_code)] // island: fork, waitpid, futex, set_mempolicy and their kin
+#![allow(unsafe_code, reason = "island: fork, waitpid, futex, set_mempolicy and their kin")]
 
 mod child;
 mod futex;
@@ -18,4 +18,4 @@ pub use placement::{
     set_identity, set_io_priority, set_nice, set_numa_memory, set_write_life_hint, sharpen_timers,
 };
 pub use signals::{INTERRUPTS, REPORTS_ASKED, count_signals, survive_size_limits};
-pub use usage::{Usage, thread_id, thread_usage};
+pub use usage::{Usage, process_usage, thread_id, thread_usage};

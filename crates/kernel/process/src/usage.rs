@@ -1,4 +1,4 @@
-//! CPU time, switches and faults of the calling thread (getrusage(2), RUSAGE_THREAD).
+//! CPU time, switches and faults of the calling thread, or of its process (getrusage(2)).
 //!
 //! Unsafe because getrusage(2) fills a C structure.
 
@@ -19,11 +19,20 @@ pub struct Usage {
 
 /// The calling thread's use so far.
 pub fn thread_usage() -> Usage {
+    usage_of(libc::RUSAGE_THREAD)
+}
+
+/// The use so far of all threads of this process, those that a library started included.
+pub fn process_usage() -> Usage {
+    usage_of(libc::RUSAGE_SELF)
+}
+
+fn usage_of(who: libc::c_int) -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the place is valid for the result, and all-zero is a valid rusage should the call
     // fail.
     let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
     };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;

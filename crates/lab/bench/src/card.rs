@@ -1,13 +1,16 @@
 //! The card: results on one screen of a terminal.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use iolab_recording::Severity;
-use iolab_statistics::Interval;
+use iolab_statistics::{Interval, SniaRules, SteadyState};
 use iolab_text::{Side, aligned, exact_bytes, grouped};
 use iolab_units::rounded_ns;
 
 use crate::drives::{Likeness, Ratio, likeness};
+use crate::measured::MeasuredTarget;
+use crate::profiles::Access;
 use crate::results::{Case, Results};
 
 /// Findings shown: the gravest come first, and a screen is short.
@@ -31,7 +34,7 @@ pub fn card(results: &Results) -> String {
         item(&mut text, &format!("{word}: {names}"));
     }
     text += "\nbe careful\n";
-    for line in cautions(results) {
+    for line in findings(results).into_iter().chain(cautions(results)) {
         item(&mut text, &line);
     }
     text
@@ -54,23 +57,63 @@ fn item(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-fn head(results: &Results) -> String {
+/// What was measured and how, a sentence each.
+pub(crate) fn facts(results: &Results) -> Vec<String> {
     let (measured, pace) = (&results.measured, results.pace);
     let how = if measured.direct {
         "direct I/O, past the page cache"
     } else {
         "BUFFERED: no direct I/O here, so this measures the page cache, not the drive"
     };
+    vec![
+        format!("{}: {}, {}", measured.target, measured.what, exact_bytes(measured.size_bytes)),
+        format!(
+            "{}, {how}; profile {}, {} interleaved rounds of {} ms",
+            measured.engine,
+            results.profile.name,
+            results.rounds(),
+            pace.runtime_ms
+        ),
+    ]
+}
+
+/// The target as a reader elsewhere knows it: a relative folder by its whole path.
+pub(crate) fn place(measured: &MeasuredTarget) -> String {
+    let folder = Path::new(&measured.filename).ancestors().nth(2).filter(|folder| folder.is_absolute());
+    match measured.target.starts_with('.').then_some(folder).flatten() {
+        Some(folder) => folder.display().to_string(),
+        None => measured.target.clone(),
+    }
+}
+
+/// The fastest of each kind in one sentence.
+pub(crate) fn answer(results: &Results) -> String {
+    let best = |wanted: &dyn Fn(&Case) -> bool, value: fn(&Case) -> Option<Interval>| {
+        let cases = results.cases.iter().filter(|case| wanted(case)).filter_map(value);
+        cases.map(|one| one.estimate).max_by(f64::total_cmp)
+    };
+    let speed = |access: Access| best(&|case| case.pattern.access == access, Case::bytes_per_second);
+    let iops = |access: Access| best(&|case| case.pattern.access == access, Case::iops);
+    let megabytes = |value: f64| format!("{} MB/s", significant(value / 1e6));
+    let thousands = |value: f64| format!("{}k IOPS", significant(value / 1e3));
+    let parts = [
+        speed(Access::Read).map(|value| format!("reads {}", megabytes(value))),
+        speed(Access::Write).map(|value| format!("writes {}", megabytes(value))),
+        iops(Access::RandomRead).map(|value| format!("reads at random {}", thousands(value))),
+        iops(Access::RandomWrite).map(|value| format!("writes at random {}", thousands(value))),
+        iops(Access::Commit).map(|value| format!("commits {}/s", significant(value))),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
     format!(
-        "{}: {}, {}\n{}, {how}; profile {}, {} interleaved rounds of {} ms\n",
-        measured.target,
-        measured.what,
-        exact_bytes(measured.size_bytes),
-        measured.engine,
-        results.profile.name,
-        pace.rounds,
-        pace.runtime_ms,
+        "{}: {}",
+        place(&results.measured),
+        if told.is_empty() { "nothing was measured".to_owned() } else { told.join(", ") }
     )
+}
+
+fn head(results: &Results) -> String {
+    let facts = facts(results);
+    format!("{}\n{}\n", facts[0], facts[1])
 }
 
 fn table(results: &Results) -> String {
@@ -129,7 +172,7 @@ fn below_the_table(results: &Results) -> String {
     text
 }
 
-fn like(results: &Results) -> String {
+pub(crate) fn like(results: &Results) -> String {
     let listed = |ratios: &[Ratio]| {
         let each = ratios.iter().map(|one| format!("{} {:.2}", one.figure, one.ratio));
         each.collect::<Vec<_>>().join(", ")
@@ -145,23 +188,33 @@ fn like(results: &Results) -> String {
     }
 }
 
-fn cautions(results: &Results) -> Vec<String> {
-    let mut lines = Vec::new();
+/// Whether the rounds settled, by SNIA's rule.
+fn settled(results: &Results) -> Option<String> {
+    let rules = SniaRules::default();
+    let within = format!(
+        "values of {} rounds within {:.0} % of their mean, their line within {:.0} % (SNIA SSS PTS 2.0.2)",
+        rules.window,
+        rules.range * 100.0,
+        rules.slope * 100.0
+    );
+    Some(match results.steady.as_ref()? {
+        SteadyState::Reached { start, end, .. } => {
+            format!("steady: the figures are of rounds {} to {end}, which kept their speed: {within}", start + 1)
+        }
+        SteadyState::NotYet { .. } | SteadyState::GivenUp { .. } => {
+            format!(
+                "warning: not steady after {} rounds: the drive still changes its speed; steady means {within}",
+                results.rounds()
+            )
+        }
+    })
+}
+
+/// What to be careful about beside findings.
+pub(crate) fn cautions(results: &Results) -> Vec<String> {
+    let mut lines: Vec<String> = settled(results).into_iter().collect();
     if !results.measured.direct {
         lines.push("INVALID: this measures the page cache".to_owned());
-    }
-    let patterns = results.cases.len();
-    for (finding, keys) in results.seen.findings.iter().take(FINDINGS) {
-        let word = match finding.severity {
-            Severity::Invalid => "INVALID",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
-        lines.push(format!("{word} [{}, {} of {patterns}]: {}", finding.rule, keys.len(), finding.consequence));
-    }
-    let more = results.seen.findings.len().saturating_sub(FINDINGS);
-    if more > 0 {
-        lines.push(format!("and {more} more (--json has all)"));
     }
     if results.measured.is_new_each_time {
         lines.push("every pattern had a new virtual SSD of its own, which nothing had been written to".to_owned());
@@ -170,5 +223,27 @@ fn cautions(results: &Results) -> Vec<String> {
         lines.push("in a short run the drive's cache absorbs writes: sustained writes may be slower".to_owned());
     }
     lines.push("do not compare two cards: use `iolab study` or `iolab run --vary`".to_owned());
+    lines
+}
+
+/// The gravest findings, a line each.
+fn findings(results: &Results) -> Vec<String> {
+    let patterns = results.cases.len();
+    let word = |severity: Severity| match severity {
+        Severity::Invalid => "INVALID",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let shown = results.seen.findings.iter().take(FINDINGS);
+    let mut lines: Vec<String> = shown
+        .map(|(finding, keys)| {
+            let word = word(finding.severity);
+            format!("{word} [{}, {} of {patterns}]: {}", finding.rule, keys.len(), finding.consequence)
+        })
+        .collect();
+    let more = results.seen.findings.len().saturating_sub(FINDINGS);
+    if more > 0 {
+        lines.push(format!("and {more} more (--json and the page have all)"));
+    }
     lines
 }

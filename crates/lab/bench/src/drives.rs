@@ -76,6 +76,17 @@ pub fn likeness(results: &Results) -> Likeness {
     }
 }
 
+/// Sequential reads, sequential writes and random reads as parts of the drive's sheet.
+pub(crate) fn of_sheet(cases: &[Case], drive: &KnownDrive) -> [Option<f64>; 3] {
+    let figures = Figures::of(cases);
+    let part = |measured: Option<f64>, sheet: u64| Some(measured.filter(|_| sheet > 0)? / sheet as f64);
+    [
+        part(figures.read, drive.read_bytes_per_second),
+        part(figures.write, drive.write_bytes_per_second),
+        part(figures.read_iops, drive.read_iops),
+    ]
+}
+
 fn distance(ratios: &[Ratio]) -> f64 {
     ratios.iter().map(|one| one.ratio.max(f64::MIN_POSITIVE).ln().abs()).fold(0.0, f64::max)
 }

@@ -56,3 +56,20 @@ pub fn words(pattern: &Pattern, measured: &MeasuredTarget, round: u32, runtime_m
     }
     words
 }
+
+/// The job that writes everything twice, sequentially: what SNIA calls workload-independent
+/// preconditioning.
+pub fn fill_words(measured: &MeasuredTarget) -> Vec<String> {
+    vec![
+        "--name=fill".to_owned(),
+        format!("--filename={}", measured.filename.replace(':', "\\:")),
+        format!("--size={}", measured.size_bytes),
+        "--rw=write".to_owned(),
+        "--bs=131072".to_owned(),
+        format!("--direct={}", u8::from(measured.direct)),
+        format!("--ioengine={}", measured.engine),
+        "--iodepth=32".to_owned(),
+        "--loops=2".to_owned(),
+        "--thread".to_owned(),
+    ]
+}

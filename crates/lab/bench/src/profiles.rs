@@ -64,6 +64,21 @@ pub struct Profile {
     pub source: &'static str,
     /// Its patterns, in the order of the card.
     pub patterns: &'static [Pattern],
+    /// What is done beside measuring them.
+    pub procedure: Procedure,
+}
+
+/// What is done beside measuring patterns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Procedure {
+    /// Nothing: so many rounds.
+    Rounds,
+    /// Everything is written twice before, sequentially, 128 KiB at a time; then rounds follow
+    /// until this pattern is steady.
+    UntilSteady {
+        /// The key of the pattern.
+        tracked: &'static str,
+    },
 }
 
 impl Profile {
@@ -85,6 +100,7 @@ const fn yabs(key: &'static str, name: &'static str, block_bytes: u64) -> Patter
 }
 
 const MIX: Access = Access::RandomMix { read_percent: 70 };
+const SNIA_MIX: Access = Access::RandomMix { read_percent: 65 };
 
 /// All profiles; the first is the default.
 pub static PROFILES: &[Profile] = &[
@@ -102,6 +118,7 @@ pub static PROFILES: &[Profile] = &[
             pattern("mixed", "random 70/30 mix, 4 KiB, 32 deep", MIX, 4 * KIB, 32),
             pattern("commit", "commit: 4 KiB write + fdatasync", Access::Commit, 4 * KIB, 1),
         ],
+        procedure: Procedure::Rounds,
     },
     Profile {
         name: "crystaldiskmark",
@@ -117,6 +134,7 @@ pub static PROFILES: &[Profile] = &[
             pattern("rnd4k-q1t1-read", "RND4K Q1T1 read", Access::RandomRead, 4 * KIB, 1),
             pattern("rnd4k-q1t1-write", "RND4K Q1T1 write", Access::RandomWrite, 4 * KIB, 1),
         ],
+        procedure: Procedure::Rounds,
     },
     Profile {
         name: "yabs",
@@ -137,6 +155,7 @@ pub static PROFILES: &[Profile] = &[
             yabs("rand-rw-512k", "random 50/50 mix, 512 KiB, 2 x 64 deep", 512 * KIB),
             yabs("rand-rw-1m", "random 50/50 mix, 1 MiB, 2 x 64 deep", MIB),
         ],
+        procedure: Procedure::Rounds,
     },
     Profile {
         name: "database",
@@ -152,5 +171,26 @@ pub static PROFILES: &[Profile] = &[
             pattern("scan", "scan: sequential read, 1 MiB, 8 deep", Access::Read, MIB, 8),
             pattern("commit-8k", "commit: 8 KiB write + fdatasync", Access::Commit, 8 * KIB, 1),
         ],
+        procedure: Procedure::Rounds,
+    },
+    Profile {
+        name: "snia-client",
+        summary: "throughput, IOPS and latency of SNIA's test for client drives: filled twice, in rounds until steady",
+        source: "SNIA Solid State Storage Performance Test Specification 2.0.2: throughput of 1024 KiB, the mixes 100/0, 65/35 and 0/100 of 4 and 8 KiB out of the \
+                 matrix of its IOPS test, and the same mixes one by one as in its latency test. Preconditioning of everything that is measured (two sequential \
+                 fills of 128 KiB), and rounds until 4 KiB writes are steady, at most 25. Depth 32 is this program's own choice; rounds are much shorter than the minute of the \
+                 specification, and nothing is purged",
+        patterns: &[
+            pattern("tp-read-1024k", "throughput: read, 1024 KiB, 32 deep", Access::Read, MIB, 32),
+            pattern("tp-write-1024k", "throughput: write, 1024 KiB, 32 deep", Access::Write, MIB, 32),
+            pattern("iops-100-0-4k", "IOPS: 100/0, 4 KiB, 32 deep", Access::RandomRead, 4 * KIB, 32),
+            pattern("iops-65-35-4k", "IOPS: 65/35, 4 KiB, 32 deep", SNIA_MIX, 4 * KIB, 32),
+            pattern("iops-65-35-8k", "IOPS: 65/35, 8 KiB, 32 deep", SNIA_MIX, 8 * KIB, 32),
+            pattern("iops-0-100-4k", "IOPS: 0/100, 4 KiB, 32 deep", Access::RandomWrite, 4 * KIB, 32),
+            pattern("lat-100-0-4k", "latency: 100/0, 4 KiB, 1 deep", Access::RandomRead, 4 * KIB, 1),
+            pattern("lat-65-35-4k", "latency: 65/35, 4 KiB, 1 deep", SNIA_MIX, 4 * KIB, 1),
+            pattern("lat-0-100-4k", "latency: 0/100, 4 KiB, 1 deep", Access::RandomWrite, 4 * KIB, 1),
+        ],
+        procedure: Procedure::UntilSteady { tracked: "iops-0-100-4k" },
     },
 ];

@@ -6,7 +6,7 @@ use iolab_findings::{Kind, limits};
 use iolab_histogram::SparseHistogram;
 use iolab_plan::Direction;
 use iolab_recording::{Finding, Recording};
-use iolab_statistics::{Interval, median_interval};
+use iolab_statistics::{Interval, SteadyState, median_interval};
 
 use crate::drives::KnownDrive;
 use crate::measured::MeasuredTarget;
@@ -28,9 +28,16 @@ pub struct Results {
     pub seen: Seen,
     /// Drives to compare with.
     pub drives: Vec<KnownDrive>,
+    /// Whether the rounds settled, where the profile asks for that.
+    pub steady: Option<SteadyState>,
 }
 
 impl Results {
+    /// Rounds that were run: more than asked for where they had to settle.
+    pub fn rounds(&self) -> usize {
+        self.cases.iter().map(|case| case.samples.len()).max().unwrap_or(self.pace.rounds as usize)
+    }
+
     /// Patterns that would have overwritten what must stay.
     pub fn left_out(&self) -> impl Iterator<Item = &'static Pattern> + '_ {
         let is_measured = |pattern: &Pattern| self.cases.iter().any(|case| case.pattern.key == pattern.key);
@@ -112,12 +119,18 @@ impl Case {
         median_interval(&self.samples.iter().map(of).collect::<Vec<_>>(), CONFIDENCE)
     }
 
-    /// A percentile of all rounds' latencies, ns. Of commits that of fdatasync alone: it is where
-    /// the time goes, and percentiles do not add up.
-    pub fn latency_ns(&self, percent: f64) -> Option<u64> {
+    /// The latencies of all rounds, ns. Of commits those of fdatasync alone: it is where the time
+    /// goes, and percentiles do not add up.
+    pub fn latencies(&self) -> SparseHistogram {
         let mut all = SparseHistogram::default();
-        let of = |sample: &Sample| if self.is_commit() { sample.syncs.clone() } else { sample.latencies.clone() };
+        let of = |sample: &'_ Sample| if self.is_commit() { sample.syncs.clone() } else { sample.latencies.clone() };
         self.samples.iter().for_each(|sample| all.merge(&of(sample)));
+        all
+    }
+
+    /// A percentile of [`Case::latencies`], ns.
+    pub fn latency_ns(&self, percent: f64) -> Option<u64> {
+        let all = self.latencies();
         (!all.is_empty()).then(|| all.percentile(percent))
     }
 

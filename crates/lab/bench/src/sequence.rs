@@ -3,7 +3,9 @@
 //! A machine that slows down for some seconds then spoils one round of several patterns, which the
 //! intervals show, instead of all rounds of one pattern, which nothing would show.
 
-use crate::profiles::{Pattern, Profile};
+use iolab_statistics::{SniaRules, SteadyState, snia};
+
+use crate::profiles::{Pattern, Procedure, Profile};
 use crate::results::{Case, Reading, Seen};
 
 /// How often and how long.
@@ -26,8 +28,20 @@ impl Pace {
     }
 }
 
-/// Measures the patterns of a profile that the target can take, by `run`, which gets a pattern and the
-/// round. `None`: the user ended it.
+/// What came of the rounds.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// Each pattern with its samples.
+    pub cases: Vec<Case>,
+    /// What findings and limits say.
+    pub seen: Seen,
+    /// Whether the rounds settled, where the profile asks for that.
+    pub steady: Option<SteadyState>,
+}
+
+/// Measures the patterns of a profile that the target can take, by `run`, which gets a pattern and
+/// the round. A profile that asks for a steady state has at least as many rounds as its rule needs,
+/// and goes on until they are steady or the rule gives up. `None`: the user ended it.
 ///
 /// # Errors
 /// What `run` says.
@@ -36,16 +50,34 @@ pub fn measure<E>(
     writable: bool,
     rounds: u32,
     mut run: impl FnMut(&Pattern, u32) -> Result<Option<Reading>, E>,
-) -> Result<Option<(Vec<Case>, Seen)>, E> {
+) -> Result<Option<Measured>, E> {
     let measured = profile.patterns.iter().filter(|pattern| writable || !pattern.access.writes());
-    let mut cases: Vec<Case> = measured.map(|pattern| Case { pattern: *pattern, samples: Vec::new() }).collect();
-    let mut seen = Seen::default();
-    for round in 0..rounds {
-        for case in &mut cases {
+    let cases = measured.map(|pattern| Case { pattern: *pattern, samples: Vec::new() }).collect();
+    let mut measured = Measured { cases, ..Measured::default() };
+    for round in 0.. {
+        for case in &mut measured.cases {
             let Some(reading) = run(&case.pattern, round)? else { return Ok(None) };
-            seen.take(&case.pattern, &reading);
+            measured.seen.take(&case.pattern, &reading);
             case.samples.push(reading.sample);
         }
+        measured.steady = settled(profile, &measured.cases);
+        let done = round as usize + 1;
+        let settles = matches!(measured.steady, Some(SteadyState::NotYet { .. }));
+        if done >= rounds as usize && !(settles && done < SniaRules::default().most_rounds) {
+            break;
+        }
     }
-    Ok(Some((cases, seen)))
+    if let Some(SteadyState::Reached { start, end, .. }) = measured.steady {
+        // What was not steady yet is not the result.
+        measured.cases.iter_mut().for_each(|case| case.samples = case.samples[start..end].to_vec());
+    }
+    Ok(Some(measured))
+}
+
+/// Whether the pattern that a profile watches keeps its speed.
+fn settled(profile: &Profile, cases: &[Case]) -> Option<SteadyState> {
+    let Procedure::UntilSteady { tracked } = profile.procedure else { return None };
+    let case = cases.iter().find(|case| case.pattern.key == tracked)?;
+    let rounds: Vec<f64> = case.samples.iter().map(|sample| sample.iops).collect();
+    Some(snia(&rounds, &SniaRules::default()))
 }

@@ -2,6 +2,7 @@
 
 use iolab_histogram::Histogram;
 use iolab_recording::{Finding, Severity};
+use iolab_statistics::SteadyState;
 
 use crate::{
     Access, Case, KnownDrive, Likeness, MeasuredTarget, PROFILES, Pace, Profile, Reading, Results, Sample, Seen, card,
@@ -47,6 +48,7 @@ fn results(iops: &[(&str, f64)]) -> Results {
         cases: cases.collect(),
         seen: Seen::default(),
         drives: vec![drive("fast", 10_000), drive("slow", 1_000)],
+        steady: None,
     }
 }
 
@@ -102,13 +104,59 @@ fn rounds_are_interleaved_and_writes_are_left_out_of_what_must_stay() {
         order.push((round, pattern.key));
         Ok::<_, ()>(Some(Reading::default()))
     });
-    let (cases, _) = done.unwrap().unwrap();
+    let cases = done.unwrap().unwrap().cases;
     let keys = ["sequential-read", "random-read", "random-read-deep"];
     assert_eq!(order, [0, 1].map(|round| keys.map(|key| (round, key))).concat());
     assert!(cases.iter().all(|case| case.samples.len() == 2));
     let results = Results { cases, ..results(&[]) };
     assert_eq!(results.left_out().count(), 5);
     assert!(card(&results).contains("Not measured, because writing would destroy what is there: sequential write"));
+}
+
+/// Rounds of SNIA's profile whose watched pattern does so many operations per second.
+fn snia_rounds(speed: impl Fn(u32) -> f64) -> (Vec<u32>, crate::Measured) {
+    let profile = Profile::named("snia-client").unwrap();
+    let mut rounds = Vec::new();
+    let done = measure(profile, true, 3, |pattern, round| {
+        rounds.push(round);
+        Ok::<_, ()>(Some(Reading { sample: sample(speed(round), pattern.block_bytes), ..Reading::default() }))
+    });
+    rounds.dedup();
+    (rounds, done.unwrap().unwrap())
+}
+
+#[test]
+fn rounds_go_on_until_they_are_steady_and_the_result_is_of_the_steady_ones() {
+    let (rounds, done) = snia_rounds(|_| 1000.0);
+    assert_eq!(rounds.len(), 5, "the window of the rule, though fewer were asked for");
+    assert!(matches!(done.steady, Some(SteadyState::Reached { start: 0, end: 5, .. })), "{:?}", done.steady);
+    // Fast in the beginning, as a fresh drive is.
+    let (rounds, done) = snia_rounds(|round| if round < 3 { 9000.0 } else { 1000.0 });
+    assert_eq!(rounds.len(), 8);
+    let case = &done.cases[5];
+    assert_eq!((case.samples.len(), case.iops().unwrap().estimate), (5, 1000.0));
+    // Never: the rule gives up, and so says the card.
+    let (rounds, done) = snia_rounds(|round| 1000.0 * 0.5_f64.powi(round as i32));
+    assert_eq!(rounds.len(), 25);
+    let profile = Profile::named("snia-client").unwrap();
+    let results = Results { profile, cases: done.cases, steady: done.steady, ..results(&[]) };
+    assert!(card(&results).contains("warning: not steady after 25 rounds"), "{}", card(&results));
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json(&results)).unwrap()["steady"], false);
+}
+
+#[test]
+fn the_page_has_every_line_and_every_drive() {
+    let made = results(&[("sequential-read", 900.0)]);
+    let page = crate::page(&made, "iolab bench /data", "0.0.0");
+    let read = iolab_testkit::html::read_html(&page.html);
+    read.stands_alone();
+    for case in &made.cases {
+        assert!(read.text.contains(case.pattern.name), "{}", case.pattern.name);
+    }
+    for text in ["/data: reads 944 MB/s", "Known drives", "slow", "Be careful", "iolab bench /data"] {
+        assert!(read.text.contains(text), "no {text}");
+    }
+    assert!(page.figures.iter().any(|figure| figure.id == "lines-0"));
 }
 
 #[test]

@@ -21,4 +21,4 @@ mod trials;
 pub use collections::{files_of, folders_of};
 pub use folder::Folder;
 pub use reading::{Form, begin, complete, lay_out, located, read};
-pub use running::{Ended, Permissions, StudyRunner, results_json, results_text};
+pub use running::{Ended, Permissions, StudyRunner, results_json};

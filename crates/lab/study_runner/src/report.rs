@@ -4,7 +4,7 @@ use std::path::Path;
 
 use iolab_activity::Failure;
 use iolab_archive::recordings;
-use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page};
+use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page, warning_lines};
 use iolab_recording::Recording;
 use iolab_statistics::Rules;
 use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, describe_results, missing};
@@ -38,7 +38,8 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     let (_, folders) = collections::folders_of(path)?;
     let texts = folders.iter().map(|folder| {
         let read = StudyMaterial::read(folder)?;
-        Ok(describe_results(&read.study, &read.design, &read.analysis, &read.rules))
+        let warnings = warning_lines(&read.digests);
+        Ok(describe_results(&read.study, &read.design, &read.analysis, &read.rules, &warnings))
     });
     Ok(texts.collect::<Result<Vec<String>, Failure>>()?.join("\n"))
 }

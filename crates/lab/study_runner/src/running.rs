@@ -6,12 +6,12 @@ use iolab_activity::Failure;
 use iolab_archive::database;
 use iolab_pipeline::Pipeline;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, Study, analyse, describe_design, describe_results, next};
+use iolab_study::{Analysis, Design, Study, analyse, describe_design, next};
 
 use crate::folder::{self, Folder};
 use crate::reading::lay_out;
 use crate::trials::Running;
-use crate::{cost, hooks};
+use crate::{cost, hooks, report};
 
 /// What each trial is told that the study does not say.
 #[derive(Debug, Clone, Default)]
@@ -91,23 +91,12 @@ impl StudyRunner<'_> {
         if self.is_listed {
             database::keep_study(folder.path(), console);
         }
-        let results = describe_results(study, &design, &analysis, &Rules::default());
+        let results = report::text(folder.path())?;
         Ok(Ended { results, is_whole })
     }
 }
 
-/// What the study of a folder has found so far, as text.
-///
-/// # Errors
-/// The folder cannot be read.
-pub fn results_text(folder: &Path) -> Result<String, Failure> {
-    let (folder, study) = Folder::open(folder)?;
-    let design = lay_out(&study)?;
-    let analysis = analysis(&folder, &study, &design);
-    Ok(describe_results(&study, &design, &analysis, &Rules::default()))
-}
-
-/// The same for programs.
+/// What the study of a folder has found so far, for programs.
 ///
 /// # Errors
 /// The folder cannot be read.

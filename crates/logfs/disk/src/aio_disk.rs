@@ -8,7 +8,7 @@
 //! with it.
 //!
 //! Unsafe: it hands addresses of buffers to the kernel.
-#![allow(unsafe_code)] // island: addresses of buffers in operations
+#![allow(unsafe_code, reason = "island: addresses of buffers in operations")]
 
 use std::fs::File;
 use std::io;

@@ -6,7 +6,7 @@
 //!
 //! Unsafe: it allocates with an alignment of its own, advises the kernel about that memory, and
 //! makes slices of addresses.
-#![allow(unsafe_code)] // island: memory that a device works on
+#![allow(unsafe_code, reason = "island: memory that a device works on")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;

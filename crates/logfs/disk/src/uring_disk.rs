@@ -13,7 +13,7 @@
 //! buffers that it had are lost rather than used twice.
 //!
 //! Unsafe: it hands addresses of buffers to the kernel, and discards by `ioctl`.
-#![allow(unsafe_code)] // island: addresses of buffers in submission entries
+#![allow(unsafe_code, reason = "island: addresses of buffers in submission entries")]
 
 use std::fs::File;
 use std::io;

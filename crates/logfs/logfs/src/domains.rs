@@ -30,6 +30,15 @@ mod volume_content;
 mod volume_names;
 mod worker;
 
+/// What the mail between cores consists of. `tests/interleavings` puts a model checker's in its
+/// place.
+mod sync {
+    pub(super) use std::sync::OnceLock;
+    pub(super) use std::sync::atomic::{AtomicBool, Ordering, fence};
+    pub(super) use std::sync::mpsc::{Receiver, Sender, channel};
+    pub(super) use std::thread::{self, Thread};
+}
+
 pub use local::LocalVolume;
 pub use mail::CoreDriver;
 pub use master::Placement;

@@ -9,7 +9,7 @@
 //! (acquire), tail is written after them (release).
 //!
 //! Unsafe: makes the system call, maps the ring and copies out of memory that the kernel writes.
-#![allow(unsafe_code)] // island: perf_event_open, its ioctls, and the ring that the kernel writes
+#![allow(unsafe_code, reason = "island: perf_event_open, its ioctls, and the ring that the kernel writes")]
 
 use std::ffi::CString;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! What a loop device shows, as the kernel says it (loop(4)): the inode, not the name it once had.
 //!
 //! Unsafe because `LOOP_GET_STATUS64` fills a structure.
-#![allow(unsafe_code)] // island: an ioctl that has no safe wrapper
+#![allow(unsafe_code, reason = "island: an ioctl that has no safe wrapper")]
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

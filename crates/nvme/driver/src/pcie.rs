@@ -17,6 +17,18 @@ mod queue;
 mod ring;
 mod shadow;
 
+/// What orders accesses to memory that the device accesses, too. The interleavings of
+/// `iolab-virtual-ssd` put a model checker's in its place.
+mod sync {
+    pub(crate) use std::sync::atomic::{Ordering, fence};
+
+    /// Runs a test: once here, in every order there.
+    #[cfg(test)]
+    pub(crate) fn model(test: impl Fn()) {
+        test();
+    }
+}
+
 use std::time::Duration;
 
 use iolab_nvme_spec::SubmissionEntry;

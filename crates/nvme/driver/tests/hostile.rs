@@ -2,7 +2,7 @@
 
 mod drive;
 #[path = "drive/enemy.rs"]
-#[allow(unreachable_pub)] // the fuzz targets include it too
+#[allow(unreachable_pub, reason = "the fuzz targets include it too")]
 mod enemy;
 
 use drive::Random;

@@ -4,7 +4,7 @@
 //! interrupts and reset work; `hold` has the controller at work until somebody kills it. The
 //! controller loses its state, its media are not touched. `ci/suites/vfio_guest` runs it in a
 //! guest.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // a program for people
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 use std::error::Error;
 use std::path::Path;

@@ -16,7 +16,7 @@
 //!
 //! Unsafe island: the kernel's interface is `ioctl(2)`. Not here: VFIO's newer device files
 //! (`iommufd`), devices without an IOMMU, hot-plug, and everything that is particular to NVMe.
-#![allow(unsafe_code)] // island: ioctl
+#![allow(unsafe_code, reason = "island: ioctl")]
 
 mod abi;
 mod address;

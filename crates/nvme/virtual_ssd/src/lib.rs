@@ -43,6 +43,19 @@ mod subsystem;
 mod timing;
 mod zones;
 
+/// What threads share messages and doorbells by. `tests/interleavings` puts a model checker's in its
+/// place.
+mod sync {
+    pub(crate) use std::sync::Mutex;
+    pub(crate) use std::sync::atomic::{AtomicBool, Ordering, fence};
+
+    /// Runs a test: once here, in every order there.
+    #[cfg(test)]
+    pub(crate) fn model(test: impl Fn()) {
+        test();
+    }
+}
+
 pub use admin::{AdminExecutor, AdminReply, FrontFeatures};
 pub use command_error::CommandError;
 pub use config::{Age, Config, ConfigError, KEYS, Key, Parameter, parameters};

@@ -4,8 +4,9 @@
 //! polls.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+
+use crate::sync::{AtomicBool, Mutex, Ordering};
 
 /// A queue of messages.
 #[derive(Debug)]
@@ -55,15 +56,18 @@ impl<T> Mailbox<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::model;
 
     #[test]
     fn messages_arrive_in_order_and_once() {
-        let mailbox = Mailbox::default();
-        assert_eq!(mailbox.take(), None);
-        mailbox.send(1);
-        mailbox.send(2);
-        assert!(mailbox.has_messages());
-        assert_eq!((mailbox.take(), mailbox.take(), mailbox.take()), (Some(1), Some(2), None));
-        assert!(!mailbox.has_messages());
+        model(|| {
+            let mailbox = Mailbox::default();
+            assert_eq!(mailbox.take(), None);
+            mailbox.send(1);
+            mailbox.send(2);
+            assert!(mailbox.has_messages());
+            assert_eq!((mailbox.take(), mailbox.take(), mailbox.take()), (Some(1), Some(2), None));
+            assert!(!mailbox.has_messages());
+        });
     }
 }

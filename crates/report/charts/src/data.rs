@@ -1,7 +1,7 @@
 //! What charts are made of: estimates with their intervals and trials, headings, and what is worth
 //! drawing.
 
-use crate::Unit;
+use crate::{Datum, Unit};
 
 /// A number that was measured, with what is known of its uncertainty. Any part may be missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,6 +41,14 @@ impl Estimate {
             interval: interval.map(|(low, high)| (low.min(high), low.max(high))),
             trials: self.trials.iter().copied().filter_map(sound).take(MOST_TRIALS).collect(),
         }
+    }
+
+    /// Mean and standard deviation (of a sample) of the trials; of fewer than two there is none.
+    pub fn deviation(&self) -> Option<(f64, f64)> {
+        let count = self.trials.len() as f64;
+        let mean = self.trials.iter().sum::<f64>() / count;
+        let squares: f64 = self.trials.iter().map(|value| (value - mean).powi(2)).sum();
+        (self.trials.len() > 1).then(|| (mean, (squares / (count - 1.0)).sqrt()))
     }
 
     /// Every number in it that can be drawn.
@@ -123,15 +131,24 @@ impl Measure {
 pub(crate) fn say(estimate: &Estimate, unit: Unit) -> String {
     let sound = estimate.sound();
     let value = sound.value.map_or("no value: too few samples".to_owned(), |value| unit.format(value));
-    match sound.interval {
-        Some((low, high)) => format!("{value} [{} … {}]", unit.format(low), unit.format(high)),
-        None => value,
-    }
+    let limits = sound.interval.map(|(low, high)| format!(" [{} … {}]", unit.format(low), unit.format(high)));
+    let deviation = sound.deviation().map(|(_, deviation)| format!(", standard deviation {}", unit.format(deviation)));
+    value + &limits.unwrap_or_default() + &deviation.unwrap_or_default()
 }
 
 /// Estimate, lower and upper limit as cells of a table.
-pub(crate) fn cells(estimate: &Estimate, unit: Unit) -> [String; 3] {
+pub(crate) fn cells(estimate: &Estimate, unit: Unit) -> [Datum; 3] {
     let sound = estimate.sound();
-    let text = |value: Option<f64>| value.map_or("–".to_owned(), |value| unit.format(value));
-    [text(sound.value), text(sound.interval.map(|pair| pair.0)), text(sound.interval.map(|pair| pair.1))]
+    [sound.value, sound.interval.map(|pair| pair.0), sound.interval.map(|pair| pair.1)]
+        .map(|value| Datum::Number(value, unit))
 }
+
+/// What follows estimate and limits where trials are known: how far they stray, and how many there
+/// are.
+pub(crate) fn trial_cells(estimate: &Estimate, unit: Unit) -> [Datum; 2] {
+    let deviation = estimate.sound().deviation().map(|(_, deviation)| deviation);
+    [Datum::Number(deviation, unit), Datum::Number(Some(estimate.trials.len() as f64), Unit::Count)]
+}
+
+/// Names of the columns of [`trial_cells`].
+pub(crate) const TRIAL_COLUMNS: [&str; 2] = ["standard deviation", "trials"];

@@ -1,6 +1,7 @@
 //! What drawing gives: an SVG, words that stand for it, and the numbers in a table.
 
 use crate::style::STYLE;
+use crate::table::Table;
 
 /// A drawn chart.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,19 +12,14 @@ pub struct Figure {
     pub title: String,
     /// What the picture shows, in words; it is the picture's `<desc>`.
     pub description: String,
+    /// What to see in it: what a reader would otherwise have to find. May be empty.
+    pub caption: String,
+    /// Nothing could be drawn; the picture says why.
+    pub is_empty: bool,
     /// The picture, to stand in a page that has [`STYLE`].
     pub svg: String,
     /// The numbers of the picture, as text with units.
     pub table: Table,
-}
-
-/// The numbers of a figure.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
-    /// Headings.
-    pub columns: Vec<String>,
-    /// As many cells in each as there are columns.
-    pub rows: Vec<Vec<String>>,
 }
 
 impl Figure {
@@ -32,33 +28,6 @@ impl Figure {
         let end = self.svg.find('>').map_or(0, |at| at + 1);
         let (start, rest) = self.svg.split_at(end);
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{start}<style>{STYLE}</style>{rest}\n")
-    }
-}
-
-/// More rows than these nobody reads.
-pub(crate) const MOST_ROWS: usize = 400;
-
-impl Table {
-    pub(crate) fn new(columns: &[&str]) -> Table {
-        Table { columns: columns.iter().map(|&column| column.to_owned()).collect(), rows: Vec::new() }
-    }
-
-    pub(crate) fn row(&mut self, first: &[&str], rest: &[String]) {
-        self.rows.push(first.iter().map(|&cell| cell.to_owned()).chain(rest.iter().cloned()).collect());
-    }
-
-    /// Keeps every n-th row where there are too many to read; says so.
-    pub(crate) fn thinned(mut self) -> (Table, Option<String>) {
-        let step = self.rows.len().div_ceil(MOST_ROWS);
-        if step <= 1 {
-            return (self, None);
-        }
-        let mut number = 0;
-        self.rows.retain(|_| {
-            number += 1;
-            (number - 1) % step == 0
-        });
-        (self, Some(format!("The table has one row of {step}.")))
     }
 }
 
@@ -90,13 +59,5 @@ mod tests {
             assert!(made.starts_with(|first: char| first.is_ascii_alphabetic()), "{made}");
             assert!(made.chars().all(|one| one.is_ascii_alphanumeric() || "-_".contains(one)), "{made}");
         }
-    }
-
-    #[test]
-    fn long_tables_are_thinned() {
-        let mut table = Table::new(&["n"]);
-        (0..1000).for_each(|n| table.row(&[], &[n.to_string()]));
-        let (table, note) = table.thinned();
-        assert_eq!((table.rows.len(), note.as_deref()), (334, Some("The table has one row of 3.")));
     }
 }

@@ -3,7 +3,7 @@
 //! Each chart is a struct of plain data in base units (ns, bytes, bytes/s, operations/s) with
 //! `draw`, which gives a [`Figure`]: an SVG for a page that has [`STYLE`], a description in words,
 //! and the numbers as a [`Table`]. [`Figure::standalone()`] is the same picture as a file of its
-//! own.
+//! own, [`Table::csv`] the numbers for programs.
 //!
 //! | what a reader asks | chart |
 //! | --- | --- |
@@ -30,10 +30,12 @@ mod gradient;
 mod plot;
 mod points;
 mod scale;
+mod seeing;
 mod series;
 mod sheet;
 mod style;
 mod svg;
+mod table;
 mod text;
 mod unit;
 mod viridis;
@@ -54,6 +56,7 @@ pub use chart::steady_rounds::{Rounds, SteadyRounds, Window};
 pub use chart::sweep::{Sweep, SweepAxis, SweepPoint, SweepSeries};
 pub use chart::timeline::{LatencyBand, LatencyMoment, Panel, TimeMark, TimeSeries, Timeline};
 pub use data::{Estimate, Heading, Measure, Spacing};
-pub use figure::{Figure, Table};
+pub use figure::Figure;
 pub use style::STYLE;
+pub use table::{Datum, Table};
 pub use unit::Unit;

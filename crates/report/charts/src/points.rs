@@ -103,9 +103,19 @@ impl Sheet<'_> {
 
     /// What lies around a value.
     pub(crate) fn interval_and_trials(&mut self, plot: &Plot, x: f64, estimate: &Estimate) {
+        self.deviation(plot, x, estimate);
         self.trials(plot, x, &estimate.trials);
         if let Some(interval) = estimate.interval {
             self.whisker(plot, x, interval);
+        }
+    }
+
+    /// One standard deviation to both sides of the mean, as far as the axis goes.
+    fn deviation(&mut self, plot: &Plot, x: f64, estimate: &Estimate) {
+        let Some((mean, deviation)) = estimate.deviation() else { return };
+        let on_axis = |value: f64| plot.y(value.max(plot.y.low).min(plot.y.high));
+        if let (Some(low), Some(high)) = (on_axis(mean - deviation), on_axis(mean + deviation)) {
+            self.svg.line("v", (x, low), (x, high));
         }
     }
 
@@ -131,7 +141,7 @@ impl Sheet<'_> {
         const FEW: usize = 64;
         const ENOUGH_TIPS: usize = 24;
         let sound: Vec<(f64, Estimate)> = points.iter().map(|point| (point.x, point.estimate.sound())).collect();
-        self.svg.open("g", &[("class", &style.class())]);
+        self.open_series(style);
         if !plot.named {
             self.band(plot, &sound.iter().map(|(x, one)| (*x, one.interval)).collect::<Vec<_>>());
         }
@@ -186,6 +196,9 @@ pub(crate) fn explanations<'e>(estimates: impl Iterator<Item = &'e Estimate> + C
     let mut entries = Vec::new();
     if estimates.clone().any(|one| !one.sound().trials.is_empty()) {
         entries.push(Entry::new("trials", Look::Trials));
+    }
+    if estimates.clone().any(|one| one.sound().deviation().is_some()) {
+        entries.push(Entry::new("standard deviation", Look::Deviation));
     }
     let mut sound = estimates.map(Estimate::sound);
     if sound.any(|one| one.value.is_some() && one.interval.is_none()) {

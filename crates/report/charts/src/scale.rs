@@ -209,7 +209,8 @@ fn linear_ticks(low: f64, high: f64, unit: Unit, ticks: usize) -> Vec<Tick> {
     let (a, b) = (low / factor, high / factor);
     let rough = (b - a) / ticks.max(2) as f64;
     let mut step = nice_step(rough);
-    if unit == Unit::Count && factor == 1.0 {
+    // Things are whole, unless the axis has less than two of them: a mean queue of 0.8.
+    if unit == Unit::Count && factor == 1.0 && b - a >= 2.0 {
         step = step.max(1.0);
     }
     if unit == Unit::Bytes && step > 5.0 {

@@ -19,6 +19,8 @@ pub(crate) enum Look {
     Zone,
     /// Small dots of trials.
     Trials,
+    /// The pale bar of a standard deviation.
+    Deviation,
     /// The cross of a value that is missing.
     Missing,
 }
@@ -26,6 +28,8 @@ pub(crate) enum Look {
 /// Colour, dash and marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
+    /// Of the series.
+    pub(crate) number: usize,
     pub(crate) colour: usize,
     pub(crate) dash: usize,
     pub(crate) shape: usize,
@@ -38,7 +42,8 @@ impl Style {
     /// The look of the `number`-th series. Colours repeat after the last; markers then go with
     /// other colours.
     pub(crate) fn of(number: usize) -> Style {
-        Style { colour: number % 8, dash: number % 8, shape: (number + number / 8) % 8, hollow: false, marked: true }
+        let shape = (number + number / 8) % 8;
+        Style { number, colour: number % 8, dash: number % 8, shape, hollow: false, marked: true }
     }
 
     /// The same without markers.
@@ -129,6 +134,11 @@ pub(crate) fn sample(sheet: &mut Sheet<'_>, look: Look, (x, y): (f64, f64)) {
             let fill = sheet.fill(number);
             let class = format!("s{} f", number % 8);
             sheet.svg.rect(&[("class", &class), ("fill", &fill)], area(11.0), "");
+        }
+        Look::Deviation => {
+            sheet.svg.open("g", &[("class", "s6")]);
+            sheet.svg.line("v", (x + 12.0, y - 6.0), (x + 12.0, y + 6.0));
+            sheet.svg.close("g");
         }
         Look::Missing => missing(sheet, (x + 12.0, y + 9.0), ""),
         Look::Rule(dash) => sheet.svg.line(&format!("r d{dash}"), from, to),

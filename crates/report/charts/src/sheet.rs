@@ -4,9 +4,10 @@
 //! above the data, never on them.
 
 use crate::data::Heading;
-use crate::figure::{Figure, Table, xml_id};
-use crate::series::{Look, sample};
+use crate::figure::{Figure, xml_id};
+use crate::series::{Look, Style, sample};
 use crate::svg::{Anchor, Rect, Svg, escaped, px};
+use crate::table::Table;
 use crate::text::{Face, fit, width, wrap};
 
 /// Width of every figure, px.
@@ -28,6 +29,10 @@ pub(crate) struct Sheet<'h> {
     /// Numbers that the axes could not show.
     pub(crate) hidden: usize,
     notes: Vec<String>,
+    caption: String,
+    is_empty: bool,
+    /// Which of several plots is being drawn: series with the same number in others are others.
+    pub(crate) plot: usize,
 }
 
 /// In a legend: the sample, what stands between entries, the longest text; px.
@@ -45,11 +50,18 @@ pub(crate) fn legend_width(entries: &[Entry]) -> f64 {
 pub(crate) struct Entry {
     pub(crate) text: String,
     pub(crate) look: Look,
+    /// The series that it stands for, which readers can switch off by it.
+    series: Option<usize>,
 }
 
 impl Entry {
     pub(crate) fn new(text: &str, look: Look) -> Entry {
-        Entry { text: text.to_owned(), look }
+        Entry { text: text.to_owned(), look, series: None }
+    }
+
+    /// Of a series.
+    pub(crate) fn of(number: usize, text: &str, look: Look) -> Entry {
+        Entry { text: text.to_owned(), look, series: Some(number) }
     }
 }
 
@@ -65,6 +77,9 @@ impl<'h> Sheet<'h> {
             y: MARGIN,
             hidden: 0,
             notes: Vec::new(),
+            caption: String::new(),
+            is_empty: false,
+            plot: 0,
         };
         for line in wrap(&heading.title, Face::Title, WIDTH - 2.0 * MARGIN, 3) {
             sheet.svg.words((MARGIN, sheet.y + 15.0), Anchor::Start, Face::Title, &line);
@@ -91,8 +106,15 @@ impl<'h> Sheet<'h> {
                 x = MARGIN;
                 self.y += LINE;
             }
+            if let Some(series) = entry.series {
+                let key = self.key(series);
+                self.svg.open("g", &[("class", "key"), ("data-key", &key)]);
+            }
             sample(self, entry.look, (x, self.y + LINE / 2.0));
             self.svg.words((x + SAMPLE, self.y + 13.0), Anchor::Start, Face::Label, &text);
+            if entry.series.is_some() {
+                self.svg.close("g");
+            }
             x += wide;
         }
         self.y += LINE + 2.0;
@@ -114,6 +136,23 @@ impl<'h> Sheet<'h> {
         self.svg.words((WIDTH / 2.0, place.y + place.height / 2.0 + 4.0), Anchor::Middle, Face::Label, &text);
         self.y += 96.0;
         self.notes.push(format!("Nothing is drawn: {reason}."));
+        self.is_empty = true;
+    }
+
+    /// What tells a series from all others of the figure.
+    fn key(&self, series: usize) -> String {
+        format!("{}-{series}", self.plot)
+    }
+
+    /// Begins what is drawn of a series; `g` ends it.
+    pub(crate) fn open_series(&mut self, style: Style) {
+        let key = self.key(style.number);
+        self.svg.open("g", &[("class", &style.class()), ("data-series", &key)]);
+    }
+
+    /// Says what to see in the picture.
+    pub(crate) fn see(&mut self, sentence: &str) {
+        self.caption = capital(sentence.trim());
     }
 
     /// Adds a sentence to the description.
@@ -147,7 +186,6 @@ impl<'h> Sheet<'h> {
 
     /// The figure.
     pub(crate) fn finish(mut self, description: &str, table: Table) -> Figure {
-        let (table, thinned) = table.thinned();
         if self.hidden > 0 {
             let note =
                 format!("{} of the numbers are not positive and cannot stand on a logarithmic axis.", self.hidden);
@@ -155,7 +193,6 @@ impl<'h> Sheet<'h> {
             self.y += LINE;
             self.notes.push(note);
         }
-        self.notes.extend(thinned);
         let note = self.heading.note.trim();
         let parts = std::iter::once(description).chain(self.notes.iter().map(String::as_str)).chain([note]);
         let description = capital(&parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "));
@@ -182,7 +219,15 @@ impl<'h> Sheet<'h> {
         svg.leaf("rect", &[("class", "ground"), ("width", &WIDTH.to_string()), ("height", &height)]);
         svg.text.push_str(&self.svg.text);
         svg.close("svg");
-        Figure { id: self.id, title: title.to_owned(), description, svg: svg.text, table }
+        Figure {
+            id: self.id,
+            title: title.to_owned(),
+            description,
+            caption: self.caption,
+            is_empty: self.is_empty,
+            svg: svg.text,
+            table,
+        }
     }
 }
 

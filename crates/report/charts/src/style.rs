@@ -8,6 +8,6 @@
 /// root element) and print.
 ///
 /// All of its rules are of `.iolab-figure` or set `--fig-…` variables, so that it can stand in any
-/// page. In narrow windows figures keep a width at which their numbers can be read, and what holds
-/// one scrolls sideways.
+/// page. Figures grow with what holds them; on screens none is narrower than it was drawn, so that
+/// its smallest numbers keep their 11 px, and what holds it scrolls sideways instead.
 pub const STYLE: &str = include_str!("style.css");

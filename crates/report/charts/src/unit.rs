@@ -73,6 +73,19 @@ impl Unit {
         *all.iter().rev().find(fits).unwrap_or(&all[0])
     }
 
+    /// The base unit in names of columns: what a number without a prefix is counted in.
+    pub fn base(self) -> &'static str {
+        match self {
+            Unit::Nanoseconds => "ns",
+            Unit::Bytes => "bytes",
+            Unit::BytesPerSecond => "bytes_per_s",
+            Unit::PerSecond => "per_s",
+            Unit::Count => "",
+            Unit::Share => "share",
+            Unit::Ratio => "ratio",
+        }
+    }
+
     /// What an axis of it adds to its title, where ticks do not say it.
     pub(crate) fn per(self) -> &'static str {
         if self == Unit::PerSecond { "1/s" } else { "" }

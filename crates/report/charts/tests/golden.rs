@@ -39,8 +39,12 @@ fn pictures() {
 fn tables_and_descriptions() {
     let mut text = String::new();
     for figure in gallery() {
-        text.push_str(&format!("{}: {}\n{}\n", figure.id, figure.description, figure.table.columns.join(" | ")));
-        figure.table.rows.iter().take(4).for_each(|row| text.push_str(&format!("{}\n", row.join(" | "))));
+        let columns = figure.table.columns.join(" | ");
+        text.push_str(&format!("{}: {}\nto see: {}\n{columns}\n", figure.id, figure.description, figure.caption));
+        for row in figure.table.rows.iter().take(4) {
+            let cells: Vec<String> = row.iter().map(iolab_charts::Datum::shown).collect();
+            text.push_str(&format!("{}\n", cells.join(" | ")));
+        }
         text.push('\n');
     }
     check("tables.txt", &text);

@@ -21,12 +21,14 @@ mod values;
 
 pub(crate) use choice::study_charts;
 pub(crate) use devices::device_galleries;
+pub(crate) use distributions::{deciles_of, spectrum_of};
 pub(crate) use forests::{forest, forest_of_rows};
 pub(crate) use over_time::run_charts;
 pub(crate) use rounds::{round_figures, window as judged_window};
 pub(crate) use values::Material;
 
-use iolab_charts::Figure;
+use iolab_charts::{Datum, Figure};
+use iolab_study::Figure as StudyFigure;
 use maud::{Markup, PreEscaped, html};
 
 use crate::frame::{Cell, counted, details, table};
@@ -36,6 +38,8 @@ use crate::frame::{Cell, counted, details, table};
 pub(crate) struct Gallery {
     prefix: String,
     groups: Vec<Group>,
+    /// Which picture shows which figure of the study, and the title of its group.
+    about: Vec<(StudyFigure, String, String)>,
 }
 
 #[derive(Debug)]
@@ -49,7 +53,7 @@ struct Group {
 impl Gallery {
     /// `prefix` makes ids unique on a page with several studies.
     pub(crate) fn new(prefix: &str) -> Gallery {
-        Gallery { prefix: prefix.to_owned(), groups: Vec::new() }
+        Gallery { prefix: prefix.to_owned(), ..Gallery::default() }
     }
 
     /// Begins a group; one that stays empty is not shown. Without a title it has no heading of its
@@ -68,10 +72,29 @@ impl Gallery {
         }
     }
 
+    /// Adds a figure, unless nothing could be drawn in it.
     pub(crate) fn add(&mut self, figure: Figure) {
-        if let Some(group) = self.groups.last_mut() {
+        self.add_of(None, figure);
+    }
+
+    /// The same of a figure of the study, whose conclusion then leads to it.
+    pub(crate) fn add_of(&mut self, about: Option<&StudyFigure>, figure: Figure) {
+        if let Some(group) = self.groups.last_mut().filter(|_| !figure.is_empty) {
+            self.about.extend(about.map(|about| (about.clone(), figure.id.clone(), group.title.clone())));
             group.figures.push(figure);
         }
+    }
+
+    /// The pictures of a figure of the study: the first of each group with its id, and the group's
+    /// title.
+    pub(crate) fn of(&self, about: &StudyFigure) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for (_, id, title) in self.about.iter().filter(|(one, ..)| one.measure == about.measure) {
+            if found.iter().all(|(_, known)| known != title) {
+                found.push((format!("figure-{id}"), title.clone()));
+            }
+        }
+        found
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -109,46 +132,86 @@ fn xml_name(text: &str) -> String {
     text.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }
 
-/// A figure with its caption and the numbers in it.
+/// A figure with what to see in it, and the numbers behind that.
 pub(crate) fn placed(figure: &Figure) -> Markup {
-    let head: Vec<&str> = figure.table.columns.iter().map(String::as_str).collect();
-    let row = |cells: &Vec<String>| {
-        let cells = cells.iter().enumerate();
-        cells
-            .map(|(place, cell)| if place == 0 { Cell::Head(cell.clone()) } else { Cell::text_or_number(cell) })
-            .collect()
+    let (numbers, step) = figure.table.thinned(MOST_ROWS);
+    let head: Vec<&str> = numbers.columns.iter().map(String::as_str).collect();
+    let cell = |(place, datum): (usize, &Datum)| match datum {
+        other if place == 0 => Cell::Head(other.shown()),
+        Datum::Text(text) => Cell::Text(text.clone()),
+        other => Cell::Number(other.shown()),
     };
-    let rows: Vec<Vec<Cell>> = figure.table.rows.iter().map(row).collect();
-    let caption = html! { bdi { (figure.title) } };
+    let rows: Vec<Vec<Cell>> = numbers.rows.iter().map(|row| row.iter().enumerate().map(cell).collect()).collect();
+    let caption = html! { bdi { (figure.title) } @if step > 1 { " (one row of " (step) "; the file has more)" } };
     let label = format!("Numbers of: {}", figure.title);
-    let below = html! {
-        // The picture has its title in it, and says this itself to those who hear it.
-        figcaption aria-hidden="true" { bdi { (figure.description) } }
-        (details("The numbers of this figure", &table(&caption, &label, &head, &rows)))
-    };
-    with_table(figure, &below)
-}
-
-/// A figure above a table that somebody else made, which says all that a caption could.
-pub(crate) fn with_table(figure: &Figure, numbers: &Markup) -> Markup {
     html! {
         figure id={ "figure-" (figure.id) } {
-            // Drawn by the figures crate, which escapes what comes from outside. It holds a
-            // description for those who hear it.
-            (PreEscaped(&figure.svg))
-            (numbers)
+            (picture(figure))
+            figcaption {
+                (seen(figure))
+                (details("The numbers of this figure", &table(&caption, &label, &head, &rows)))
+                (download(figure))
+            }
         }
     }
 }
 
-/// The numbers of a figure as comma-separated values (RFC 4180).
-pub fn csv(table: &iolab_charts::Table) -> String {
-    let field = |text: &String| match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.clone(),
-    };
-    let line = |cells: &Vec<String>| cells.iter().map(field).collect::<Vec<_>>().join(",") + "\r\n";
-    std::iter::once(&table.columns).chain(&table.rows).map(line).collect()
+/// Rows of a table on a page: more nobody reads.
+const MOST_ROWS: usize = 400;
+/// Bytes of numbers that a page carries as a file; of more it carries every n-th row.
+const MOST_BYTES: usize = 64 << 10;
+
+/// Drawn by the figures crate, which escapes what comes from outside. It holds a description for
+/// those who hear it. Where a window is narrower than the picture, it scrolls.
+fn picture(figure: &Figure) -> Markup {
+    html! {
+        div.drawn {
+            p.hint aria-hidden="true" { "Scroll sideways to see all of it \u{2192}" }
+            div.picture { (PreEscaped(&figure.svg)) }
+        }
+    }
+}
+
+fn seen(figure: &Figure) -> Markup {
+    html! { p.seen { bdi { @if figure.caption.is_empty() { (figure.title) "." } @else { (figure.caption) } } } }
+}
+
+/// The numbers as a file that the page itself holds.
+fn download(figure: &Figure) -> Markup {
+    let all = figure.table.csv();
+    let most = figure.table.rows.len() * MOST_BYTES / all.len().max(1);
+    let (csv, is_all) =
+        if all.len() <= MOST_BYTES { (all, true) } else { (figure.table.thinned(most.max(1)).0.csv(), false) };
+    html! {
+        p.take {
+            a download={ (figure.id) ".csv" } href={ "data:text/csv;charset=utf-8," (percent_encoded(&csv)) } {
+                "Save the numbers" @if !is_all { ", thinned," } " as CSV"
+            }
+        }
+    }
+}
+
+/// Bytes as a URL holds them (RFC 3986, section 2.1).
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() + text.len() / 4);
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b',' => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// A figure above a table that somebody else made.
+pub(crate) fn with_table(figure: &Figure, numbers: &Markup) -> Markup {
+    html! {
+        figure id={ "figure-" (figure.id) } {
+            (picture(figure))
+            div.numbers { (numbers) }
+            figcaption { (seen(figure)) (download(figure)) }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -156,9 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_with_commas_and_quotes_are_quoted() {
-        let columns = ["a", "b, c"].map(str::to_owned).to_vec();
-        let table = iolab_charts::Table { columns, rows: vec![vec!["say \"x\"".to_owned(), "1".to_owned()]] };
-        assert_eq!(csv(&table), "a,\"b, c\"\r\n\"say \"\"x\"\"\",1\r\n");
+    fn links_hold_any_text() {
+        assert_eq!(percent_encoded("a_b,1\r\n\"é\""), "a_b,1%0D%0A%22%C3%A9%22");
     }
 }

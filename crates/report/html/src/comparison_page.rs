@@ -37,7 +37,8 @@ pub fn comparison_page(report: &ComparisonReport<'_>) -> Page {
         outcome.rows.chunk_by(|one, other| one.figure == other.figure).map(|rows| rows.iter().collect()).collect();
     let forests: Vec<Option<Figure>> =
         (0..).zip(&by_figure).map(|(number, rows)| forest_of_rows(rows, outcome.rules.zone, number)).collect();
-    let mut sections = vec![Section::new("summary", "What came out", summary(outcome, &by_figure, &gathered))];
+    let mut sections =
+        vec![Section::new("summary", "What came out", summary(outcome, &by_figure, &gathered, &forests))];
     if !by_figure.is_empty() {
         sections.push(Section::new("verdicts", "Verdicts", verdicts(outcome, &by_figure, &forests)));
     }
@@ -72,21 +73,53 @@ fn gathered(sides: [&Side; 2]) -> Vec<Gathered> {
     findings::gather(runs.into_iter())
 }
 
-fn summary(outcome: &Outcome, by_figure: &[Vec<&Row>], gathered: &[Gathered]) -> Markup {
+fn summary(outcome: &Outcome, by_figure: &[Vec<&Row>], gathered: &[Gathered], forests: &[Option<Figure>]) -> Markup {
     let notes = other_notes(&outcome.notes, gathered);
     html! {
-        @if !gathered.is_empty() { (findings::markup(gathered)) }
+        @if !by_figure.is_empty() { p.answer { strong { (answer(outcome)) } } }
+        (findings::markup(gathered, &[]))
         @if !outcome.conditions.is_empty() {
             h3 { "Conditions" }
             ul.conclusions { @for judged in &outcome.conditions { li { (condition(judged)) } } }
         }
         h3 { "Conclusions" }
         @if by_figure.is_empty() { p { "Nothing on one side has its like on the other: there is nothing to compare." } }
-        ul.conclusions { @for rows in by_figure { li { (conclusion(rows, &outcome.rules)) } } }
+        ul.conclusions { @for (number, rows) in by_figure.iter().enumerate() {
+            li {
+                (conclusion(rows, &outcome.rules))
+                @if let Some(figure) = &forests[number] { " " span.links { a href={ "#figure-" (figure.id) } { "See its verdicts" } "." } }
+            }
+        } }
         @if !notes.is_empty() {
             h3 { "To know" }
             ul { @for note in notes { li { (name(note)) } } }
         }
+    }
+}
+
+/// All of it in one sentence: how many of each verdict, and what changed most.
+fn answer(outcome: &Outcome) -> Markup {
+    let rows: Vec<&Row> = outcome.rows.iter().collect();
+    let of = |wanted: fn(Verdict) -> bool| {
+        let verdicts = rows.iter().filter_map(|row| row.comparison.as_ref().filter(|_| row.of.is_judged()));
+        verdicts.filter(|comparison| wanted(comparison.verdict)).count()
+    };
+    let counts = [
+        (of(|verdict| verdict == Verdict::Better), "better"),
+        (of(|verdict| verdict == Verdict::Worse), "worse"),
+        (of(|verdict| verdict == Verdict::Equivalent), "equivalent"),
+        (of(|verdict| matches!(verdict, Verdict::Undecided { .. })), "undecided"),
+    ];
+    let told: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    html! {
+        (name(&outcome.candidate.name)) " against " (name(&outcome.baseline.name)) ": "
+        @if told.is_empty() { "too few runs for a verdict" } @else { "of " (counted(rows.len(), "comparison", "comparisons")) " " (told.join(", ")) }
+        @if let Some(row) = largest(&rows) {
+            "; most changed " (name(&row.figure)) @if !row.name().is_empty() { " of " (name(&row.name())) } ", "
+            (number(&row.ratio.as_ref().map_or(String::new(), change_with_limits)))
+        }
+        "."
     }
 }
 

@@ -3,6 +3,7 @@
 use iolab_recording::{Finding, Severity};
 use maud::{Markup, html};
 
+use crate::digest::Digest;
 use crate::frame::{counted, details, name};
 
 /// One finding with where it was made.
@@ -13,6 +14,8 @@ pub(crate) struct Gathered {
     pub(crate) seen: Vec<(String, String)>,
     /// How many runs there are.
     pub(crate) of: usize,
+    /// What a run is called: one, and several.
+    pub(crate) unit: [&'static str; 2],
 }
 
 /// Runs in which the same rule found something of the same gravity share a finding: its words are
@@ -29,7 +32,9 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
             let seen = (run.clone(), finding.evidence.clone());
             match all.iter_mut().find(is_same) {
                 Some(gathered) => gathered.seen.push(seen),
-                None => all.push(Gathered { finding: finding.clone(), seen: vec![seen], of }),
+                None => {
+                    all.push(Gathered { finding: finding.clone(), seen: vec![seen], of, unit: ["trial", "trials"] })
+                }
             }
         }
     }
@@ -40,15 +45,67 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
 /// More than these pieces of evidence are not printed.
 const MOST_EVIDENCE: usize = 50;
 
-pub(crate) fn markup(findings: &[Gathered]) -> Markup {
+/// All of them behind one line, which says how many there are and what the gravest are. `others`
+/// are further warnings that no rule made.
+pub(crate) fn markup(findings: &[Gathered], others: &[&str]) -> Markup {
+    let of = |severity: Severity| findings.iter().filter(|one| one.finding.severity == severity).count();
+    let counts: Vec<String> = [
+        (of(Severity::Invalid), "reason to doubt the figures", "reasons to doubt the figures"),
+        (of(Severity::Warning) + others.len(), "warning", "warnings"),
+        (of(Severity::Note), "note", "notes"),
+    ]
+    .into_iter()
+    .filter(|(count, ..)| *count > 0)
+    .map(|(count, one, many)| counted(count, one, many))
+    .collect();
+    let gravest = findings.first().map_or(Severity::Warning, |one| one.finding.severity);
+    let gravest = if others.is_empty() { gravest } else { gravest.min(Severity::Warning) };
     let (notes, grave): (Vec<&Gathered>, Vec<&Gathered>) =
         findings.iter().partition(|gathered| gathered.finding.severity == Severity::Note);
     html! {
-        h3 { "What to know before reading the figures" }
-        @if !grave.is_empty() { (list(&grave)) }
-        @if !notes.is_empty() { (details(&counted(notes.len(), "note", "notes"), &list(&notes))) }
+        @if !counts.is_empty() {
+            details class={ "warnings " (class(gravest)) } {
+                summary {
+                    strong.severity { (counts.join(", ")) } ": "
+                    @for (place, one) in findings.iter().enumerate().take(MOST_NAMED) {
+                        @if place > 0 { "; " }
+                        (name(one.finding.consequence.trim_end_matches('.')))
+                        @if one.of > 1 { " (" (one.runs()) " of " (counted(one.of, one.unit[0], one.unit[1])) ")" }
+                    }
+                    @if findings.is_empty() { @if let Some(first) = others.first() { (name(first)) } }
+                }
+                @if !grave.is_empty() { (list(&grave)) }
+                @if !others.is_empty() { ul.findings { @for text in others { li.warning { p { (name(text)) } } } } }
+                @if !notes.is_empty() { (list(&notes)) }
+            }
+        }
     }
 }
+
+/// Findings of the trials of a study as lines of text, the gravest first: what it means, and how
+/// many trials share it.
+pub fn warning_lines(digests: &[Digest]) -> Vec<String> {
+    let gathered = gather(digests.iter().map(|digest| (String::new(), digest.findings.as_slice())));
+    // A trial may have the same finding for several jobs.
+    let trials = |one: &Gathered| {
+        let has = |digest: &&Digest| digest.findings.iter().any(|other| other.rule == one.finding.rule);
+        digests.iter().filter(has).count()
+    };
+    let line = |one: &Gathered| {
+        format!(
+            "{} {} ({} of {}; {})",
+            severity(one.finding.severity).to_lowercase(),
+            one.finding.consequence,
+            trials(one),
+            counted(one.of, one.unit[0], one.unit[1]),
+            one.finding.rule
+        )
+    };
+    gathered.iter().filter(|one| one.finding.severity != Severity::Note).map(line).collect()
+}
+
+/// More findings than these are not named in the line.
+const MOST_NAMED: usize = 3;
 
 fn list(findings: &[&Gathered]) -> Markup {
     html! { ul.findings { @for gathered in findings { li class=(class(gathered.finding.severity)) { (one(gathered)) } } } }
@@ -62,7 +119,7 @@ fn one(gathered: &Gathered) -> Markup {
             strong.severity { (severity(finding.severity)) } " "
             (name(&finding.consequence)) " "
             span.weak { "(" code { (finding.rule) }
-                @if gathered.of > 1 { ", in " (runs) " of " (counted(gathered.of, "trial", "trials")) }
+                @if gathered.of > 1 { ", in " (runs) " of " (counted(gathered.of, gathered.unit[0], gathered.unit[1])) }
                 @if !finding.jobs.is_empty() { ", " @if finding.jobs.len() == 1 { "job " } @else { "jobs " } (name(&finding.jobs.join(", "))) }
                 ")" }
         }

@@ -1,12 +1,14 @@
 //! The frame of every page: head, style, landmarks, contents; and the small parts that all sections
 //! are made of.
 //!
-//! A page needs nothing but itself: no script, no font, no request. Its content security policy
-//! says so, and a browser holds it to that. Whatever comes from outside (names, texts, messages)
+//! A page needs nothing but itself: no font, no request, and one script that it can do without
+//! (`script.rs`). Its content security policy says so, and a browser holds it to that. Whatever comes from outside (names, texts, messages)
 //! enters through the templates, which escape it, and stands in `bdi`, so that right-to-left text
 //! cannot reorder what is around it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::script::{HASH, SCRIPT};
 
 /// One section of a page.
 pub(crate) struct Section {
@@ -42,9 +44,13 @@ pub(crate) struct Header<'a> {
     pub(crate) version: &'a str,
 }
 
-/// Nothing may be loaded and no script may run; styles and pictures stand in the page itself.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+/// Nothing may be loaded, and no script may run but the page's own; styles and pictures stand in
+/// the page itself.
+fn policy() -> String {
+    format!(
+        "default-src 'none'; script-src 'sha256-{HASH}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}
 
 /// The whole document.
 pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
@@ -54,7 +60,7 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "iolab " (header.version) };
@@ -80,7 +86,12 @@ pub(crate) fn document(header: &Header<'_>, sections: &[Section]) -> String {
                         }
                     }
                 }
-                footer { p { "Made by iolab " (header.version) ". This file is complete: it loads nothing and runs no script." } }
+                footer {
+                    p { "Made by iolab " (header.version) ". This file is complete: it loads nothing. Its one script sorts tables by their headings, tells values "
+                        "under the pointer and switches series off by their names; without it nothing is missing but that." }
+                }
+                // The script is this crate's own text, too.
+                script { (PreEscaped(SCRIPT)) }
             }
         }
     };
@@ -147,12 +158,6 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// A cell of which nothing is known but its text: numbers begin with a digit or a sign.
-    pub(crate) fn text_or_number(text: &str) -> Cell {
-        let is_number = text.starts_with(|first: char| first.is_ascii_digit() || "+-−×÷–".contains(first));
-        if is_number { Cell::Number(text.to_owned()) } else { Cell::Text(text.to_owned()) }
-    }
-
     fn markup(&self) -> Markup {
         html! {
             @match self {

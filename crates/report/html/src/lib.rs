@@ -2,11 +2,12 @@
 //! runs held against each other.
 //!
 //! Values in, text out: files are read and written by the program. A page needs nothing but itself:
-//! it loads nothing, runs no script, and reads in light and dark, on paper, on a telephone and
-//! aloud. Every chart has its data as a table beside it. What is escaped, and how directions of
+//! it loads nothing, can do without its one script, and reads in light and dark, on paper, on a
+//! telephone and aloud. Every chart has its data as a table beside it. What is escaped, and how directions of
 //! text are kept apart, is in `frame.rs`; which figures a study gets is in the table of
 //! `charts/choice.rs`.
 
+mod card_page;
 mod charts;
 mod comparison_page;
 mod cost;
@@ -15,17 +16,20 @@ mod environment;
 mod findings;
 mod frame;
 mod number;
+mod overview;
 mod recording_page;
 mod results;
+mod script;
 mod standing;
 mod steady;
 mod study_page;
 mod summary;
 mod verdicts;
 
-pub use charts::csv;
+pub use card_page::{CardGroup, CardLine, CardReport, CardTable, card_page};
 pub use comparison_page::{ComparisonReport, comparison_page};
 pub use digest::{DeviceDigest, Digest, DirectionDigest};
+pub use findings::warning_lines;
 pub use recording_page::recording_page;
 pub use study_page::{StudyReport, collection_page, exemplars, study_page};
 

@@ -55,22 +55,18 @@ fn facts(recording: &Recording) -> Markup {
 fn summary(recording: &Recording, jobs: &[JobFigures<'_>], notes: &[String]) -> Markup {
     let gathered = findings::gather([(String::new(), recording.findings.as_slice())].into_iter());
     let warnings = digest::warnings(recording);
+    let warnings: Vec<&str> = warnings.iter().map(String::as_str).collect();
     html! {
         @for note in notes { p.weak { (name(note)) } }
-        @if recording.interrupted { p.weak { "The run was interrupted: the figures are of the part that was done." } }
-        @if !gathered.is_empty() { (findings::markup(&gathered)) }
-        h3 { "In short" }
-        ul.conclusions {
+        @if recording.interrupted { p { strong.severity { "The run was interrupted: the figures are of the part that was done." } } }
+        ul.conclusions.answers {
             @for job in jobs {
                 @for direction in job.directions.iter().filter(|direction| direction.ios > 0) { li { (sentence(job, direction)) } }
                 @if let Some(message) = &job.error_message { li { strong.severity { "Failed: " } (name(&job.plan.job)) ": " (name(message)) } }
                 @if job.directions.iter().all(|direction| direction.ios == 0) { li { (name(&job.plan.job)) " completed no operation." } }
             }
         }
-        @if !warnings.is_empty() {
-            h3 { "Warnings" }
-            ul { @for text in &warnings { li { (name(text)) } } }
-        }
+        (findings::markup(&gathered, &warnings))
     }
 }
 
@@ -97,11 +93,12 @@ const PERCENTILES: [f64; 4] = [50.0, 99.0, 99.9, 99.99];
 
 fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
     let names: Vec<String> = PERCENTILES.iter().map(|percent| format!("p{percent}")).collect();
-    let head: Vec<&str> = ["job", "direction", "operations", "data", "rate", "bandwidth", "mean"]
-        .into_iter()
-        .chain(names.iter().map(String::as_str))
-        .chain(["slowest"])
-        .collect();
+    let head: Vec<&str> =
+        ["job", "direction", "operations", "data", "rate", "bandwidth", "± over time", "mean", "± of latencies"]
+            .into_iter()
+            .chain(names.iter().map(String::as_str))
+            .chain(["slowest"])
+            .collect();
     let row = |job: &JobFigures<'_>, direction: &DirectionFigures| {
         let latency = &direction.lat;
         let or_dash = |ns: Option<f64>| Cell::Number(ns.map_or("\u{2013}".to_owned(), time));
@@ -112,7 +109,13 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
             Cell::Number(bytes(direction.bytes as f64)),
             Cell::Number(rate(direction.ios_per_second())),
             Cell::Number(bytes_per_second(direction.bytes_per_second())),
+            // Over windows of the run, as fio has it.
+            Cell::Number(match direction.bandwidth.samples {
+                0 | 1 => "\u{2013}".to_owned(),
+                _ => bytes_per_second(direction.bandwidth.stddev * 1024.0),
+            }),
             or_dash((!latency.is_empty()).then(|| latency.mean())),
+            or_dash((latency.count > 1).then(|| latency.stddev())),
         ];
         let enough = |percent: f64| latency.count >= iolab_statistics::samples_needed(percent);
         cells.extend(PERCENTILES.map(|percent| or_dash(enough(percent).then(|| latency.percentile(percent) as f64))));
@@ -124,7 +127,8 @@ fn jobs(jobs: &[JobFigures<'_>]) -> Markup {
     };
     let rows: Vec<Vec<Cell>> = jobs.iter().flat_map(used).collect();
     html! {
-        p { "Latencies are from the beginning of an operation to its completion. A percentile with too few samples is not shown." }
+        p { "Latencies are from the beginning of an operation to its completion. A percentile with too few samples is not shown. "
+            "\u{b1} is a standard deviation: of bandwidth over windows of the run (bwavgtime), of latencies over all operations." }
         (table(&html! { "Each job and direction" }, "Each job and direction", &head, &rows))
         @for job in jobs.iter().filter(|job| job.schedule.is_some()) { (schedule(job)) }
     }

@@ -1,5 +1,6 @@
 //! All figures of all configurations, with every trial: the points behind the conclusions.
 
+use iolab_charts::Estimate;
 use maud::{Markup, html};
 
 use crate::frame::{Cell, counted, details, table};
@@ -21,8 +22,11 @@ pub(crate) fn section(outcome: &Outcome<'_>) -> Markup {
 fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
     let figure = &outcome.analysis.figures[number];
     let axes: Vec<&str> = outcome.design.axes.iter().map(String::as_str).collect();
-    let head: Vec<&str> =
-        axes.iter().copied().chain(["trials", "median", "interval", "confidence", "all trials"]).collect();
+    let head: Vec<&str> = axes
+        .iter()
+        .copied()
+        .chain(["trials", "median", "interval", "confidence", "standard deviation", "all trials"])
+        .collect();
     let row = |configuration: usize| {
         let row = outcome.row(number, configuration)?;
         let points = &outcome.design.configurations[configuration].points;
@@ -37,6 +41,9 @@ fn of(outcome: &Outcome<'_>, number: usize) -> Markup {
             ]),
             None => cells.extend(["\u{2013}", "no values", "\u{2013}"].map(|text| Cell::Text(text.to_owned()))),
         }
+        let trials = Estimate::default().from_trials(&row.values.iter().copied().flatten().collect::<Vec<_>>());
+        let deviation = trials.deviation().map(|(_, deviation)| shown(figure, deviation));
+        cells.push(Cell::Number(deviation.unwrap_or_else(|| "\u{2013}".to_owned())));
         let all = row.values.iter().map(|value| value.map_or("\u{2013}".to_owned(), |value| shown(figure, value)));
         cells.push(Cell::Rich(html! { span.trials dir="ltr" { (all.collect::<Vec<_>>().join("  ")) } }));
         Some(cells)

@@ -11,6 +11,7 @@ use crate::charts::{Gallery, Material, forest, run_charts, study_charts, with_ta
 use crate::digest::Digest;
 use crate::frame::{Header, Section, counted, details, document, name};
 use crate::standing::Outcome;
+use crate::summary::Links;
 use crate::{Page, cost, environment, findings, results, steady, summary, verdicts};
 
 /// All that a report of a study is made of.
@@ -92,12 +93,14 @@ fn sections(report: &StudyReport<'_>, prefix: &str, title: &str) -> (Vec<Section
             false => Section::new(id, own, body),
         }
     };
-    let mut sections = vec![Section::new(format!("{prefix}summary"), title, opening(report, &outcome, is_part))];
     let forests = forests(&outcome, prefix);
+    let gallery = gallery(report, &outcome, prefix);
+    let links = |figure: usize| links(figure, &outcome, &forests, &gallery);
+    let opening = opening(report, &outcome, is_part, &links);
+    let mut sections = vec![Section::new(format!("{prefix}summary"), title, opening)];
     if verdicts::exist(&outcome) {
         sections.push(section("verdicts", "Verdicts", verdict_section(&outcome, &forests)));
     }
-    let gallery = gallery(report, &outcome, prefix);
     if !gallery.is_empty() {
         sections.push(section("figures", "Figures", gallery.markup()));
     }
@@ -124,6 +127,19 @@ fn forests(outcome: &Outcome<'_>, prefix: &str) -> Vec<(usize, Figure)> {
     compared.map(|number| (number, forest(outcome, number, prefix))).collect()
 }
 
+/// The pictures of a figure of the study: its verdicts, then what shows it along what was varied.
+fn links(
+    number: usize,
+    outcome: &Outcome<'_>,
+    forests: &[(usize, Figure)],
+    gallery: &Gallery,
+) -> Vec<(String, String)> {
+    let verdicts = forests.iter().filter(|(figure, _)| *figure == number);
+    let verdicts = verdicts.map(|(_, picture)| (format!("figure-{}", picture.id), "its verdicts".to_owned()));
+    let pictures = gallery.of(&outcome.analysis.figures[number]).into_iter();
+    verdicts.chain(pictures.map(|(id, title)| (id, lowered(&title)))).collect()
+}
+
 /// What the study varied, then what happened in some typical trials.
 fn gallery(report: &StudyReport<'_>, outcome: &Outcome<'_>, prefix: &str) -> Gallery {
     let mut gallery = Gallery::new(prefix);
@@ -145,7 +161,7 @@ fn lowered(title: &str) -> String {
 }
 
 /// What came out; a part of a larger page begins with what was asked.
-fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool) -> Markup {
+fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool, links: &Links<'_>) -> Markup {
     let run_name =
         |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
     let gathered = findings::gather(report.digests.iter().map(|digest| (run_name(digest), digest.findings.as_slice())));
@@ -154,7 +170,7 @@ fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool) -> Ma
             @if !report.study.question.trim().is_empty() { p.question { (name(report.study.question.trim())) } }
             (facts(report))
         }
-        (summary::section(outcome, &gathered, report.missing))
+        (summary::section(outcome, &gathered, report.missing, links))
     }
 }
 

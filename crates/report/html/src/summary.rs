@@ -8,17 +8,28 @@ use maud::{Markup, html};
 use crate::findings::{self, Gathered};
 use crate::frame::{Cell, counted, details, name, number, table};
 use crate::number::{change_with_limits, confidence, limits, meaning, shown};
+use crate::overview;
 use crate::standing::{Outcome, Rival, Standing};
 use crate::steady;
 
-/// Answer, findings, conclusions.
-pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usize) -> Markup {
+/// Where conclusions lead: for a figure of the study its pictures, each with an id and a name.
+pub(crate) type Links<'a> = dyn Fn(usize) -> Vec<(String, String)> + 'a;
+
+/// Answer, all configurations on one look, findings, conclusions.
+pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usize, links: &Links<'_>) -> Markup {
     let analysis = outcome.analysis;
     let answer = answer(outcome.study, outcome.design, analysis, outcome.rules);
     html! {
         p.answer { strong { (name(&answer.sentence)) } }
-        @if !answer.findings.is_empty() { ul { @for finding in &answer.findings { li { (name(finding)) } } } }
-        @if !findings.is_empty() { (findings::markup(findings)) }
+        div.first-look {
+            @if let Some(standing) = analysis.standings.iter().find(|one| one.figure == outcome.study.primary_figure())
+                && let Some(best) = standing.best {
+                div.scroll { (overview::table(outcome, standing.figure, best)) }
+                div { (overview::best(outcome, best))
+                    @if !answer.findings.is_empty() { ul.found { @for finding in &answer.findings { li { (name(finding)) } } } } }
+            } @else if !answer.findings.is_empty() { ul { @for finding in &answer.findings { li { (name(finding)) } } } }
+        }
+        (findings::markup(findings, &[]))
         h3 { "Conclusions" }
         @if missing > 0 {
             p.weak { "The study is not complete: " (counted(missing, "trial is", "trials are")) " still to be run. What follows is what is known so far." }
@@ -26,12 +37,26 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
         @for caveat in steady::caveats(outcome) { p { strong.severity { (caveat) } } }
         @if analysis.figures.is_empty() { p { "The study has no metric to compare." } }
         ul.conclusions {
-            @for figure in 0..analysis.figures.len() { li { (conclusion(outcome, figure)) } }
+            @for figure in 0..analysis.figures.len() {
+                @let links = links(figure);
+                li {
+                    @let others = answer.others.iter().find(|one| one.0 == figure).map(|one| one.1.as_str());
+                    (conclusion(outcome, figure, others, &html! {
+                        @if !links.is_empty() {
+                            " " span.links { "See " @for (place, (id, title)) in links.iter().enumerate() {
+                                @if place > 0 { ", " } a href={ "#" (id) } { (title) }
+                            } "." }
+                        }
+                    }))
+                }
+            }
         }
     }
 }
 
-fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize) -> Markup {
+/// What came of one figure, in the words of the answer where configurations differ in more than
+/// one axis, and the links that follow it.
+fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize, told: Option<&str>, links: &Markup) -> Markup {
     let figure = &outcome.analysis.figures[number_of_figure];
     let standings = outcome.standings(number_of_figure);
     let unknown: usize =
@@ -41,8 +66,13 @@ fn conclusion(outcome: &Outcome<'_>, number_of_figure: usize) -> Markup {
         @match standings.as_slice() {
             [] => { (why_nothing(figure)) },
             [only] => { (contest(outcome, figure, only)) },
-            several => { (tally(outcome, figure, several)) },
+            several => {
+                @if let Some(told) = told { (name(told)) ". " }
+                (tally(outcome, figure, several)) (links)
+                (each_of(outcome, figure, several))
+            },
         }
+        @if standings.len() < 2 { (links) }
         @if unknown > 0 && !standings.is_empty() {
             " " (counted(unknown, "configuration has", "configurations have")) " no value: " (why_nothing(figure))
         }
@@ -147,9 +177,9 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
     let axes: Vec<&str> = standings[0].common.iter().map(|(axis, _)| axis.as_str()).collect();
     html! {
         @if clear == 0 {
-            "in none of the " (standings.len()) " combinations of " (name(&axes.join(" and "))) " is the " (superlative(figure)) " told apart from all others"
+            "In none of the " (standings.len()) " combinations of " (name(&axes.join(" and "))) " is the " (superlative(figure)) " told apart from all others"
         } @else {
-            "in " (standings.len()) " combinations of " (name(&axes.join(" and "))) ", "
+            "In " (standings.len()) " combinations of " (name(&axes.join(" and "))) ", "
             @for (place, (winner, count)) in wins.iter().enumerate() {
                 @if place > 0 { ", " } (name(winner)) " is " (word(figure, Verdict::Better)) " than all others in " (count)
             }
@@ -157,8 +187,12 @@ fn tally(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Mark
         }
         @if alone > 0 { "; in " (alone) " there is nothing to compare" }
         "."
-        (details("Each combination", &each(outcome, figure, standings, &axes)))
     }
+}
+
+fn each_of(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing]) -> Markup {
+    let axes: Vec<&str> = standings[0].common.iter().map(|(axis, _)| axis.as_str()).collect();
+    details("Each combination", &each(outcome, figure, standings, &axes))
 }
 
 fn each(outcome: &Outcome<'_>, figure: &Figure, standings: &[Standing], axes: &[&str]) -> Markup {

@@ -12,8 +12,10 @@ use crate::{Analysis, Design, Figure, Measure, Study, shown};
 pub struct Answer {
     /// The answer itself, of the figure that matters most.
     pub sentence: String,
-    /// What else was found: axes, interactions, the other figures, what is wrong with trials.
+    /// What else was found: axes, interactions, what is wrong with trials.
     pub findings: Vec<String>,
+    /// What came of each of the other figures, by its number.
+    pub others: Vec<(usize, String)>,
 }
 
 /// The answer of a study as far as it has been run.
@@ -21,14 +23,15 @@ pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules
     let told = Told { design, analysis, rules };
     let primary = study.primary_figure();
     let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else {
-        return Answer { sentence: "The study has no metric to compare.".to_owned(), findings: told.about_trials(None) };
+        let sentence = "The study has no metric to compare.".to_owned();
+        return Answer { sentence, findings: told.about_trials(None), ..Answer::default() };
     };
     let mut findings = told.axes(standing);
     let others = analysis.standings.iter().filter(|one| one.figure != primary);
-    findings.extend(others.map(|one| format!("{}: {}", analysis.figures[one.figure].name(), told.sentence(one))));
+    let others = others.map(|one| (one.figure, told.sentence(one))).collect();
     findings.extend(told.about_trials(Some(standing)));
     let figure = analysis.figures[primary].name();
-    Answer { sentence: format!("{} ({figure})", told.sentence(standing)), findings }
+    Answer { sentence: format!("{} ({figure})", told.sentence(standing)), findings, others }
 }
 
 impl Study {

@@ -1,13 +1,13 @@
 //! Designs and results as text for a terminal.
 
-use iolab_statistics::{Rules, Verdict};
+use iolab_statistics::{Better, Rules, Verdict};
 use iolab_units::rounded_ns;
 
 use crate::answer::answer;
 use crate::reach::decides;
 use crate::words::{ratio_words, word};
 use crate::{
-    Analysis, Design, Figure, JobSource, KneeRule, LadderResult, LevelResult, Once, PreconditionKind, Study,
+    Analysis, Design, Figure, JobSource, KneeRule, LadderResult, LevelResult, Once, PreconditionKind, Standing, Study,
     WarmUpMethod, profile,
 };
 
@@ -106,24 +106,56 @@ fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What came out: the answer, what else was found, one table, then how the trials were run.
-pub fn describe_results(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> String {
+/// Lines of one kind that are told one by one; the rest is in the report.
+const MOST_LINES: usize = 8;
+/// Rows of the table; of more configurations the best ones are shown.
+const MOST_ROWS: usize = 40;
+
+/// What came out: the answer, what else was found, what a reader must know of the figures
+/// (`warnings`), one table, then how the trials were run. It stays within a hundred lines or so,
+/// whatever the size of the study.
+pub fn describe_results(
+    study: &Study,
+    design: &Design,
+    analysis: &Analysis,
+    rules: &Rules,
+    warnings: &[String],
+) -> String {
     let answer = answer(study, design, analysis, rules);
     let mut text = format!("{}\n\n{}\n", study.title, answer.sentence);
-    answer.findings.iter().for_each(|finding| text += &format!("  - {finding}\n"));
+    let others = answer.others.iter().map(|(number, told)| format!("{}: {told}", analysis.figures[*number].name()));
+    text += &listed(answer.findings.iter().cloned().chain(others).map(|told| format!("- {told}")), 3 * MOST_LINES);
+    text += &listed(warnings.iter().cloned(), MOST_LINES);
     text += &table(study, design, analysis, rules);
-    for ladder in &analysis.ladders {
+    for ladder in analysis.ladders.iter().take(MOST_LADDERS) {
         text += &ladder_text(study, design, ladder);
+    }
+    if analysis.ladders.len() > MOST_LADDERS {
+        let more = analysis.ladders.len() - MOST_LADDERS;
+        text += &format!("\nand {} more of load and latency; the report has all\n", counted(more, "table"));
     }
     if !analysis.preconditioned.is_empty() {
         text += "\nPreconditioning:\n";
-        analysis.preconditioned.iter().for_each(|one| text += &format!("  {}\n", one.describe()));
+        text += &listed(analysis.preconditioned.iter().map(|one| one.describe()), MOST_LINES);
     }
     text + &warm_ups(study, design, analysis)
 }
 
+/// More ladders are not shown one by one.
+const MOST_LADDERS: usize = 3;
+
+/// Lines, each with two spaces before it; of too many the first ones.
+fn listed(lines: impl Iterator<Item = String>, most: usize) -> String {
+    let lines: Vec<String> = lines.collect();
+    let mut text: String = lines.iter().take(most).map(|line| format!("  {line}\n")).collect();
+    if lines.len() > most {
+        text += &format!("  and {} more; the report has all\n", lines.len() - most);
+    }
+    text
+}
+
 fn warm_ups(study: &Study, design: &Design, analysis: &Analysis) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for one in &analysis.warm_ups {
         let (left_out, of) = (rounded_ns(one.warm_up.left_out_ns as f64), rounded_ns(one.warm_up.of_ns as f64));
         let how = match one.warm_up.method {
@@ -131,9 +163,9 @@ fn warm_ups(study: &Study, design: &Design, analysis: &Analysis) -> String {
             WarmUpMethod::Mser5 => format!("{left_out} of {of} left out (MSER-5: its rate did not settle)"),
             WarmUpMethod::TooShort => "too few intervals to tell: nothing left out (interval=… makes more)".to_owned(),
         };
-        text += &format!("  block {}, {}: {how}\n", one.trial.block + 1, design.name_of(study, one.trial));
+        lines.push(format!("block {}, {}: {how}", one.trial.block + 1, design.name_of(study, one.trial)));
     }
-    if text.is_empty() { text } else { format!("\nWarm-up:\n{text}") }
+    if lines.is_empty() { String::new() } else { format!("\nWarm-up:\n{}", listed(lines.into_iter(), MOST_LINES)) }
 }
 
 fn ladder_text(study: &Study, design: &Design, ladder: &LadderResult) -> String {
@@ -217,7 +249,9 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> 
     }
     head.extend(others.iter().map(|number| analysis.figures[*number].name()));
     let mut lines = vec![head];
-    for (configuration, made) in design.configurations.iter().enumerate() {
+    let rows = shown_rows(analysis, standing);
+    for configuration in rows.iter().copied() {
+        let made = &design.configurations[configuration];
         let value = |number: usize| {
             let median = analysis.row(number, configuration).and_then(|row| row.median);
             median.map(|median| shown(&analysis.figures[number], median.estimate))
@@ -246,6 +280,12 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> 
         lines.push(line);
     }
     let mut text = format!("\n{}", columns(&lines, design.axes.len()));
+    if rows.len() < design.configurations.len() {
+        text += &format!(
+            "  the baseline and the best of {}; the report and --json have all\n",
+            counted(design.configurations.len(), "configuration")
+        );
+    }
     if is_compared {
         text += &format!(
             "  medians of the trials; change, verdict and sign are against the baseline: + better, - worse, = equivalent (within {:.0} %), ? undecided\n",
@@ -256,6 +296,27 @@ fn table(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> 
         text += "  -: no trial has a value, or enough samples for the percentile\n";
     }
     text
+}
+
+/// The configurations of the table, in the order of the design: all, or the baseline and the best.
+fn shown_rows(analysis: &Analysis, standing: &Standing) -> Vec<usize> {
+    let all = analysis.rows.iter().filter(|row| row.figure == standing.figure);
+    let mut ranked: Vec<(usize, f64)> =
+        all.map(|row| (row.configuration, row.median.map_or(f64::NAN, |median| median.estimate))).collect();
+    if ranked.len() > MOST_ROWS {
+        let is_higher = analysis.figures[standing.figure].better() == Better::Higher;
+        let rank = |value: f64| match (value.is_nan(), is_higher) {
+            (true, _) => f64::INFINITY,
+            (false, true) => -value,
+            (false, false) => value,
+        };
+        ranked.sort_by(|one, other| rank(one.1).total_cmp(&rank(other.1)));
+        ranked.truncate(MOST_ROWS - 1);
+    }
+    let mut rows: Vec<usize> = ranked.into_iter().map(|one| one.0).chain([standing.baseline]).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
 }
 
 fn sign(verdict: Verdict) -> char {

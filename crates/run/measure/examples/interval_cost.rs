@@ -7,7 +7,7 @@
 //! Latencies are spread over three powers of two with a tail of rare slow ones, as those of a
 //! device are. For instructions per interval, run it under callgrind with two numbers of intervals
 //! and take the difference.
-#![allow(clippy::print_stdout)] // a measurement's output is its purpose
+#![allow(clippy::print_stdout, reason = "a measurement's output is its purpose")]
 
 use std::fs::{File, OpenOptions};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What the main thread and the workers, threads or processes, tell each other while they run: a
 //! few words of shared memory per worker, each worker's on its own cache lines.
-#![allow(unsafe_code)] // island: one marker impl for types made of atomics
+#![allow(unsafe_code, reason = "island: one marker impl for types made of atomics")]
 
 use iolab_recording::State;
 

@@ -2,7 +2,7 @@
 //!
 //! All processes are forked before the first thread exists; each then waits for its gate. That
 //! keeps fork sound and makes the start of a stage a matter of microseconds.
-#![allow(unsafe_code)] // island: fork
+#![allow(unsafe_code, reason = "island: fork")]
 
 use std::any::Any;
 use std::fs::File;

@@ -2,7 +2,7 @@
 //! filling buffers.
 //!
 //! `cargo run --release -p iolab-workload --example stream_cost [operations]`
-#![allow(clippy::print_stdout)] // a measurement's output is its purpose
+#![allow(clippy::print_stdout, reason = "a measurement's output is its purpose")]
 
 use iolab_clock::Clock;
 use std::hint::black_box;

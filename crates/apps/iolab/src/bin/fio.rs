@@ -5,7 +5,7 @@
 //! `iolab` is looked for in the folder of this file first, so that the two of one build belong
 //! together, then on the `PATH`. The process stays the same one: its number, open files, exit code
 //! and signals are `iolab`'s.
-#![allow(clippy::print_stderr)] // the one thing that it may have to say itself
+#![allow(clippy::print_stderr, reason = "the one thing that it may have to say itself")]
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -87,7 +87,7 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
 fn write_figures(outputs: &mut Outputs, folder: &Path, page: &Page) -> Result<(), Failure> {
     make_folder(folder)?;
     for figure in &page.figures {
-        for (ending, text) in [("svg", figure.standalone()), ("csv", iolab_html::csv(&figure.table))] {
+        for (ending, text) in [("svg", figure.standalone()), ("csv", figure.table.csv())] {
             let path = folder.join(format!("{}.{ending}", figure.id));
             outputs.place(&path, Kind::Report, "a figure (--figures)")?.write(text.as_bytes())?;
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use iolab_study::Study;
 use iolab_study_runner::{
-    Folder, Form, Permissions, StudyRunner, begin, files_of, folders_of, located, read, results_json, results_text,
+    Folder, Form, Permissions, StudyRunner, begin, files_of, folders_of, located, read, report, results_json,
 };
 
 use crate::exit::{Failure, INTERRUPTED};
@@ -139,7 +139,7 @@ fn announce(study: &Study, job: &str) -> Result<u8, Failure> {
 fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
     match json {
         true => output::print(&results_json(folder)?)?,
-        false => output::print_verdicts(&results_text(folder)?)?,
+        false => output::print_verdicts(&report::text(folder)?)?,
     }
     Ok(0)
 }

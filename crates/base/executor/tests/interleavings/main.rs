@@ -3,7 +3,7 @@
 //!
 //! The list's own source is compiled here again, over loom's lock and atomics. The canary compiles
 //! it over atomics that order nothing.
-#![allow(clippy::duplicate_mod)] // the source is compiled twice: over loom, and as the canary
+#![allow(clippy::duplicate_mod, reason = "the source is compiled twice: over loom, and as the canary")]
 
 mod sound;
 mod unordered;

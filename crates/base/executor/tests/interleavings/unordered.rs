@@ -20,5 +20,5 @@ pub(crate) mod sync {
 }
 
 #[path = "../../src/ready.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 pub(crate) mod ready;

@@ -2,6 +2,8 @@
 //!
 //! Unsafe because it makes memfds without seals, as a peer might send them.
 
+use std::sync::atomic::Ordering;
+
 use super::*;
 
 #[test]

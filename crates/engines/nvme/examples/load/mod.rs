@@ -5,7 +5,7 @@
 //! them apart (`--toggle-collect=*driver_submit*`). Deliberately not here: what is printed, and how
 //! devices are served.
 
-#![allow(dead_code)] // each example uses a part of it
+#![allow(dead_code, reason = "each example uses a part of it")]
 
 use std::error::Error;
 use std::sync::Arc;

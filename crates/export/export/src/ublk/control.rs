@@ -4,7 +4,7 @@
 //! and end in the server's loop; the others are waited for.
 //!
 //! Unsafe: commands hold the addresses of their buffers.
-#![allow(unsafe_code)] // island: commands with the addresses of their buffers
+#![allow(unsafe_code, reason = "island: commands with the addresses of their buffers")]
 
 use std::fs::File;
 use std::io;

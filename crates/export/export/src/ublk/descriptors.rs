@@ -4,7 +4,7 @@
 //! alone until the tag is committed.
 //!
 //! Unsafe: maps memory and reads what the kernel writes there.
-#![allow(unsafe_code)] // island: a mapping that the driver writes
+#![allow(unsafe_code, reason = "island: a mapping that the driver writes")]
 
 use std::io;
 use std::os::fd::RawFd;

@@ -3,7 +3,7 @@
 //! The real one is a ring; tests put a driver of their own in its place.
 //!
 //! Unsafe: commands hold addresses.
-#![allow(unsafe_code)] // island: commands with addresses
+#![allow(unsafe_code, reason = "island: commands with addresses")]
 
 use std::io;
 use std::os::fd::RawFd;

@@ -10,7 +10,7 @@
 //!
 //! Unsafe: tells the driver where the payloads are. It touches them only while this thread is in
 //! the ring's system call.
-#![allow(unsafe_code)] // island: addresses of payloads for the driver
+#![allow(unsafe_code, reason = "island: addresses of payloads for the driver")]
 
 use std::io;
 use std::os::fd::RawFd;

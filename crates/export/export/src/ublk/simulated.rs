@@ -5,7 +5,7 @@
 //! of descriptors in a memory file. Knows no partitions and no time.
 //!
 //! Unsafe: copies from and to the payloads whose addresses the commands carry, as the driver does.
-#![allow(unsafe_code)] // island: plays the kernel's part with payload addresses
+#![allow(unsafe_code, reason = "island: plays the kernel's part with payload addresses")]
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -5,7 +5,7 @@
 //! every use loom watches. In the canary an exporter does not wait when it is told to.
 
 #[path = "../../src/range_lock.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 mod range_lock;
 mod sound;
 

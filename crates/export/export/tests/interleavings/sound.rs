@@ -6,5 +6,5 @@ pub(crate) mod sync {
 }
 
 #[path = "../../src/shared_ranges.rs"]
-#[allow(dead_code, unreachable_pub)] // not all of it is modelled, and nobody is outside of a test
+#[allow(dead_code, unreachable_pub, reason = "not all of it is modelled, and nobody is outside of a test")]
 pub(crate) mod shared_ranges;

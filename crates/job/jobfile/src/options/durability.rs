@@ -14,7 +14,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "dsync", aliases: &[], summary: "O_DSYNC" },
         ]),
         default: DefaultValue::Text("none"),
-        summary: "Open files for synchronous writes (O_SYNC, O_DSYNC)",
+        summary: "Open files for synchronous writes (O_SYNC, O_DSYNC) (O_SYNC, O_DSYNC)",
         accepts: &[("0", "none"), ("1", "sync"), ("dsync", "dsync")],
         rejects: &["2", "always"],
         ..OptionEntry::BLANK

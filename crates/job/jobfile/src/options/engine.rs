@@ -89,7 +89,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Engine,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Never have two operations on the same bytes in flight at once",
+        summary: "Never have two operations on the same bytes in flight at once at once",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

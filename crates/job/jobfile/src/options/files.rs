@@ -290,7 +290,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "short", aliases: &[], summary: "short life" },
             Choice { name: "medium", aliases: &[], summary: "medium life" },
             Choice { name: "long", aliases: &[], summary: "long life" },
-            Choice { name: "extreme", aliases: &[], summary: "very long lifetime" },
+            Choice { name: "extreme", aliases: &[], summary: "very long lifetimetime" },
         ]),
         default: DefaultValue::Derived("the file keeps the hint it has"),
         summary: "Expected lifetime of written data",

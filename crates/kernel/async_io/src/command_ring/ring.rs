@@ -8,7 +8,7 @@
 //!
 //! Unsafe: hands the kernel addresses, and writes one field of a submission entry that the io-uring
 //! crate hides.
-#![allow(unsafe_code)] // island: submission entries with addresses
+#![allow(unsafe_code, reason = "island: submission entries with addresses")]
 
 use std::io;
 use std::os::fd::RawFd;

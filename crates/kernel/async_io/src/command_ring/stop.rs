@@ -5,7 +5,7 @@
 //! choice.
 //!
 //! Unsafe: making a `signalfd` and blocking signals have no safe wrapper.
-#![allow(unsafe_code)] // island: signalfd and the signal mask
+#![allow(unsafe_code, reason = "island: signalfd and the signal mask")]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};

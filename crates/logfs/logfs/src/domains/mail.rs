@@ -8,14 +8,12 @@ use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::thread::Thread;
 
 use iolab_executor::Driver;
 
+use super::sync::{AtomicBool, OnceLock, Ordering, Receiver, Sender, Thread, channel, fence, thread};
 use super::worker::Worker;
 use crate::{Disk, Error};
 
@@ -56,11 +54,11 @@ impl Bell {
     }
 
     fn sleep(&self) {
-        self.sleeper.get_or_init(std::thread::current);
+        self.sleeper.get_or_init(thread::current);
         // A ring before the thread was known left no token, but it left the mark.
         fence(Ordering::SeqCst);
         while !self.rung.swap(false, Ordering::AcqRel) {
-            std::thread::park();
+            thread::park();
         }
     }
 }
@@ -149,7 +147,7 @@ impl Driver for CoreDriver {
         let left = self.disk.under_way();
         // What has completed has woken somebody: there is nothing to wait for.
         if wait && left == before {
-            if left > 0 { std::thread::yield_now() } else { self.shared.bell.sleep() }
+            if left > 0 { thread::yield_now() } else { self.shared.bell.sleep() }
         }
         true
     }

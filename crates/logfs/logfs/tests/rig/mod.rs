@@ -1,7 +1,7 @@
 //! What the tests of logfs share: a bench to run a file system on, a reference model, random loads
 //! of the two, and seeds that are printed.
 
-#![allow(dead_code)] // each test uses its part
+#![allow(dead_code, reason = "each test uses its part")]
 
 pub(crate) mod crash;
 pub(crate) mod domains;

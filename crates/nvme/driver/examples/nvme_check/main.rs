@@ -2,7 +2,7 @@
 //!
 //! `ci/suites/vfio_guest` runs it in a guest. It shows what works and how fast, and measures
 //! nothing exactly: that is the business of iolab itself.
-#![allow(clippy::print_stdout, clippy::print_stderr)] // a program for people
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 mod commands;
 mod recovery;

@@ -4,11 +4,10 @@
 //! otherwise. With shadow doorbells (Base, section 5.7) the new value is written to memory first,
 //! and the register only if the device asked to be told of a value in between by its EventIdx.
 
-use std::sync::atomic::{Ordering, fence};
-
 use iolab_pci_device::{PciDevice, SharedBytes, SharedWord};
 
 use super::device::DeviceHandle;
+use super::sync::{Ordering, fence};
 
 /// One doorbell of an I/O queue.
 #[derive(Debug)]

@@ -165,6 +165,7 @@ impl CompletionRing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sync::model;
     use super::*;
     use iolab_nvme_spec::Status;
 
@@ -174,58 +175,66 @@ mod tests {
 
     #[test]
     fn a_submission_ring_keeps_one_entry_empty_and_wraps() {
-        let mut ring = SubmissionRing::new(memory(4096), 3);
-        for round in 0..7u64 {
-            ring.push(ring.room().unwrap(), [round; 8]);
-            let tail = ring.take_unrung().unwrap();
-            assert_eq!(u64::from(tail), (round + 1) % 3);
-            ring.push(ring.room().unwrap(), [round; 8]);
-            assert!(ring.room().is_none(), "one entry stays empty");
-            ring.tail = tail;
-            assert!(ring.fetched(tail as u16));
-        }
-        assert!(ring.take_unrung().is_none());
+        model(|| {
+            let mut ring = SubmissionRing::new(memory(4096), 3);
+            for round in 0..7u64 {
+                ring.push(ring.room().unwrap(), [round; 8]);
+                let tail = ring.take_unrung().unwrap();
+                assert_eq!(u64::from(tail), (round + 1) % 3);
+                ring.push(ring.room().unwrap(), [round; 8]);
+                assert!(ring.room().is_none(), "one entry stays empty");
+                ring.tail = tail;
+                assert!(ring.fetched(tail as u16));
+            }
+            assert!(ring.take_unrung().is_none());
+        });
     }
 
     #[test]
     fn the_device_is_told_of_the_head_after_so_many_entries() {
-        let mut ring = CompletionRing::new(memory(4096), 16, 4);
-        let told: Vec<Option<u32>> = [1, 2, 1, 3, 5, 1]
-            .map(|entries| {
-                (0..entries).for_each(|_| ring.pop());
-                ring.consumed(entries)
-            })
-            .into();
-        assert_eq!(told, [None, None, Some(4), None, Some(12), None]);
-        ring.restart();
-        assert_eq!(ring.consumed(3), None, "the ring of the new life has consumed nothing before");
+        model(|| {
+            let mut ring = CompletionRing::new(memory(4096), 16, 4);
+            let told: Vec<Option<u32>> = [1, 2, 1, 3, 5, 1]
+                .map(|entries| {
+                    (0..entries).for_each(|_| ring.pop());
+                    ring.consumed(entries)
+                })
+                .into();
+            assert_eq!(told, [None, None, Some(4), None, Some(12), None]);
+            ring.restart();
+            assert_eq!(ring.consumed(3), None, "the ring of the new life has consumed nothing before");
+        });
     }
 
     #[test]
     fn heads_beyond_what_was_rung_are_refused() {
-        let mut ring = SubmissionRing::new(memory(4096), 4);
-        ring.push(ring.room().unwrap(), [1; 8]);
-        ring.push(ring.room().unwrap(), [2; 8]);
-        assert!(!ring.fetched(1), "pushed, but never rung");
-        ring.take_unrung();
-        assert!(ring.fetched(1) && ring.fetched(1) && ring.fetched(2));
-        for nonsense in [1, 3, 4, 0xffff] {
-            assert!(!ring.fetched(nonsense), "{nonsense}");
-        }
+        model(|| {
+            let mut ring = SubmissionRing::new(memory(4096), 4);
+            ring.push(ring.room().unwrap(), [1; 8]);
+            ring.push(ring.room().unwrap(), [2; 8]);
+            assert!(!ring.fetched(1), "pushed, but never rung");
+            ring.take_unrung();
+            assert!(ring.fetched(1) && ring.fetched(1) && ring.fetched(2));
+            for nonsense in [1, 3, 4, 0xffff] {
+                assert!(!ring.fetched(nonsense), "{nonsense}");
+            }
+        });
     }
 
     #[test]
     fn a_completion_ring_sees_each_entry_once_by_its_phase() {
-        let memory = memory(4096);
-        let mut ring = CompletionRing::new(memory.clone(), 2, 1);
-        for round in 0..6u16 {
-            assert!(ring.peek().is_none());
-            let entry = CompletionEntry::new(1, round, Status::SUCCESS).with_phase(round / 2 % 2 == 0);
-            memory.store_words(usize::from(round % 2) * 16, entry.words, Ordering::Release);
-            assert_eq!(ring.peek(), Some(entry));
-            ring.pop();
-            assert_eq!(ring.consumed(1), Some(ring.head()));
-        }
-        assert_eq!(ring.head(), 0);
+        model(|| {
+            let memory = memory(4096);
+            let mut ring = CompletionRing::new(memory.clone(), 2, 1);
+            for round in 0..6u16 {
+                assert!(ring.peek().is_none());
+                let entry = CompletionEntry::new(1, round, Status::SUCCESS).with_phase(round / 2 % 2 == 0);
+                memory.store_words(usize::from(round % 2) * 16, entry.words, Ordering::Release);
+                assert_eq!(ring.peek(), Some(entry));
+                ring.pop();
+                assert_eq!(ring.consumed(1), Some(ring.head()));
+            }
+            assert_eq!(ring.head(), 0);
+        });
     }
 }

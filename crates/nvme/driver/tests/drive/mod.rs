@@ -1,6 +1,6 @@
 //! A virtual SSD with the driver on it, in one thread and on a simulated clock.
 
-#![allow(dead_code)] // each test program uses another part of it
+#![allow(dead_code, reason = "each test program uses another part of it")]
 
 use iolab_clock::Clock;
 use iolab_nvme_driver::*;

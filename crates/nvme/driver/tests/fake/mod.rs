@@ -5,7 +5,7 @@
 //! driver uses, and checks what the driver sends: a command that breaks the specification panics
 //! here.
 
-#![allow(dead_code)] // each test program uses another part of it
+#![allow(dead_code, reason = "each test program uses another part of it")]
 
 mod device;
 pub(crate) mod script;

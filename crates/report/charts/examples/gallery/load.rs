@@ -67,6 +67,7 @@ fn spectrum() -> Figure {
             series("libaio, response", 92e3, 3.4),
         ],
         latency: Spacing::Log,
+        beside: Vec::new(),
     };
     chart.draw()
 }

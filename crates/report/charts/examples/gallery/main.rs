@@ -32,13 +32,13 @@ fn page(figures: &[Figure]) -> String {
         page.push_str(&format!(
             "<figure>{}<figcaption>{}</figcaption></figure>",
             figure.svg,
-            escaped(&figure.description)
+            escaped(if figure.caption.is_empty() { &figure.description } else { &figure.caption })
         ));
         page.push_str("<details><summary>numbers</summary><table><tr>");
         figure.table.columns.iter().for_each(|cell| page.push_str(&format!("<th>{}</th>", escaped(cell))));
         for row in figure.table.rows.iter().take(40) {
             page.push_str("</tr><tr>");
-            row.iter().for_each(|cell| page.push_str(&format!("<td>{}</td>", escaped(cell))));
+            row.iter().for_each(|cell| page.push_str(&format!("<td>{}</td>", escaped(&cell.shown()))));
         }
         page.push_str("</tr></table></details>");
     }

@@ -123,6 +123,7 @@ fn write_share() -> Figure {
         axis: SweepAxis::Linear(Unit::Share),
         measure: Measure::linear("bandwidth", Unit::BytesPerSecond),
         series: vec![series("sequential", 2.1e9, 0.4), series("random", 1.3e9, 0.6)],
+        beside: Vec::new(),
     };
     chart.draw()
 }
@@ -136,6 +137,7 @@ fn jobs() -> Figure {
         axis: SweepAxis::Doubling(Unit::Count),
         measure: Measure::linear("operations", Unit::PerSecond),
         series: vec![SweepSeries { name: "randrw".to_owned(), points: points.to_vec() }],
+        beside: Vec::new(),
     };
     chart.draw()
 }

@@ -47,6 +47,7 @@ fn chinese() -> Figure {
         axis: SweepAxis::Doubling(Unit::Count),
         measure: Measure::linear("每秒操作数", Unit::PerSecond),
         series: vec![series("内核驱动", 310e3), series("用户态驱动", 520e3)],
+        beside: Vec::new(),
     };
     chart.draw()
 }
@@ -75,6 +76,7 @@ fn polish() -> Figure {
             series("XFS", 2.1),
             series("ext4 z dziennikiem i bardzo długą nazwą, której nikt nie przeczyta", 1.9),
         ],
+        beside: Vec::new(),
     };
     chart.draw()
 }
@@ -96,5 +98,6 @@ fn nothing() -> Figure {
 }
 
 fn no_spectrum() -> Figure {
-    Spectrum { heading: Heading::new("no-spectrum", ""), series: Vec::new(), latency: Spacing::Log }.draw()
+    Spectrum { heading: Heading::new("no-spectrum", ""), series: Vec::new(), latency: Spacing::Log, beside: Vec::new() }
+        .draw()
 }

@@ -6,13 +6,13 @@
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say, sound};
-use crate::figure::Table;
 use crate::plot::{Frame, gutter};
 use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
+use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Estimate, Figure, Heading, Measure, Spacing, Unit};
+use crate::{Datum, Estimate, Figure, Heading, Measure, Spacing, Table, Unit};
 
 /// Speed over block size.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,6 +127,7 @@ impl BlockSizes {
             self.plot(&mut sheet, *speed, frame);
         }
         note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
+        sheet.see(&shown.iter().map(|(speed, _)| self.seen(*speed)).collect::<Vec<_>>().join(" "));
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -152,7 +153,7 @@ impl BlockSizes {
     fn legend(&self, sheet: &mut Sheet<'_>) {
         let names = self.series.iter().enumerate().take(MOST_SERIES);
         let mut entries: Vec<Entry> =
-            names.map(|(number, series)| Entry::new(&series.name, Look::Line(Style::of(number)))).collect();
+            names.map(|(number, series)| Entry::of(number, &series.name, Look::Line(Style::of(number)))).collect();
         if let Some(roofline) = self.roofline() {
             entries.push(Entry::new(&format!("limit: {}", roofline.name), Look::Rule(1)));
         }
@@ -180,6 +181,19 @@ impl BlockSizes {
         }
     }
 
+    fn seen(&self, speed: Speed) -> String {
+        let measure = speed.measure(self.spacing);
+        let of = |series: &BlockSizeSeries| -> Vec<Spot> {
+            let spot = |point: &BlockSizePoint| {
+                let place = [series.name.clone(), Unit::Bytes.format(point.block_bytes)];
+                Some(Spot::new(&[&place[0], &place[1]], speed.of(point).sound().value?))
+            };
+            series.points.iter().filter_map(spot).collect()
+        };
+        let told = extremes(&self.series.iter().flat_map(of).collect::<Vec<_>>(), measure.unit);
+        told.replacen("Highest:", &format!("Highest {}:", measure.name), 1)
+    }
+
     fn describe(&self) -> String {
         let mut text = "Bandwidth and operations per second against block size.".to_owned();
         for series in self.series.iter().take(MOST_SERIES) {
@@ -197,15 +211,25 @@ impl BlockSizes {
     }
 
     fn table(&self) -> Table {
-        let mut table =
-            Table::new(&["series", "block size", "bandwidth", "low", "high", "operations", "low", "high", "limit"]);
+        let mut table = Table::new(&[
+            "series",
+            "block size",
+            "bandwidth",
+            "bandwidth low",
+            "bandwidth high",
+            "operations",
+            "operations low",
+            "operations high",
+            "limit",
+        ]);
         for series in &self.series {
             for point in &series.points {
-                let mut rest = cells(&point.bandwidth, Unit::BytesPerSecond).to_vec();
-                rest.extend(cells(&point.iops, Unit::PerSecond));
                 let limit = self.roofline().map(|roofline| roofline.iops_at(point.block_bytes));
-                rest.push(limit.map_or("–".to_owned(), |limit| Unit::PerSecond.format(limit)));
-                table.row(&[&series.name, &Unit::Bytes.format(point.block_bytes)], &rest);
+                let mut rest = vec![Datum::Number(Some(point.block_bytes), Unit::Bytes)];
+                rest.extend(cells(&point.bandwidth, Unit::BytesPerSecond));
+                rest.extend(cells(&point.iops, Unit::PerSecond));
+                rest.push(Datum::Number(limit, Unit::PerSecond));
+                table.row(&[&series.name], rest);
             }
         }
         table

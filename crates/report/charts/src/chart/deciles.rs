@@ -1,6 +1,7 @@
 //! Latency by decile, ten to a hundred percent, several loads beside each other.
 
 use super::groups::{GroupSeries, Groups};
+use crate::seeing::times;
 use crate::{Estimate, Figure, Heading, Measure, Spacing, Unit};
 
 /// Latency at each tenth of the operations.
@@ -37,6 +38,23 @@ impl Deciles {
             groups: (1..=10).map(|tenth| format!("{}\u{A0}%", tenth * 10)).collect(),
             series: self.series.iter().map(series).collect(),
         };
-        groups.draw()
+        Figure { caption: self.seen(), ..groups.draw() }
+    }
+
+    /// How far the slowest operation is from the middle one.
+    fn seen(&self) -> String {
+        let tail = |one: &DecileSeries| {
+            let value = |tenth: usize| one.latencies_ns.get(tenth)?.sound().value.filter(|value| *value > 0.0);
+            let (fast, half, slow, all) = (value(0)?, value(4)?, value(8)?, value(9)?);
+            let unit = Unit::Nanoseconds;
+            Some(format!(
+                "{}: eight in ten operations took between {} and {}; the slowest took {} as long as the median.",
+                one.name,
+                unit.format(fast),
+                unit.format(slow),
+                times(all / half)
+            ))
+        };
+        self.series.iter().take(3).filter_map(tail).collect::<Vec<_>>().join(" ")
     }
 }

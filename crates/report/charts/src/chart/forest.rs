@@ -3,13 +3,12 @@
 
 use super::{NO_DATA, counted};
 use crate::data::{cells, say};
-use crate::figure::Table;
 use crate::scale::{Scale, Span};
 use crate::series::Style;
 use crate::sheet::{LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Path, Rect};
 use crate::text::{Face, fit, width};
-use crate::{Estimate, Figure, Heading, Unit};
+use crate::{Datum, Estimate, Figure, Heading, Table, Unit};
 
 /// Ratios of candidate to baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +120,7 @@ impl Forest {
         axis(&mut sheet, &scale, &columns, &x);
         self.sides(&mut sheet, &columns);
         super::note_left_out(&mut sheet, self.rows.len(), MOST_ROWS);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -205,6 +205,27 @@ impl Forest {
         sheet.y += LINE;
     }
 
+    /// How many of each verdict.
+    fn seen(&self) -> String {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for row in &self.rows {
+            match counts.iter_mut().find(|(verdict, _)| *verdict == row.verdict) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((&row.verdict, 1)),
+            }
+        }
+        if let [only] = self.rows.as_slice() {
+            return format!("{}: {}.", only.verdict, say(&only.ratio, Unit::Ratio));
+        }
+        let told: Vec<String> = counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
+        let open = if self.rows.iter().any(|row| row.outcome == Outcome::Open) {
+            " An interval that crosses the line at 1 does not say which side is more."
+        } else {
+            ""
+        };
+        format!("{}.{open}", told.join(", "))
+    }
+
     fn describe(&self) -> String {
         let mut text = format!("Ratios of candidate to baseline for {}.", counted(self.rows.len(), "comparison"));
         for row in self.rows.iter().take(20) {
@@ -216,9 +237,9 @@ impl Forest {
     fn table(&self) -> Table {
         let mut table = Table::new(&["comparison", "ratio", "low", "high", "blocks", "verdict"]);
         for row in &self.rows {
-            let mut rest = cells(&row.ratio, Unit::Ratio).to_vec();
-            rest.extend([row.ratio.trials.len().to_string(), row.verdict.clone()]);
-            table.row(&[&row.name], &rest);
+            let blocks = Datum::Number(Some(row.ratio.trials.len() as f64), Unit::Count);
+            let rest = [blocks, Datum::Text(row.verdict.clone())];
+            table.row(&[&row.name], cells(&row.ratio, Unit::Ratio).into_iter().chain(rest));
         }
         table
     }

@@ -6,15 +6,15 @@
 //! markers.
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
-use crate::data::{cells, say};
-use crate::figure::Table;
+use crate::data::{TRIAL_COLUMNS, cells, say, trial_cells};
 use crate::plot::{Frame, Plot, gutter};
 use crate::points::explanations;
 use crate::scale::{Scale, Span};
+use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style, missing};
 use crate::sheet::{Entry, Sheet};
 use crate::svg::Rect;
-use crate::{Estimate, Figure, Heading, Measure, Spacing};
+use crate::{Estimate, Figure, Heading, Measure, Spacing, Table};
 
 /// One measure for every pair of group and series.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +91,7 @@ impl Groups {
         }
         note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
         note_left_out(&mut sheet, self.groups.len(), MOST_ROWS * in_row);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -98,7 +99,7 @@ impl Groups {
         let shown = || self.series.iter().take(MOST_SERIES).flat_map(|series| &series.values);
         let names = self.series.iter().enumerate().take(MOST_SERIES).filter(|_| self.series.len() > 1);
         let mut entries: Vec<Entry> =
-            names.map(|(number, series)| Entry::new(&series.name, self.look(number))).collect();
+            names.map(|(number, series)| Entry::of(number, &series.name, self.look(number))).collect();
         entries.extend(explanations(shown()));
         let short = |series: &GroupSeries| series.values.len() < self.groups.len();
         if shown().any(|one| one.sound().value.is_none()) || self.series.iter().any(short) {
@@ -118,7 +119,7 @@ impl Groups {
         let fill = sheet.fill(number);
         let base = plot.y(0.0).unwrap_or(plot.bottom);
         let style = Style::of(number);
-        sheet.svg.open("g", &[("class", &style.class())]);
+        sheet.open_series(style);
         for (n, group) in plot.x.ticks.iter().enumerate() {
             let unknown = Estimate::default();
             let estimate = series.values.get(first + n).unwrap_or(&unknown);
@@ -141,6 +142,15 @@ impl Groups {
             }
         }
         sheet.svg.close("g");
+    }
+
+    fn seen(&self) -> String {
+        let of = |series: &'_ GroupSeries| -> Vec<Spot> {
+            let name = if self.series.len() > 1 { series.name.as_str() } else { "" };
+            let groups = self.groups.iter().zip(&series.values);
+            groups.filter_map(|(group, one)| Some(Spot::new(&[name, group], one.sound().value?))).collect()
+        };
+        extremes(&self.series.iter().flat_map(of).collect::<Vec<_>>(), self.measure.unit)
     }
 
     fn describe(&self) -> String {
@@ -170,14 +180,14 @@ impl Groups {
 
     fn table(&self) -> Table {
         let group = if self.group_title.is_empty() { "group" } else { &self.group_title };
-        let mut table = Table::new(&[group, "series", &self.measure.name, "low", "high", "trials"]);
+        let [deviation, trials] = TRIAL_COLUMNS;
+        let mut table = Table::new(&[group, "series", &self.measure.name, "low", "high", deviation, trials]);
         for (n, group) in self.groups.iter().enumerate() {
             for series in &self.series {
                 let unknown = Estimate::default();
                 let estimate = series.values.get(n).unwrap_or(&unknown);
-                let mut rest = cells(estimate, self.measure.unit).to_vec();
-                rest.push(estimate.trials.len().to_string());
-                table.row(&[group, &series.name], &rest);
+                let unit = self.measure.unit;
+                table.row(&[group, &series.name], cells(estimate, unit).into_iter().chain(trial_cells(estimate, unit)));
             }
         }
         table

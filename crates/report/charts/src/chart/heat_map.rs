@@ -6,13 +6,12 @@
 
 use super::{NO_DATA, ranging};
 use crate::data::sound;
-use crate::figure::Table;
 use crate::gradient::{COLOURS, shade};
 use crate::plot::{Frame, Plot, gutter};
 use crate::scale::{Scale, Span};
 use crate::sheet::Sheet;
 use crate::svg::{Attributes, Path};
-use crate::{Figure, Heading, Spacing, Unit, viridis};
+use crate::{Datum, Figure, Heading, Spacing, Table, Unit, viridis};
 
 /// Counts of operations by time and latency.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +85,7 @@ impl HeatMap {
         };
         let plot = sheet.frame(frame);
         raster.draw(&mut sheet, &plot);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -115,6 +115,33 @@ impl HeatMap {
         raster
     }
 
+    /// Where nine in ten operations lie, and the slowest one.
+    fn seen(&self) -> String {
+        let mut cells: Vec<(f64, f64, f64)> =
+            self.cells().map(|(_, cell)| (cell.low_ns, cell.high_ns, cell.count)).collect();
+        cells.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let total: f64 = cells.iter().map(|cell| cell.2).sum();
+        let reach = |share: f64| {
+            let mut so_far = 0.0;
+            cells.iter().find(|cell| {
+                so_far += cell.2;
+                so_far >= share * total
+            })
+        };
+        let slowest = self.cells().max_by(|one, other| one.1.high_ns.total_cmp(&other.1.high_ns));
+        let (Some(low), Some(high), Some((column, slow))) = (reach(0.05), reach(0.95), slowest) else {
+            return String::new();
+        };
+        let shown = |ns: f64| Unit::Nanoseconds.format(ns);
+        format!(
+            "Nine in ten operations took {} to {}; the slowest, {}, came {} after the start.",
+            shown(low.0),
+            shown(high.1),
+            shown(slow.high_ns),
+            shown(column.start_ns)
+        )
+    }
+
     fn describe(&self) -> String {
         let total: f64 = self.cells().map(|(_, cell)| cell.count).sum();
         let lows = ranging(self.cells().flat_map(|(_, cell)| [cell.low_ns, cell.high_ns]), Unit::Nanoseconds);
@@ -132,10 +159,17 @@ impl HeatMap {
             let fastest = cells().map(|cell| cell.low_ns).reduce(f64::min);
             let slowest = cells().map(|cell| cell.high_ns).reduce(f64::max);
             let frequent = cells().max_by(|a, b| a.count.total_cmp(&b.count)).map(|cell| cell.high_ns);
-            let time = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| Unit::Nanoseconds.format(ns));
+            let time = |ns: Option<f64>| Datum::Number(ns, Unit::Nanoseconds);
             let (from, to) = (Some(column.start_ns), Some(column.start_ns + column.length_ns));
-            let cells = [time(from), time(to), Unit::Count.format(count), time(fastest), time(frequent), time(slowest)];
-            table.row(&[], &cells);
+            let cells = [
+                time(from),
+                time(to),
+                Datum::Number(Some(count), Unit::Count),
+                time(fastest),
+                time(frequent),
+                time(slowest),
+            ];
+            table.row(&[], cells);
         }
         table
     }

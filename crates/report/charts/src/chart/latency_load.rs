@@ -6,13 +6,13 @@
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::{cells, say};
-use crate::figure::Table;
 use crate::plot::{Frame, Mark, gutter};
 use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
+use crate::seeing::times;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Estimate, Figure, Heading, Spacing, Unit};
+use crate::{Datum, Estimate, Figure, Heading, Spacing, Table, Unit};
 
 /// Percentiles of latency over throughput.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,6 +103,7 @@ impl LatencyLoad {
             sheet.series(&plot, &points("response", &curve.response), style);
         }
         note_left_out(&mut sheet, self.curves.len(), MOST_SERIES);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -111,7 +112,7 @@ impl LatencyLoad {
         let served = self.curves.iter().any(|curve| !curve.service.is_empty());
         for (number, curve) in self.curves.iter().enumerate().take(MOST_SERIES) {
             let style = Style { dash: 0, ..Style::of(number) };
-            entries.push(Entry::new(&curve.name, Look::Line(style)));
+            entries.push(Entry::of(number, &curve.name, Look::Line(style)));
         }
         if served {
             entries.push(Entry::new(
@@ -133,6 +134,44 @@ impl LatencyLoad {
         let capacity =
             slo.map(|at| Mark { at, label: format!("objective holds up to {}", Unit::PerSecond.format(at)), dash: 1 });
         knee.into_iter().chain(capacity).collect()
+    }
+
+    /// The step of a curve that costs the most latency for what it brings.
+    fn seen(&self) -> String {
+        let mut worst: Option<(f64, String)> = None;
+        for curve in self.curves.iter().take(MOST_SERIES) {
+            let points = if curve.response.is_empty() { &curve.service } else { &curve.response };
+            for pair in points.windows(2) {
+                let [Some(from), Some(to)] = [&pair[0], &pair[1]].map(|point| point.latency_ns.sound().value) else {
+                    continue;
+                };
+                let (gain, cost) = (pair[1].throughput / pair[0].throughput, to / from);
+                if !(gain.is_finite() && cost.is_finite() && gain > 1.0 && cost > 1.2) {
+                    continue;
+                }
+                let price = cost.ln() / gain.ln().max(1e-6);
+                if worst.as_ref().is_none_or(|(most, _)| price > *most) {
+                    let [at, next] = [&pair[0], &pair[1]].map(|point| Unit::PerSecond.format(point.throughput));
+                    let gain = Unit::Share.format(((gain - 1.0) * 100.0).round() / 100.0);
+                    let name = if self.curves.len() > 1 { format!("{}, ", curve.name) } else { String::new() };
+                    worst = Some((
+                        price,
+                        format!(
+                            "The dearest step: {name}from {at} to {next}, {gain} more, latency is {} as long.",
+                            times(cost)
+                        ),
+                    ));
+                }
+            }
+        }
+        let promise = match &self.slo {
+            Some(Slo { name, capacity: Some(capacity), .. }) => {
+                format!(" {name} holds up to {}.", Unit::PerSecond.format(*capacity))
+            }
+            Some(slo) => format!(" {} holds at no level.", slo.name),
+            None => String::new(),
+        };
+        worst.map(|(_, said)| said).unwrap_or_default() + &promise
     }
 
     fn describe(&self) -> String {
@@ -163,10 +202,12 @@ impl LatencyLoad {
         for curve in &self.curves {
             for (which, points) in [("response", &curve.response), ("service", &curve.service)] {
                 for point in points {
-                    let offered = point.offered.map_or("closed loop".to_owned(), |rate| Unit::PerSecond.format(rate));
-                    let mut rest = vec![offered, Unit::PerSecond.format(point.throughput)];
-                    rest.extend(cells(&point.latency_ns, Unit::Nanoseconds));
-                    table.row(&[&curve.name, which], &rest);
+                    let rates = [point.offered, Some(point.throughput)];
+                    let rates = rates.map(|rate| Datum::Number(rate, Unit::PerSecond));
+                    table.row(
+                        &[&curve.name, which],
+                        rates.into_iter().chain(cells(&point.latency_ns, Unit::Nanoseconds)),
+                    );
                 }
             }
         }

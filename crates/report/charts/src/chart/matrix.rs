@@ -3,12 +3,12 @@
 
 use super::{NO_DATA, ranging};
 use crate::data::{cells, say};
-use crate::figure::Table;
 use crate::scale::Span;
+use crate::seeing::{Spot, extremes};
 use crate::sheet::{LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Rect, escaped, px};
 use crate::text::{Face, fit, width};
-use crate::{Estimate, Figure, Heading, Measure, Spacing, viridis};
+use crate::{Estimate, Figure, Heading, Measure, Spacing, Table, viridis};
 
 /// Values by row and column.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +65,7 @@ impl Matrix {
             sheet.y += HIGH;
         }
         super::note_left_out(&mut sheet, self.rows.len().max(self.columns.len()), MOST);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -139,6 +140,18 @@ impl Matrix {
         }
     }
 
+    fn seen(&self) -> String {
+        let mut spots = Vec::new();
+        for (row, row_name) in self.rows.iter().enumerate() {
+            for (column, column_name) in self.columns.iter().enumerate() {
+                let place = [format!("{} {row_name}", self.row_title), format!("{} {column_name}", self.column_title)];
+                let value = self.estimate(row, column).value;
+                spots.extend(value.map(|value| Spot::new(&[&place[0], &place[1]], value)));
+            }
+        }
+        extremes(&spots, self.measure.unit)
+    }
+
     fn describe(&self) -> String {
         let values = || self.cells.iter().flatten().filter_map(|one| one.sound().value);
         let mut text = format!(
@@ -165,7 +178,7 @@ impl Matrix {
         let mut table = Table::new(&[&row_title, &column_title, &self.measure.name, "low", "high"]);
         for (row, row_name) in self.rows.iter().enumerate() {
             for (column, column_name) in self.columns.iter().enumerate() {
-                table.row(&[row_name, column_name], &cells(&self.estimate(row, column), self.measure.unit));
+                table.row(&[row_name, column_name], cells(&self.estimate(row, column), self.measure.unit));
             }
         }
         table

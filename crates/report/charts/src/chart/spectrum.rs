@@ -5,13 +5,13 @@
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
 use crate::data::{cells, say};
-use crate::figure::Table;
 use crate::plot::{Frame, gutter};
 use crate::points::Point;
 use crate::scale::{Scale, Span, Tick};
+use crate::seeing::times;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Estimate, Figure, Heading, Spacing, Unit};
+use crate::{Datum, Estimate, Figure, Heading, Spacing, Table, Unit};
 
 /// Latency over percentiles.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Spectrum {
     pub series: Vec<SpectrumSeries>,
     /// How the latency axis is divided.
     pub latency: Spacing,
+    /// Series of other pictures that this one is to be compared with: the axes hold them, too.
+    pub beside: Vec<SpectrumSeries>,
 }
 
 /// One distribution.
@@ -67,7 +69,11 @@ impl Spectrum {
         let mut sheet = Sheet::new(&self.heading);
         let shown =
             || self.series.iter().flat_map(|series| &series.points).filter(|point| rarity(point.percentile).is_some());
-        let up = Span::of(shown().flat_map(|point| point.latency_ns.numbers()));
+        let others = || {
+            let points = self.beside.iter().flat_map(|series| &series.points);
+            points.filter(|point| rarity(point.percentile).is_some())
+        };
+        let up = Span::of(shown().chain(others()).flat_map(|point| point.latency_ns.numbers()));
         if shown().all(|point| point.latency_ns.sound().value.is_none()) || up.is_empty(self.latency) {
             sheet.nothing(NO_DATA);
             return sheet.finish("Latency by percentile.", self.table());
@@ -77,9 +83,9 @@ impl Spectrum {
         let styles = |number: usize| if coarse { Style::of(number) } else { Style::of(number).plain() };
         let names = self.series.iter().enumerate().take(MOST_SERIES);
         let entries: Vec<Entry> =
-            names.map(|(number, series)| Entry::new(&series.name, Look::Line(styles(number)))).collect();
+            names.map(|(number, series)| Entry::of(number, &series.name, Look::Line(styles(number)))).collect();
         sheet.legend(&entries);
-        let rarest = shown().filter_map(|point| rarity(point.percentile)).fold(100.0, f64::max);
+        let rarest = shown().chain(others()).filter_map(|point| rarity(point.percentile)).fold(100.0, f64::max);
         let y = Scale::new(up, self.latency, Unit::Nanoseconds, 6);
         let frame = Frame {
             left: gutter([&y]),
@@ -99,7 +105,47 @@ impl Spectrum {
             sheet.series(&plot, &points, styles(number));
         }
         note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
+    }
+
+    /// How long the tails are, and where series are farthest apart at the last percentile that all
+    /// of them reach.
+    fn seen(&self) -> String {
+        let at = |series: &SpectrumSeries, percent: f64| {
+            let point = series.points.iter().find(|point| (point.percentile - percent).abs() < 1e-6)?;
+            point.latency_ns.sound().value.filter(|value| *value > 0.0)
+        };
+        let reached = |percent: &f64| self.series.iter().all(|series| at(series, *percent).is_some());
+        let Some(far) = [99.99, 99.9, 99.0, 90.0].into_iter().find(reached) else { return String::new() };
+        let tail = |series: &SpectrumSeries| {
+            let last = at(series, far).unwrap_or(1.0);
+            (series.name.clone(), last, last / middle(series).unwrap_or(last))
+        };
+        let tails: Vec<(String, f64, f64)> = self.series.iter().map(tail).collect();
+        let shown = |ns: f64| Unit::Nanoseconds.format(ns);
+        let slowest = tails.iter().max_by(|one, other| one.1.total_cmp(&other.1));
+        let fastest = tails.iter().min_by(|one, other| one.1.total_cmp(&other.1));
+        match (tails.as_slice(), slowest, fastest) {
+            ([(name, last, tail)], ..) => {
+                format!("{name}: p{} is {}, {} the median.", short(far), shown(*last), times(*tail))
+            }
+            (_, Some(slow), Some(fast)) if slow.1 < 1.02 * fast.1 => {
+                format!("At p{} all lie within 2 % of {}.", short(far), shown(fast.1))
+            }
+            (_, Some(slow), Some(fast)) => format!(
+                "At p{} {} is lowest with {}, {} highest with {}, {} that. Farthest above its own median is {}: {}.",
+                short(far),
+                fast.0,
+                shown(fast.1),
+                slow.0,
+                shown(slow.1),
+                times(slow.1 / fast.1),
+                tails.iter().max_by(|one, other| one.2.total_cmp(&other.2)).map_or("", |one| one.0.as_str()),
+                times(tails.iter().map(|one| one.2).fold(0.0, f64::max)),
+            ),
+            _ => String::new(),
+        }
     }
 
     fn describe(&self) -> String {
@@ -116,13 +162,25 @@ impl Spectrum {
         for series in &self.series {
             for point in &series.points {
                 table.row(
-                    &[&series.name, &format!("{}\u{A0}%", short(point.percentile))],
-                    &cells(&point.latency_ns, Unit::Nanoseconds),
+                    &[&series.name],
+                    [percent(point.percentile)].into_iter().chain(cells(&point.latency_ns, Unit::Nanoseconds)),
                 );
             }
         }
         table
     }
+}
+
+/// The value nearest to the median.
+fn middle(series: &SpectrumSeries) -> Option<f64> {
+    let distance = |point: &&SpectrumPoint| (point.percentile - 50.0).abs();
+    let nearest = series.points.iter().min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
+    nearest.latency_ns.sound().value.filter(|value| *value > 0.0)
+}
+
+/// A percentile as a cell: a share of one for programs.
+fn percent(percentile: f64) -> Datum {
+    Datum::Labelled(format!("{}\u{A0}%", short(percentile)), percentile / 100.0, Unit::Share)
 }
 
 /// As many decimals as tell it from 100.

@@ -3,13 +3,13 @@
 
 use super::{MOST_SERIES, NO_DATA, note_left_out};
 use crate::data::{cells, say};
-use crate::figure::Table;
 use crate::scale::{Scale, Span, Tick};
+use crate::seeing::{Spot, extremes};
 use crate::series::Look;
 use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::{Anchor, Path, Rect};
 use crate::text::{Face, fit, width};
-use crate::{Estimate, Figure, Heading, Measure, Spacing, Unit};
+use crate::{Datum, Estimate, Figure, Heading, Measure, Spacing, Table, Unit};
 
 /// Wholes and their parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +82,7 @@ impl Stacked {
         self.axis(&mut sheet, &scale, &columns, top);
         note_left_out(&mut sheet, self.bars.len(), MOST_BARS);
         note_left_out(&mut sheet, self.parts.len(), MOST_SERIES);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -154,6 +155,34 @@ impl Stacked {
         sheet.y += LINE;
     }
 
+    /// The part that is the last named where there are two, else the largest of all.
+    fn seen(&self) -> String {
+        let shares = |part: usize| -> Vec<Spot> {
+            let of = |bar: &StackedBar| {
+                let values = bar.values(self.parts.len());
+                let whole: f64 = values.iter().sum();
+                values.get(part).filter(|_| whole > 0.0).map(|value| Spot::new(&[&bar.name], value / whole))
+            };
+            self.bars.iter().filter_map(of).collect()
+        };
+        let size = |part: &usize| shares(*part).iter().map(|spot| spot.value).sum::<f64>();
+        let largest = (0..self.parts.len()).max_by(|one, other| size(one).total_cmp(&size(other)));
+        let part = if self.parts.len() == 2 { Some(1) } else { largest };
+        let Some(part) = part else { return String::new() };
+        let spots = shares(part);
+        match spots.as_slice() {
+            [only] => format!("{}: {}.", self.parts[part], Unit::Share.format(only.value)),
+            several => {
+                let told = extremes(several, Unit::Share);
+                if told.is_empty() {
+                    told
+                } else {
+                    format!("{}: {}", self.parts[part], told.replacen("Highest:", "highest", 1))
+                }
+            }
+        }
+    }
+
     fn describe(&self) -> String {
         let mut text = format!(
             "{}: {}.",
@@ -176,10 +205,9 @@ impl Stacked {
         for bar in &self.bars {
             let whole: f64 = bar.values(self.parts.len()).iter().sum();
             for (name, part) in self.parts.iter().zip(&bar.parts) {
-                let mut rest = cells(part, self.measure.unit).to_vec();
                 let share = part.sound().value.filter(|_| whole > 0.0).map(|value| value.max(0.0) / whole);
-                rest.push(share.map_or("–".to_owned(), |share| Unit::Share.format(share)));
-                table.row(&[&bar.name, name], &rest);
+                let share = Datum::Number(share, Unit::Share);
+                table.row(&[&bar.name, name], cells(part, self.measure.unit).into_iter().chain([share]));
             }
         }
         table

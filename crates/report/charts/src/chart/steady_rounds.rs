@@ -3,14 +3,13 @@
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out};
 use crate::data::sound;
-use crate::figure::Table;
 use crate::plot::{Frame, Mark, Plot, gutter};
 use crate::scale::{Scale, Span};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, LINE, MARGIN, Sheet, WIDTH};
 use crate::svg::Anchor;
 use crate::text::{Face, fit};
-use crate::{Figure, Heading, Measure, Unit};
+use crate::{Datum, Figure, Heading, Measure, Table, Unit};
 
 /// Rounds and whether they settled.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +115,7 @@ impl SteadyRounds {
         }
         self.lines(&mut sheet, &plot);
         note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -138,7 +138,7 @@ impl SteadyRounds {
     fn legend(&self, sheet: &mut Sheet<'_>, judged: bool) {
         let names = self.series.iter().enumerate().take(MOST_SERIES);
         let mut entries: Vec<Entry> =
-            names.map(|(number, series)| Entry::new(&series.name, Look::Line(self.style(number)))).collect();
+            names.map(|(number, series)| Entry::of(number, &series.name, Look::Line(self.style(number)))).collect();
         if judged {
             let percent = Unit::Share.format(self.range_limit);
             entries.push(Entry::new("window", Look::Zone));
@@ -172,7 +172,7 @@ impl SteadyRounds {
             let style = self.style(number);
             let values: Vec<(f64, Option<f64>)> =
                 series.values.iter().enumerate().map(|(n, value)| (n as f64 + 1.0, value.and_then(sound))).collect();
-            sheet.svg.open("g", &[("class", &style.class())]);
+            sheet.open_series(style);
             sheet.curve(plot, &values, &style.line_class());
             sheet.hidden +=
                 values.iter().filter(|(_, value)| value.is_some_and(|value| plot.y(value).is_none())).count();
@@ -184,6 +184,21 @@ impl SteadyRounds {
             }
             sheet.svg.close("g");
         }
+    }
+
+    /// The verdict, and by how much.
+    fn seen(&self) -> String {
+        let share = |value: f64| Unit::Share.format(value);
+        let window = self.window.map(|window| {
+            format!(
+                ": values {} of the mean apart ({} allowed), the line moves by {} ({} allowed)",
+                share(window.range_share),
+                share(self.range_limit),
+                share(window.slope_share),
+                share(self.slope_limit)
+            )
+        });
+        format!("{}{}.", self.verdict, window.unwrap_or_default())
     }
 
     fn describe(&self) -> String {
@@ -212,10 +227,12 @@ impl SteadyRounds {
                 let inside = number == self.tracked
                     && self.window.is_some_and(|window| (window.start..window.end).contains(&round));
                 let cells = [
-                    value.map_or("–".to_owned(), |value| self.measure.unit.format(value)),
-                    if inside { "yes" } else { "no" }.to_owned(),
+                    Datum::Number(Some((round + 1) as f64), Unit::Count),
+                    Datum::Text(series.name.clone()),
+                    Datum::Number(value, self.measure.unit),
+                    Datum::Text(if inside { "yes" } else { "no" }.to_owned()),
                 ];
-                table.row(&[&(round + 1).to_string(), &series.name], &cells);
+                table.row(&[], cells);
             }
         }
         table

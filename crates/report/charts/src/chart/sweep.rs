@@ -1,14 +1,14 @@
 //! One measure over an axis that was swept: write share, jobs, depth, block size, or named choices.
 
 use super::{MOST_SERIES, NO_DATA, note_left_out, ranging};
-use crate::data::{cells, say};
-use crate::figure::Table;
+use crate::data::{TRIAL_COLUMNS, cells, say, trial_cells};
 use crate::plot::{Frame, gutter};
 use crate::points::{Point, explanations};
 use crate::scale::{Scale, Span};
+use crate::seeing::{Spot, extremes};
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Estimate, Figure, Heading, Measure, Spacing, Unit};
+use crate::{Datum, Estimate, Figure, Heading, Measure, Spacing, Table, Unit};
 
 /// Lines with intervals over an axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +23,8 @@ pub struct Sweep {
     pub measure: Measure,
     /// One for each line.
     pub series: Vec<SweepSeries>,
+    /// Values of other pictures that this one is to be compared with: its axis holds them, too.
+    pub beside: Vec<f64>,
 }
 
 /// The places of the axis.
@@ -61,7 +63,7 @@ impl Sweep {
     pub fn draw(&self) -> Figure {
         let mut sheet = Sheet::new(&self.heading);
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let up = Span::of(points().flat_map(|point| point.y.numbers()));
+        let up = Span::of(points().flat_map(|point| point.y.numbers()).chain(self.beside.iter().copied()));
         if up.is_empty(self.measure.spacing) || self.scale().is_none() {
             sheet.nothing(NO_DATA);
             return sheet.finish(&format!("{} over {}.", self.measure.name, self.axis_title), self.table());
@@ -92,6 +94,7 @@ impl Sweep {
             sheet.series(&plot, &points, Style::of(number));
         }
         note_left_out(&mut sheet, self.series.len(), MOST_SERIES);
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
@@ -99,7 +102,7 @@ impl Sweep {
         let shown = || self.series.iter().enumerate().take(MOST_SERIES);
         let mut entries: Vec<Entry> = shown()
             .filter(|_| self.series.len() > 1)
-            .map(|(number, series)| Entry::new(&series.name, Look::Line(Style::of(number))))
+            .map(|(number, series)| Entry::of(number, &series.name, Look::Line(Style::of(number))))
             .collect();
         entries.extend(explanations(shown().flat_map(|(_, series)| &series.points).map(|point| &point.y)));
         sheet.legend(&entries);
@@ -145,8 +148,34 @@ impl Sweep {
         }
     }
 
+    fn place_cell(&self, x: f64) -> Datum {
+        match &self.axis {
+            SweepAxis::Named(_) => Datum::Text(self.place(x)),
+            SweepAxis::Linear(unit) | SweepAxis::Doubling(unit) | SweepAxis::Log(unit) => Datum::Number(Some(x), *unit),
+        }
+    }
+
     fn tip(&self, series: &SweepSeries, point: &SweepPoint) -> String {
         format!("{}, {}: {}", series.name, self.place(point.x), say(&point.y, self.measure.unit))
+    }
+
+    /// Extremes; of a single line whether it goes one way.
+    fn seen(&self) -> String {
+        let of = |series: &SweepSeries| -> Vec<Spot> {
+            let spot = |point: &SweepPoint| {
+                Some(Spot::new(&[&series.name, &format!("at {}", self.place(point.x))], point.y.sound().value?))
+            };
+            series.points.iter().filter_map(spot).collect()
+        };
+        let told = extremes(&self.series.iter().flat_map(of).collect::<Vec<_>>(), self.measure.unit);
+        let [only] = self.series.as_slice() else { return told };
+        let values: Vec<f64> = only.points.iter().filter_map(|point| point.y.sound().value).collect();
+        let goes = |way: fn(&f64, &f64) -> bool| values.len() > 2 && values.is_sorted_by(way);
+        match (goes(|one, next| next > one), goes(|one, next| next < one)) {
+            (true, _) => format!("{told} It rises with every step."),
+            (_, true) => format!("{told} It falls with every step."),
+            _ => told,
+        }
     }
 
     fn describe(&self) -> String {
@@ -160,12 +189,13 @@ impl Sweep {
 
     fn table(&self) -> Table {
         let axis = if self.axis_title.is_empty() { "place" } else { &self.axis_title };
-        let mut table = Table::new(&["series", axis, &self.measure.name, "low", "high", "trials"]);
+        let [deviation, trials] = TRIAL_COLUMNS;
+        let mut table = Table::new(&["series", axis, &self.measure.name, "low", "high", deviation, trials]);
         for series in &self.series {
             for point in &series.points {
-                let mut rest = cells(&point.y, self.measure.unit).to_vec();
-                rest.push(point.y.trials.len().to_string());
-                table.row(&[&series.name, &self.place(point.x)], &rest);
+                let unit = self.measure.unit;
+                let known = cells(&point.y, unit).into_iter().chain(trial_cells(&point.y, unit));
+                table.row(&[&series.name], std::iter::once(self.place_cell(point.x)).chain(known));
             }
         }
         table

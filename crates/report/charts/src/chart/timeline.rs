@@ -3,12 +3,13 @@
 
 use super::{MOST_SERIES, NO_DATA, counted, note_left_out, ranging};
 use crate::data::sound;
-use crate::figure::{MOST_ROWS, Table};
-use crate::plot::{Frame, Mark, gutter};
+use crate::plot::{Frame, Mark, Plot, gutter};
 use crate::scale::{Scale, Span};
+use crate::seeing::middle;
 use crate::series::{Look, Style};
 use crate::sheet::{Entry, Sheet};
-use crate::{Figure, Heading, Measure, Spacing, Unit};
+use crate::svg::Rect;
+use crate::{Datum, Figure, Heading, Measure, Spacing, Table, Unit};
 
 /// Latencies and other series on one axis of time.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,36 +102,38 @@ impl Timeline {
             return sheet.finish("Latency and other series over time.", self.table());
         }
         let y = Scale::new(has_latencies, self.latency, Unit::Nanoseconds, 6);
-        let scales: Vec<Scale> = self.panels.iter().map(panel_scale).collect();
+        // A plot in which nothing can be drawn is left out.
+        let panels: Vec<&Panel> =
+            self.panels.iter().filter(|panel| !span(panel).is_empty(panel.measure.spacing)).collect();
+        let draws_latencies = !has_latencies.is_empty(self.latency);
+        let scales: Vec<Scale> = panels.iter().map(|panel| panel_scale(panel)).collect();
         let left = gutter(scales.iter().chain([&y]));
         let x = Scale::close(time, Unit::Nanoseconds, 9);
         let marks: Vec<Mark> =
             self.marks.iter().map(|mark| Mark { at: mark.at_ns, label: mark.label.clone(), dash: 2 }).collect();
-        if !self.latencies.is_empty() {
+        let tips = MOST_TIPS / (panels.len() + usize::from(draws_latencies)).max(1);
+        if draws_latencies {
             let (x, marks) = (x.clone(), marks.clone());
             let frame = Frame {
                 x,
                 y,
-                x_title: axis_title(self.panels.is_empty()),
+                x_title: axis_title(panels.is_empty()),
                 y_title: "latency".to_owned(),
                 height: 210.0,
                 left,
-                says_x: self.panels.is_empty(),
+                says_x: panels.is_empty(),
                 named: false,
                 marks,
                 legend: Vec::new(),
             };
-            self.latencies(&mut sheet, frame);
+            self.latencies(&mut sheet, frame, tips);
         }
-        for (number, (panel, y)) in self.panels.iter().zip(scales).enumerate() {
-            let last = number + 1 == self.panels.len();
+        for (number, (panel, y)) in panels.iter().zip(scales).enumerate() {
+            sheet.plot = number + 1;
+            let last = number + 1 == panels.len();
             // The first plot says what the marks are.
             let named = |mark: &Mark| {
-                if number == 0 && self.latencies.is_empty() {
-                    mark.clone()
-                } else {
-                    Mark { label: String::new(), ..*mark }
-                }
+                if number == 0 && !draws_latencies { mark.clone() } else { Mark { label: String::new(), ..*mark } }
             };
             let frame = Frame {
                 x: x.clone(),
@@ -144,14 +147,15 @@ impl Timeline {
                 marks: marks.iter().map(named).collect(),
                 legend: Vec::new(),
             };
-            draw_panel(&mut sheet, panel, frame);
+            draw_panel(&mut sheet, panel, frame, tips);
         }
+        sheet.see(&self.seen());
         sheet.finish(&self.describe(), self.table())
     }
 
     /// The latencies: a band from the median to p99, the median as its strong line, the largest as
     /// a thin one.
-    fn latencies(&self, sheet: &mut Sheet<'_>, frame: Frame) {
+    fn latencies(&self, sheet: &mut Sheet<'_>, frame: Frame, tips: usize) {
         let mut entries = Vec::new();
         for (number, band) in self.latencies.iter().enumerate().take(MOST_SERIES) {
             let style = Style { dash: 0, ..Style::of(number) }.plain();
@@ -159,15 +163,24 @@ impl Timeline {
             let max = Style { dash: 2, ..style };
             let name =
                 |what: &str| if band.name.is_empty() { what.to_owned() } else { format!("{} {what}", band.name) };
-            entries.push(Entry::new(&name("median"), Look::Line(style)));
-            entries.push(Entry::new(&name("p99"), Look::Line(p99)));
-            entries.push(Entry::new(&name("largest"), Look::Line(max)));
+            type Value = fn(&LatencyMoment) -> Option<f64>;
+            let lines: [(&str, Style, Value); 3] = [
+                ("median", style, |moment| moment.p50_ns),
+                ("p99", p99, |moment| moment.p99_ns),
+                ("largest", max, |moment| moment.max_ns),
+            ];
+            // What has no value at all is not explained.
+            for (what, look, value) in lines {
+                if band.moments.iter().any(|moment| value(moment).is_some()) {
+                    entries.push(Entry::of(number, &name(what), Look::Line(look)));
+                }
+            }
         }
         sheet.legend(&entries);
         let plot = sheet.frame(frame);
         for (number, band) in self.latencies.iter().enumerate().take(MOST_SERIES) {
             let style = Style { dash: 0, ..Style::of(number) };
-            sheet.svg.open("g", &[("class", &style.class())]);
+            sheet.open_series(style);
             let limits =
                 |moment: &LatencyMoment| Some((moment.p50_ns.and_then(sound)?, moment.p99_ns.and_then(sound)?));
             sheet.band(&plot, &band.moments.iter().map(|moment| (moment.at_ns, limits(moment))).collect::<Vec<_>>());
@@ -176,7 +189,60 @@ impl Timeline {
             sheet.curve(&plot, &band.line(|moment| moment.p50_ns), "l");
             sheet.svg.close("g");
         }
+        tell(sheet, &plot, &self.latency_lines(), Unit::Nanoseconds, tips);
         note_left_out(sheet, self.latencies.len(), MOST_SERIES);
+    }
+
+    /// Each line of the latencies by its name.
+    fn latency_lines(&self) -> Vec<Line> {
+        let of = |(number, band): (usize, &LatencyBand)| {
+            let line = |what: &str, values| Line {
+                name: [band.name.as_str(), what].join(" ").trim().to_owned(),
+                style: Style::of(number),
+                values,
+            };
+            [
+                line("median", band.line(|moment| moment.p50_ns)),
+                line("p99", band.line(|moment| moment.p99_ns)),
+                line("largest", band.line(|moment| moment.max_ns)),
+            ]
+        };
+        self.latencies.iter().take(MOST_SERIES).enumerate().flat_map(of).collect()
+    }
+
+    /// The slowest moment, and where the first line of the first plot is lowest.
+    fn seen(&self) -> String {
+        let mut said = Vec::new();
+        let moments = self.latencies.iter().flat_map(|band| &band.moments);
+        let known = moments.filter_map(|moment| Some((moment.at_ns, moment.max_ns.and_then(sound)?)));
+        if let Some((at, slowest)) = known.max_by(|one, other| one.1.total_cmp(&other.1)) {
+            let shown = |ns: f64| Unit::Nanoseconds.format(ns);
+            said.push(format!("The slowest operation, {}, ended about {} after the start.", shown(slowest), shown(at)));
+        }
+        if let Some((panel, line)) = self.panels.first().and_then(|panel| Some((panel, panel.series.first()?)))
+            && let Some(usual) = middle(line.points.iter().map(|point| point.1).collect())
+            && let Some((at, least)) =
+                line.points.iter().filter(|point| sound(point.1).is_some()).min_by(|a, b| a.1.total_cmp(&b.1))
+            && usual > 0.0
+        {
+            let (name, unit) = (format!("{}, {}", panel.measure.name, line.name), panel.measure.unit);
+            let most = line.points.iter().filter_map(|point| sound(point.1)).fold(usual, f64::max);
+            let spread = ((most - usual).max(usual - least) / usual * 100.0).ceil();
+            said.push(match *least < usual / 2.0 {
+                true => format!(
+                    "{name}: usually {}, but {} at {}.",
+                    unit.format(usual),
+                    unit.format(*least),
+                    Unit::Nanoseconds.format(*at)
+                ),
+                false => format!("{name}: within {spread:.0} % of {}.", unit.format(usual)),
+            });
+        }
+        let capital = |text: &String| {
+            let mut letters = text.chars();
+            letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+        };
+        said.iter().map(capital).collect::<Vec<_>>().join(" ")
     }
 
     fn latency_span(&self) -> Span {
@@ -210,30 +276,17 @@ impl Timeline {
                 text.push_str(&format!(" {}, {}: {values}.", panel.measure.name, series.name));
             }
         }
-        if self.table_step() > 1 {
-            text.push_str(&format!(" The table has one moment of {}.", self.table_step()));
-        }
         for mark in self.marks.iter().filter(|mark| !mark.label.is_empty()) {
             text.push_str(&format!(" {} at {}.", mark.label, Unit::Nanoseconds.format(mark.at_ns)));
         }
         text
     }
 
-    /// The table has one moment of so many: a long run has more than can be read, or even be made
-    /// into text quickly.
-    fn table_step(&self) -> usize {
-        let moments: usize = self.latencies.iter().map(|band| 3 * band.moments.len()).sum();
-        let points: usize = self.panels.iter().flat_map(|panel| &panel.series).map(|series| series.points.len()).sum();
-        (moments + points).div_ceil(MOST_ROWS / 2).max(1)
-    }
-
     fn table(&self) -> Table {
         let mut table = Table::new(&["measure", "series", "time", "value"]);
-        let step = self.table_step();
         let mut add = |measure: &str, name: &str, unit: Unit, values: &[(f64, Option<f64>)]| {
-            for (at, value) in values.iter().step_by(step) {
-                let value = value.map_or("–".to_owned(), |value| unit.format(value));
-                table.row(&[measure, name], &[Unit::Nanoseconds.format(*at), value]);
+            for (at, value) in values {
+                table.row(&[measure, name], [Datum::Number(Some(*at), Unit::Nanoseconds), Datum::Number(*value, unit)]);
             }
         };
         for band in &self.latencies {
@@ -271,18 +324,48 @@ fn lines(panel: &Panel, most: usize) -> Vec<Line> {
     panel.series.iter().enumerate().take(most).map(line).collect()
 }
 
-fn draw_panel(sheet: &mut Sheet<'_>, panel: &Panel, mut frame: Frame) {
+/// More moments than these are not told when the pointer rests on them, all plots together.
+const MOST_TIPS: usize = 110;
+
+/// Strips over the whole height of a plot that tell the values of all lines at a moment.
+fn tell(sheet: &mut Sheet<'_>, plot: &Plot, lines: &[Line], unit: Unit, most: usize) {
+    let mut moments: Vec<f64> = lines.iter().flat_map(|line| &line.values).map(|value| value.0).collect();
+    moments.retain(|at| plot.x(*at).is_some());
+    moments.sort_by(f64::total_cmp);
+    moments.dedup();
+    let step = moments.len().div_ceil(most.max(1)).max(1);
+    let moments: Vec<f64> = moments.into_iter().step_by(step).collect();
+    let places: Vec<f64> = moments.iter().filter_map(|at| plot.x(*at)).collect();
+    for (number, (at, x)) in moments.iter().zip(&places).enumerate() {
+        let from = number.checked_sub(1).map_or(plot.left, |before| (places[before] + x) / 2.0);
+        let to = places.get(number + 1).map_or(plot.right, |next| (x + next) / 2.0);
+        let value = |line: &Line| {
+            let value = line.values.iter().find(|value| value.0 == *at)?.1?;
+            Some(format!("{} {}", line.name, unit.format(value)))
+        };
+        let values: Vec<String> = lines.iter().filter_map(value).collect();
+        if !values.is_empty() {
+            let tip = format!("{}: {}", Unit::Nanoseconds.format(*at), values.join(", "));
+            let place = Rect { x: from, y: plot.top, width: to - from, height: plot.bottom - plot.top };
+            sheet.svg.rect(&[("class", "i")], place, &tip);
+        }
+    }
+}
+
+fn draw_panel(sheet: &mut Sheet<'_>, panel: &Panel, mut frame: Frame, tips: usize) {
     let lines = lines(panel, MOST_SERIES);
     if lines.len() > 1 {
-        frame.legend = lines.iter().map(|line| Entry::new(&line.name, Look::Line(line.style))).collect();
+        let entry = |(number, line): (usize, &Line)| Entry::of(number, &line.name, Look::Line(line.style));
+        frame.legend = lines.iter().enumerate().map(entry).collect();
     }
     let plot = sheet.frame(frame);
     for line in &lines {
-        sheet.svg.open("g", &[("class", &line.style.class())]);
+        sheet.open_series(line.style);
         sheet.curve(&plot, &line.values, &line.style.line_class());
         sheet.svg.close("g");
         let hidden = line.values.iter().filter(|(_, value)| value.is_some_and(|value| plot.y(value).is_none()));
         sheet.hidden += hidden.count();
     }
+    tell(sheet, &plot, &lines, panel.measure.unit, tips);
     note_left_out(sheet, panel.series.len(), MOST_SERIES);
 }

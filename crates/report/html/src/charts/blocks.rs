@@ -83,6 +83,7 @@ pub(super) fn sizes(gallery: &mut Gallery, shape: &Shape<'_>) {
                 axis: axes::scale(axis),
                 measure: Measure { name: "request size".to_owned(), unit: Unit::Bytes, spacing: Spacing::Log },
                 series,
+                beside: Vec::new(),
             };
             gallery.add(sweep.draw());
         }

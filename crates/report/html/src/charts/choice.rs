@@ -55,9 +55,9 @@ const RULES: [Rule; 10] = [
         draw: sweeps::block_sizes,
     },
     Rule {
-        title: "Queue depth and jobs",
-        note: "",
-        applies: |shape| shape.of(Kind::Depth).is_some() && shape.of(Kind::Jobs).is_some(),
+        title: "Two axes crossed",
+        note: "Medians of the trials, below them half of the interval in percent; the lighter, the higher.",
+        applies: |shape| sweeps::crossed(shape).is_some(),
         draw: sweeps::matrices,
     },
     Rule {

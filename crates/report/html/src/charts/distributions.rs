@@ -20,7 +20,7 @@ const POINTS_OF_A_NINE: u32 = 8;
 const MOST_NINES: u32 = 8;
 
 /// The spectrum of one distribution, as far as its samples reach.
-pub(super) fn spectrum_of(name: &str, latencies: &SparseHistogram) -> SpectrumSeries {
+pub(crate) fn spectrum_of(name: &str, latencies: &SparseHistogram) -> SpectrumSeries {
     let percentiles = (0..=POINTS_OF_A_NINE * MOST_NINES).map(|step| {
         let rarity = 10_f64.powf(f64::from(step) / f64::from(POINTS_OF_A_NINE));
         // As many digits as tell it from its neighbours.
@@ -39,20 +39,36 @@ pub(super) fn spectrum_of(name: &str, latencies: &SparseHistogram) -> SpectrumSe
 /// A spectrum for each panel of configurations and each direction.
 pub(super) fn spectra(gallery: &mut Gallery, shape: &Shape<'_>) {
     let material = &shape.material;
+    let mut all: Vec<(String, Vec<SpectrumSeries>)> = Vec::new();
     for side in sides(material) {
         for panel in chosen(material) {
-            let series: Vec<SpectrumSeries> = members(&panel)
+            let series = members(&panel)
                 .map(|(name, number)| spectrum_of(&name, &material.latencies(side, number)))
-                .filter(|series| !series.points.is_empty())
-                .collect();
-            if series.is_empty() {
-                continue;
-            }
-            let title = titled(&format!("Latency{} by percentile", side_words(side)), &panel);
-            let heading = Heading::new(&gallery.id("spectrum"), &title);
-            gallery.add(Spectrum { heading, series, latency: Spacing::Log }.draw());
+                .filter(|series| !series.points.is_empty());
+            all.push((titled(&format!("Latency{} by percentile", side_words(side)), &panel), series.collect()));
         }
     }
+    // Spectra of one study have one scale: they are read against each other.
+    let beside: Vec<SpectrumSeries> = all.iter().flat_map(|(_, series)| series).cloned().collect();
+    for (title, series) in all.into_iter().filter(|(_, series)| !series.is_empty()) {
+        let heading = Heading::new(&gallery.id("spectrum"), &title);
+        let about = Figure { side: Side::All, measure: Measure::Latency(99.0) };
+        let about = material
+            .outcome
+            .analysis
+            .figures
+            .iter()
+            .find(|one| matches!(one.measure, Measure::Latency(_)))
+            .unwrap_or(&about);
+        gallery.add_of(Some(about), Spectrum { heading, series, latency: Spacing::Log, beside: beside.clone() }.draw());
+    }
+}
+
+/// The latencies at each tenth of the operations of one distribution, the largest last.
+pub(crate) fn deciles_of(name: &str, latencies: &SparseHistogram) -> DecileSeries {
+    let tenths = (1..10).map(|tenth| Estimate::of(latencies.percentile(f64::from(tenth) * 10.0) as f64));
+    let latencies_ns = tenths.chain([Estimate::of(latencies.max as f64)]).collect();
+    DecileSeries { name: name.to_owned(), latencies_ns }
 }
 
 /// Deciles for each panel and direction; the intervals are those of the trials.

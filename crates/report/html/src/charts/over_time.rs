@@ -3,15 +3,15 @@
 
 use iolab_aggregate::{IntervalFigures, figures, interval_figures, summed_series};
 use iolab_charts::{
-    Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment, Measure, Panel, Spacing, Spectrum,
-    SpectrumSeries, TimeMark, TimeSeries, Timeline, Unit,
+    DecileSeries, Deciles, Heading, HeatCell, HeatColumn, HeatMap, LatencyBand, LatencyMoment, Measure, Panel, Spacing,
+    Spectrum, SpectrumSeries, TimeMark, TimeSeries, Timeline, Unit,
 };
 use iolab_histogram::{BUCKETS, SparseHistogram, bucket_low};
 use iolab_recording::{DeviceSample, DeviceSeries, HostSample, Recording};
 use iolab_statistics::samples_needed;
 
 use super::Gallery;
-use super::distributions::spectrum_of;
+use super::distributions::{deciles_of, spectrum_of};
 
 /// Draws what a recording has. `of` says in titles which trial it is; empty for a page about this
 /// recording alone.
@@ -35,20 +35,40 @@ pub(crate) fn run_charts(gallery: &mut Gallery, recording: &Recording, of: &str)
 fn spectrum(gallery: &mut Gallery, recording: &Recording) {
     let told = figures(recording);
     let several = told.jobs.len() > 1;
-    let named = told.jobs.iter().flat_map(|job| {
-        let name = &job.plan.job;
-        job.directions.iter().map(move |direction| {
-            (if several { format!("{name}, {}", direction.name) } else { direction.name.to_owned() }, &direction.lat)
+    let named = || {
+        told.jobs.iter().flat_map(|job| {
+            let name = &job.plan.job;
+            job.directions.iter().map(move |direction| {
+                let name = if several { format!("{name}, {}", direction.name) } else { direction.name.to_owned() };
+                (name, &direction.lat)
+            })
         })
-    });
-    let series: Vec<SpectrumSeries> = named
+    };
+    let series: Vec<SpectrumSeries> = named()
         .map(|(name, latencies)| spectrum_of(&name, latencies))
         .filter(|series| !series.points.is_empty())
         .collect();
     if !series.is_empty() {
         let heading = Heading::new(&gallery.id("spectrum"), "Latency by percentile");
-        gallery.add(Spectrum { heading, series, latency: Spacing::Log }.draw());
+        gallery.add(Spectrum { heading, series, latency: Spacing::Log, beside: Vec::new() }.draw());
     }
+    if asks_for_deciles(recording) {
+        let series: Vec<DecileSeries> = named()
+            .filter(|(_, latencies)| latencies.count >= 10)
+            .map(|(name, latencies)| deciles_of(&name, latencies))
+            .collect();
+        if !series.is_empty() {
+            let heading = Heading::new(&gallery.id("deciles"), "Latency by decile");
+            gallery.add(Deciles { heading, series, latency: Spacing::Log }.draw());
+        }
+    }
+}
+
+/// Whether the job lists all tenths as its percentiles (`percentile_list=10:20:…:100`). The
+/// default list has most of them, but not the last.
+fn asks_for_deciles(recording: &Recording) -> bool {
+    let has_all = |list: &[f64]| (1..=10).all(|tenth| list.contains(&f64::from(tenth * 10)));
+    recording.plan.workers.iter().any(|worker| has_all(&worker.measurement.percentiles.list))
 }
 
 fn timeline(gallery: &mut Gallery, recording: &Recording, intervals: &[IntervalFigures<'_>], of: &str) {
@@ -83,7 +103,9 @@ fn bands(intervals: &[IntervalFigures<'_>]) -> Vec<LatencyBand> {
                 max_ns: (!latencies.is_empty()).then_some(latencies.max as f64),
             }
         };
-        LatencyBand { name: name.to_owned(), moments: moments.iter().map(moment).collect() }
+        let least_ns = moments.iter().map(|moment| moment.length_ns).max().unwrap_or(0) / 2;
+        let whole = moments.iter().filter(|moment| moment.length_ns >= least_ns);
+        LatencyBand { name: name.to_owned(), moments: whole.map(moment).collect() }
     };
     merged(intervals).into_iter().map(band).filter(|band| band.moments.len() > 1).collect()
 }
@@ -134,7 +156,10 @@ fn rates(recording: &Recording) -> Panel {
         let point = |sample: &iolab_aggregate::Sample| {
             (middle(sample.start_ns, sample.end_ns), sample.kib_per_second() * 1024.0)
         };
-        TimeSeries { name: direction.name().to_owned(), points: samples.iter().map(point).collect() }
+        // The rate of a few milliseconds at an end is chance, and would look like a collapse.
+        let least_ns = samples.iter().map(|sample| sample.end_ns - sample.start_ns).max().unwrap_or(0) / 2;
+        let whole = samples.iter().filter(|sample| sample.end_ns - sample.start_ns >= least_ns);
+        TimeSeries { name: direction.name().to_owned(), points: whole.map(point).collect() }
     });
     let is_used = |series: &TimeSeries| series.points.iter().any(|(_, value)| *value > 0.0);
     let series = series.into_iter().filter(is_used).collect();
@@ -255,10 +280,17 @@ fn marks(recording: &Recording) -> Vec<TimeMark> {
 }
 
 /// A heat map for each direction. The first and the last interval may be shorter than the others:
-/// they are drawn as wide, so that all lie on one raster.
+/// they are drawn as wide, so that all lie on one raster. What came in less than half an interval
+/// at the end belongs to the one before, so that it does not look like a collapse.
 fn heat_maps(gallery: &mut Gallery, intervals: &[IntervalFigures<'_>], of: &str) {
-    for LatencyHistory { name, moments } in merged(intervals) {
+    for LatencyHistory { name, mut moments } in merged(intervals) {
         let grid_ns = moments.iter().map(|moment| moment.length_ns).max().unwrap_or(0);
+        if let Some(rest) = moments.pop_if(|last| last.length_ns * 2 < grid_ns) {
+            match moments.last_mut() {
+                Some(last) => last.latencies.merge(&rest.latencies),
+                None => moments.push(rest),
+            }
+        }
         let column = |(place, moment): (usize, &Moment)| {
             let end_ns = moment.start_ns + moment.length_ns;
             let start_ns = if place == 0 { end_ns.saturating_sub(grid_ns) } else { moment.start_ns };

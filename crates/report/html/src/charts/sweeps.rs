@@ -5,7 +5,7 @@ use iolab_charts::{
     BlockSizePoint, BlockSizeSeries, BlockSizes, Estimate, GroupSeries, Groups, Heading, LatencyLoad, LoadCurve,
     LoadPoint, Matrix, Roofline, Spacing, Sweep, SweepPoint, SweepSeries,
 };
-use iolab_study::{Figure, Measure, Side};
+use iolab_study::{Axis, Figure, Measure, Side};
 
 use super::Gallery;
 use super::axes::{self, Kind, Line, MOST_PANELS, Panel, panels, place};
@@ -108,7 +108,15 @@ pub(super) fn lines(gallery: &mut Gallery, shape: &Shape<'_>) {
             if is_speed && axes::kind(axis) == Kind::BlockSize {
                 continue;
             }
-            for panel in panels(&material.outcome, &[number]).iter().take(MOST_PANELS) {
+            let panels = panels(&material.outcome, &[number]);
+            // Panels of one figure are read against each other.
+            let shown =
+                panels.iter().take(MOST_PANELS).flat_map(|panel| &panel.lines).flat_map(|line| &line.configurations);
+            let beside: Vec<f64> = match panels.len() {
+                1 => Vec::new(),
+                _ => shown.flat_map(|one| all_of(&material.estimate(figure, *one))).collect(),
+            };
+            for panel in panels.iter().take(MOST_PANELS) {
                 let point = |configuration: &usize| {
                     let x = place(axis, &material.outcome.design.configurations[*configuration].points[number])?;
                     Some(SweepPoint { x, y: material.estimate(figure, *configuration) })
@@ -125,18 +133,32 @@ pub(super) fn lines(gallery: &mut Gallery, shape: &Shape<'_>) {
                     axis: axes::scale(axis),
                     measure: measure(figure),
                     series: panel.lines.iter().map(series).collect(),
+                    beside: beside.clone(),
                 };
-                gallery.add(sweep.draw());
+                gallery.add_of(Some(figure), sweep.draw());
             }
         }
     }
 }
 
-/// One value for each depth and number of jobs.
+/// Every number of an estimate that takes room on an axis.
+fn all_of(estimate: &Estimate) -> Vec<f64> {
+    let limits = estimate.interval.map(|(low, high)| [low, high]);
+    estimate.value.into_iter().chain(limits.into_iter().flatten()).chain(estimate.trials.iter().copied()).collect()
+}
+
+/// The two axes of the matrices: depth and jobs where both vary, else the first two.
+pub(super) fn crossed<'a>(shape: &Shape<'a>) -> Option<[(usize, &'a Axis); 2]> {
+    match (shape.of(Kind::Jobs), shape.of(Kind::Depth), shape.axes().as_slice()) {
+        (Some(jobs), Some(depth), _) => Some([jobs, depth]),
+        (_, _, [first, second, ..]) => Some([*first, *second]),
+        _ => None,
+    }
+}
+
+/// One value for each two points of two axes.
 pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
-    let (Some((depth, depth_axis)), Some((jobs, jobs_axis))) = (shape.of(Kind::Depth), shape.of(Kind::Jobs)) else {
-        return;
-    };
+    let Some([(jobs, jobs_axis), (depth, depth_axis)]) = crossed(shape) else { return };
     let material = &shape.material;
     let outcome = &material.outcome;
     let [rows, columns] =
@@ -155,7 +177,12 @@ pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
             let matrix = Matrix {
                 heading: Heading::new(
                     &gallery.id(&format!("{}-matrix", figure.name())),
-                    &format!("{} by queue depth and jobs{among}", values::titled(figure)),
+                    &format!(
+                        "{} by {} and {}{among}",
+                        values::titled(figure),
+                        axes::title(jobs_axis),
+                        axes::title(depth_axis)
+                    ),
                 ),
                 measure: iolab_charts::Measure { spacing: Spacing::Log, ..measure(figure) },
                 row_title: axes::title(jobs_axis),
@@ -164,7 +191,7 @@ pub(super) fn matrices(gallery: &mut Gallery, shape: &Shape<'_>) {
                 rows: rows.clone(),
                 columns: columns.clone(),
             };
-            gallery.add(matrix.draw());
+            gallery.add_of(Some(figure), matrix.draw());
         }
     }
 }
@@ -225,6 +252,6 @@ pub(super) fn groups(gallery: &mut Gallery, shape: &Shape<'_>) {
             },
             series,
         };
-        gallery.add(groups.draw());
+        gallery.add_of(Some(figure), groups.draw());
     }
 }

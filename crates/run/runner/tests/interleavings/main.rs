@@ -4,7 +4,7 @@
 //!
 //! Their own source is compiled here again, over loom's atomics and a sleep without a time limit.
 //! The canary compiles it over atomics that order nothing.
-#![allow(clippy::duplicate_mod)] // the source is compiled twice: over loom, and as the canary
+#![allow(clippy::duplicate_mod, reason = "the source is compiled twice: over loom, and as the canary")]
 
 mod modelled;
 mod sound;

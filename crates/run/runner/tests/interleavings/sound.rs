@@ -18,5 +18,5 @@ pub(crate) mod sync {
 }
 
 #[path = "../../src/control.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 pub(crate) mod control;

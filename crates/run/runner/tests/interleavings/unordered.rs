@@ -14,7 +14,7 @@ pub(crate) mod sync {
             #[derive(Debug, Default)]
             pub(crate) struct $name(loom::sync::atomic::$name);
 
-            #[allow(dead_code)] // both have what one of them needs
+            #[allow(dead_code, reason = "both have what one of them needs")]
             impl $name {
                 pub(crate) fn load(&self, _order: Ordering) -> $number {
                     self.0.load(Ordering::Relaxed)
@@ -54,5 +54,5 @@ pub(crate) mod sync {
 }
 
 #[path = "../../src/control.rs"]
-#[allow(dead_code)] // not all of it is modelled
+#[allow(dead_code, reason = "not all of it is modelled")]
 pub(crate) mod control;

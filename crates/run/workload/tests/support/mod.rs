@@ -1,5 +1,5 @@
 //! Plans to start from, and streams played to their end.
-#![allow(dead_code)] // each test program uses its own part
+#![allow(dead_code, reason = "each test program uses its own part")]
 
 use iolab_engine::{Op, OpKind};
 use iolab_plan::{BlockSizes, Direction, Distribution, WorkerPlan, WorkloadPlan};

@@ -9,10 +9,10 @@
 //! A host rings when its tail passes EventIdx: one before the tail means never, the tail itself
 //! means next time.
 
-use std::sync::atomic::Ordering;
-
 use iolab_nvme_spec::registers::DoorbellStride;
 use iolab_pci_device::{Access, HostMemory, SharedBytes};
+
+use crate::sync::{Ordering, fence};
 
 const STRIDE: DoorbellStride = DoorbellStride(0);
 
@@ -70,7 +70,12 @@ impl ShadowDoorbells {
         // Hosts compare modulo 65536, whatever the size of the queue.
         let event = if is_wanted { tail as u16 } else { (tail as u16).wrapping_sub(1) };
         let offset = STRIDE.shadow_submission_tail(queue) as usize;
-        // SeqCst: before the look at the tail that follows arming.
-        self.events.store_u32(offset, u32::from(event), Ordering::SeqCst);
+        self.events.store_u32(offset, u32::from(event), Ordering::Release);
+        if is_wanted {
+            // A look at the tail follows. The host stores its tail and then loads EventIdx, with a
+            // full barrier between; with one here, too, at least one of the two sees what the other
+            // stored. (A store with SeqCst is not enough: a load with Acquire may go ahead of it.)
+            fence(Ordering::SeqCst);
+        }
     }
 }

@@ -1,0 +1,68 @@
+//! What can go wrong with a store, sorted by who can do something about it.
+
+use std::fmt;
+use std::path::Path;
+
+/// What kind of trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The library or one of its functions is not on this machine.
+    NotInstalled,
+    /// An option that the store does not know, or does not take with this value.
+    Option,
+    /// The folder holds something else, or a store of another kind, or no store where one must be, or
+    /// one where none may be.
+    Folder,
+    /// Somebody else has the store open.
+    Busy,
+    /// The store's files say something that cannot be.
+    Corrupt,
+    /// The disk, or the user's share of it, is full.
+    Full,
+    /// This store cannot do it at all.
+    Unsupported,
+    /// Another error of a device, a file system or the store.
+    Io,
+}
+
+impl ErrorKind {
+    /// Whether the user can mend it by asking for something else; otherwise the machine or the
+    /// store's data is in trouble.
+    pub fn is_mistake(self) -> bool {
+        matches!(self, ErrorKind::NotInstalled | ErrorKind::Option | ErrorKind::Folder | ErrorKind::Unsupported)
+    }
+}
+
+/// An error of a store: its kind, and a sentence that says what was tried, what happened and, where
+/// something can be done, what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreError {
+    /// Its kind.
+    pub kind: ErrorKind,
+    /// The sentence.
+    pub message: String,
+}
+
+impl StoreError {
+    /// An error with this message.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> StoreError {
+        StoreError { kind, message: message.into() }
+    }
+
+    /// What the file system said of a file or folder; a full disk is told from the rest.
+    pub fn of_file(path: &Path, doing: &str, error: &std::io::Error) -> StoreError {
+        let kind = match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ErrorKind::Full,
+            _ => ErrorKind::Io,
+        };
+        StoreError::new(kind, format!("{}: cannot {doing}: {error}", path.display()))
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for StoreError {}

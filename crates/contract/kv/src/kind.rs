@@ -1,0 +1,67 @@
+//! A kind of store: what is known of it without opening one, and how to open one.
+
+use std::path::Path;
+
+use crate::{Store, StoreError};
+
+/// Constant facts about a kind of store.
+#[derive(Debug)]
+pub struct StoreDescription {
+    /// Its name in `store=` and `--store`.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// What its options are, how calls become calls of its library, what it cannot do.
+    pub details: &'static str,
+    /// The command that installs what it needs; empty when it is part of this program.
+    pub install: &'static str,
+    /// Whether what is put can be got: false only for stores that measure the loop.
+    pub keeps_data: bool,
+}
+
+/// Whether there is a store in the folder already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// There must be one: it is opened.
+    Required,
+    /// There must be none: a new one is made.
+    Forbidden,
+    /// It is opened, or a new one is made.
+    Either,
+}
+
+/// What to open, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenRequest<'a> {
+    /// The folder; it is made when it does not exist and `existing` allows a new store. Its parent
+    /// must exist.
+    pub folder: &'a Path,
+    /// Options in the store's own language, `name=value` with semicolons between; empty for its
+    /// defaults.
+    pub options: &'a str,
+    /// Whether there is a store already.
+    pub existing: Existing,
+}
+
+/// A kind of store.
+pub trait StoreKind: Sync {
+    /// Its constant facts.
+    fn description(&self) -> &'static StoreDescription;
+
+    /// The version of the store's library here, or what is missing and what installs it.
+    fn version(&self) -> Result<String, StoreError>;
+
+    /// Whether the folder has the files by which a store of this kind is known. Opens no store and
+    /// changes nothing.
+    fn recognises(&self, folder: &Path) -> bool;
+
+    /// Whether a store of this kind makes files or folders with this name in its folder.
+    fn owns(&self, name: &str) -> bool;
+
+    /// Opens a store. What is in the folder is left as it is when the answer is an error.
+    fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn Store>, StoreError>;
+
+    /// Removes the store in the folder, and the folder if it is empty then. Only what the store
+    /// [owns](StoreKind::owns) goes. A folder that is not recognised is refused.
+    fn destroy(&self, folder: &Path) -> Result<(), StoreError>;
+}

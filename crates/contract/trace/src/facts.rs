@@ -1,0 +1,141 @@
+//! What a trace says beside its operations: where it comes from, its files and threads, and at its
+//! end what was not seen.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Role;
+
+/// Where a trace comes from; the first thing in the file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// How the operations were seen: `ptrace`, `strace`, `iolog`, `blktrace`.
+    pub source: String,
+    /// The command that was traced, or the files that were read.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// When the trace began, ns since the Unix epoch; 0 if that is not known.
+    #[serde(default)]
+    pub started_unix_ns: u64,
+    /// Whether paths, names and the command were hidden.
+    #[serde(default)]
+    pub anonymous: bool,
+    /// What seeing a call costs the program, ns; part of every duration and of the time between
+    /// calls. `None` if it was not measured.
+    #[serde(default)]
+    pub traced_call_ns: Option<f64>,
+    /// What the same costs a call that is not of interest, ns.
+    #[serde(default)]
+    pub other_call_ns: Option<f64>,
+    /// Whether durations are known at all.
+    #[serde(default = "yes")]
+    pub has_durations: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What kind of thing a descriptor stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A block device.
+    BlockDevice,
+    /// A folder.
+    Folder,
+    /// A pipe or FIFO.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A terminal or another character device.
+    CharacterDevice,
+    /// A file of procfs, sysfs or their kin, an event, a timer.
+    Kernel,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+impl FileKind {
+    /// Whether what is read and written there is kept: files and block devices, or what may be one.
+    pub fn is_storage(self) -> bool {
+        matches!(self, FileKind::Regular | FileKind::BlockDevice | FileKind::Unknown)
+    }
+}
+
+/// A file of a trace. Its number is its place in the table.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct File {
+    /// Its path when it was first seen, or what stands for it.
+    pub path: String,
+    /// What it is.
+    #[serde(default)]
+    pub kind: FileKind,
+    /// What the program uses it for, as far as its path says.
+    #[serde(default)]
+    pub role: Role,
+    /// Its size when it was first seen, bytes; `None` if that is not known.
+    #[serde(default)]
+    pub size_bytes: Option<u64>,
+}
+
+/// A thread of a trace. Its number is its place in the table.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its process.
+    pub process: u32,
+    /// Its number in the kernel, or in what was imported.
+    pub id: u32,
+    /// Its name, or the program's.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// Something that the trace does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// What, and why it is not there.
+    pub what: String,
+    /// How often; `None` if that is not known.
+    #[serde(default)]
+    pub count: Option<u64>,
+    /// How many bytes; `None` if that is not known.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+}
+
+/// The last thing in the file of a whole trace.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct End {
+    /// How long was traced, ns.
+    pub elapsed_ns: u64,
+    /// Operations in the file.
+    pub operations: u64,
+    /// Bytes that the kernel says the program's calls read, and of those the bytes in this trace;
+    /// `None` where nobody counted.
+    #[serde(default)]
+    pub read_bytes: Option<(u64, u64)>,
+    /// The same of writes.
+    #[serde(default)]
+    pub written_bytes: Option<(u64, u64)>,
+    /// What is not in the trace.
+    #[serde(default)]
+    pub unseen: Vec<Unseen>,
+    /// How the command ended, in words.
+    #[serde(default)]
+    pub outcome: String,
+}
+
+impl End {
+    /// The share of the bytes that calls moved and this trace does not have; `None` where nobody
+    /// counted, or nothing moved.
+    pub fn unseen_share(&self) -> Option<f64> {
+        let (all_read, seen_read) = self.read_bytes?;
+        let (all_written, seen_written) = self.written_bytes?;
+        let all = all_read.saturating_add(all_written);
+        let seen = seen_read.min(all_read).saturating_add(seen_written.min(all_written));
+        (all > 0).then(|| (all - seen) as f64 / all as f64)
+    }
+}

@@ -1,0 +1,33 @@
+//! A trace: what some program did to storage, call by call, as plain data and as a file.
+//!
+//! ```text
+//!  capture, import ─▶ Writer ─▶ blocks of delta-coded columns, each with its checksum ─▶ Reader ─▶ show, sum up, model, replay
+//! ```
+//! An [`Operation`] says when, which thread, which call, on which file, where, how long, with what
+//! result. Files and threads are tables of the trace that grow as it is written. The [`Reader`] reads
+//! in a stream: it holds the tables and one block. A file that was cut off is good up to the cut.
+//!
+//! A trace has paths, offsets and sizes, never the contents of buffers. [`Writer::anonymous`] hides
+//! the paths, too.
+//!
+//! Not here: where operations come from, and what they mean. [`block`] draws the layout of the bytes.
+
+mod anonymous;
+pub mod block;
+mod call;
+mod facts;
+mod frame;
+mod operation;
+mod ordered;
+mod reader;
+mod role;
+mod writer;
+
+pub use call::{Call, Effect};
+pub use facts::{End, Facts, File, FileKind, Thread, Unseen};
+pub use frame::{MARK, forged};
+pub use operation::{Flags, NO_FILE, Operation};
+pub use ordered::Ordered;
+pub use reader::{Damage, ReadError, Reader};
+pub use role::Role;
+pub use writer::Writer;

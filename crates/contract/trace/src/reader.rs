@@ -1,0 +1,174 @@
+//! Reads a trace in a stream.
+//!
+//! What is read may come from somebody else. Memory is bounded: one block, and tables whose sizes
+//! have limits. Every number of a thread or file that an operation has is in the tables, and every
+//! time, offset and length is small enough that sums of two do not overflow. Reading stops at the
+//! first frame that is cut off or damaged; what came before is good.
+
+use std::io::{self, Read};
+
+use crate::frame::{self, Found};
+use crate::{End, Facts, File, NO_FILE, Operation, Thread, block};
+
+/// Most files and most threads of a trace, and most bytes of their names.
+const MOST_ENTRIES: usize = 1 << 20;
+const MOST_NAME_BYTES: usize = 256 << 20;
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is something else.
+    #[error("not a trace: it does not begin with \"iolab trace 1\"")]
+    NoTrace,
+    /// It begins as a trace, and has no facts.
+    #[error("the trace has no beginning: {0}")]
+    NoFacts(&'static str),
+    /// The file cannot be read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Where a trace ends that is not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// The first byte that is not good.
+    pub at_byte: u64,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+/// A trace that is being read.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: R,
+    at: u64,
+    facts: Facts,
+    files: Vec<File>,
+    threads: Vec<Thread>,
+    name_bytes: usize,
+    payload: Vec<u8>,
+    block: Vec<Operation>,
+    next: usize,
+    end: Option<End>,
+    damage: Option<Damage>,
+}
+
+impl<R: Read> Reader<R> {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// It is no trace, or cannot be read.
+    pub fn new(mut input: R) -> Result<Reader<R>, ReadError> {
+        let mut mark = Vec::new();
+        input.by_ref().take(frame::MARK.len() as u64).read_to_end(&mut mark)?;
+        if mark != frame::MARK {
+            return Err(ReadError::NoTrace);
+        }
+        let (mut at, mut payload) = (mark.len() as u64, Vec::new());
+        let facts = match frame::read(&mut input, &mut payload, &mut at)? {
+            Found::Frame(frame::FACTS) => {
+                serde_json::from_slice(&payload).map_err(|_| ReadError::NoFacts("its facts cannot be read"))?
+            }
+            Found::Frame(_) => return Err(ReadError::NoFacts("it begins with something else than facts")),
+            Found::Nothing => return Err(ReadError::NoFacts("the file is cut off")),
+            Found::Damaged(what) => return Err(ReadError::NoFacts(what)),
+        };
+        let (files, threads, block) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Reader { input, at, facts, files, threads, name_bytes: 0, payload, block, next: 0, end: None, damage: None })
+    }
+
+    /// The next operation, in the order in which they ended; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the input. What is damaged is no error: see [`Reader::damage`].
+    pub fn next_operation(&mut self) -> io::Result<Option<Operation>> {
+        loop {
+            if let Some(operation) = self.block.get(self.next) {
+                self.next += 1;
+                return Ok(Some(*operation));
+            }
+            if self.end.is_some() || self.damage.is_some() {
+                return Ok(None);
+            }
+            let at_byte = self.at;
+            let taken = match frame::read(&mut self.input, &mut self.payload, &mut self.at)? {
+                Found::Frame(kind) => self.take(kind),
+                Found::Nothing => Err("the file ends without the end of the trace"),
+                Found::Damaged(what) => Err(what),
+            };
+            if let Err(what) = taken {
+                self.block.clear();
+                self.damage = Some(Damage { at_byte, what });
+            }
+        }
+    }
+
+    /// Where it comes from.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The files so far.
+    pub fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    /// The threads so far.
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// The end, once it was read.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// Why there is no end, once that was found.
+    pub fn damage(&self) -> Option<Damage> {
+        self.damage
+    }
+
+    /// Takes a frame.
+    fn take(&mut self, kind: u8) -> Result<(), &'static str> {
+        match kind {
+            frame::FILE => {
+                let file: File =
+                    serde_json::from_slice(&self.payload).map_err(|_| "an entry of a file cannot be read")?;
+                self.room_for(self.files.len(), file.path.len())?;
+                self.files.push(file);
+            }
+            frame::THREAD => {
+                let thread: Thread =
+                    serde_json::from_slice(&self.payload).map_err(|_| "an entry of a thread cannot be read")?;
+                self.room_for(self.threads.len(), thread.name.len())?;
+                self.threads.push(thread);
+            }
+            frame::OPERATIONS => {
+                self.next = 0;
+                block::decode(&self.payload, &mut self.block).ok_or("a block of operations is not one")?;
+                let (files, threads) = (self.files.len() as u64, self.threads.len() as u64);
+                let is_known = |operation: &Operation| {
+                    (u64::from(operation.file) < files || operation.file == NO_FILE)
+                        && u64::from(operation.thread) < threads
+                };
+                if !self.block.iter().all(is_known) {
+                    return Err("an operation names a file or a thread that is not there");
+                }
+            }
+            frame::END => {
+                self.end = Some(serde_json::from_slice(&self.payload).map_err(|_| "the end cannot be read")?);
+            }
+            frame::OPTIONAL.. => {}
+            _ => return Err("a frame of a later format"),
+        }
+        Ok(())
+    }
+
+    fn room_for(&mut self, entries: usize, name_bytes: usize) -> Result<(), &'static str> {
+        self.name_bytes += name_bytes;
+        if entries >= MOST_ENTRIES || self.name_bytes > MOST_NAME_BYTES {
+            return Err("more files or threads than a trace may have");
+        }
+        Ok(())
+    }
+}

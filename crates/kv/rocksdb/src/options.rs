@@ -1,0 +1,106 @@
+//! Options as text, and the objects of the library made of them.
+//!
+//! The text is RocksDB's own (`rocksdb_get_options_from_string`): any option of a database, of a column
+//! family, and of the table format in `block_based_table_factory={...}`. Two words are read here and
+//! not given on: `statistics=1` counts everything exactly (it costs a few per cent), `perf_level=N`
+//! sets what each thread that reads `perf-context` has measured.
+#![allow(unsafe_code, reason = "island: calls of the library")]
+
+use std::path::Path;
+
+use iolab_kv::{ErrorKind, StoreError, number, options_of};
+
+use crate::calls::{c_text, checked};
+use crate::symbols::{Object, Symbols};
+
+/// Options of the library, and what was asked for besides.
+#[derive(Debug)]
+pub(crate) struct Options {
+    symbols: &'static Symbols,
+    pub(crate) object: Object,
+    pub(crate) statistics: bool,
+    pub(crate) perf_level: Option<i32>,
+}
+
+// SAFETY: the object is only read once it is made, and the library allows that from any thread.
+unsafe impl Send for Options {}
+// SAFETY: as above.
+unsafe impl Sync for Options {}
+
+impl Options {
+    /// Reads `text` over the library's defaults. `create` makes a store where there is none.
+    pub(crate) fn read(symbols: &'static Symbols, text: &str, create: bool) -> Result<Options, StoreError> {
+        let (mut statistics, mut perf_level, mut native) = (false, None, String::new());
+        for (name, value) in options_of(text)? {
+            match name {
+                "statistics" => statistics = matches!(value, "1" | "true"),
+                "perf_level" => perf_level = Some(number(name, value)?.min(5) as i32),
+                _ => native.push_str(&format!("{name}={value};")),
+            }
+        }
+        if create {
+            native.push_str("create_if_missing=true;");
+        }
+        // SAFETY: makes an object that this value owns from here on.
+        let object = unsafe { (symbols.options_create)() };
+        let options = Options { symbols, object, statistics, perf_level };
+        // SAFETY: as above; this one is given back below.
+        let base = unsafe { (symbols.options_create)() };
+        let text = c_text(native.as_bytes());
+        // SAFETY: two objects of options that live through the call, and a C string.
+        let read = checked(symbols, |failure| unsafe {
+            (symbols.get_options_from_string)(base, text.as_ptr(), object, failure);
+        });
+        // SAFETY: made above, not used any more.
+        unsafe { (symbols.options_destroy)(base) };
+        read.map_err(|why| {
+            let message = format!("RocksDB refuses the options `{native}`: {why}");
+            StoreError::new(ErrorKind::Option, message)
+        })?;
+        if statistics {
+            // SAFETY: the object is alive and not shared yet.
+            unsafe { (symbols.options_enable_statistics)(object) };
+        }
+        Ok(options)
+    }
+}
+
+impl Drop for Options {
+    fn drop(&mut self) {
+        // SAFETY: this value owns the object.
+        unsafe { (self.symbols.options_destroy)(self.object) };
+    }
+}
+
+/// What the newest file `OPTIONS-N` of a store says: everything that is in effect.
+pub(crate) fn in_effect(folder: &Path) -> String {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let number: u64 = name.strip_prefix("OPTIONS-")?.parse().ok()?;
+        Some((number, name))
+    });
+    let newest = names.max().and_then(|(_, name)| std::fs::read_to_string(folder.join(name)).ok());
+    newest.unwrap_or_default()
+}
+
+/// The value of an option in such a file.
+pub(crate) fn value_in<'a>(options: &'a str, name: &str) -> Option<&'a str> {
+    options.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_options_are_read_by_whole_names() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("OPTIONS-000007"), "  compression=old\n").unwrap();
+        let text = "[Version]\n  rocksdb_version=7.8.3\n  bottommost_compression=x\n  compression=kSnappy\n";
+        std::fs::write(folder.path().join("OPTIONS-000011"), text).unwrap();
+        let read = in_effect(folder.path());
+        assert_eq!(value_in(&read, "compression"), Some("kSnappy"));
+        assert_eq!(value_in(&read, "rocksdb_version"), Some("7.8.3"));
+        assert_eq!(value_in(&read, "colour"), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! What must be known of the figures of a store.
+
+use iolab_recording::{Finding, Severity};
+
+use crate::benchmarks::{BENCHMARKS, Load};
+use crate::result::{BenchmarkResult, Direction};
+
+const MIB: f64 = 1_048_576.0;
+
+/// The findings of one result; `memory_bytes` is the machine's.
+pub fn findings(result: &BenchmarkResult, memory_bytes: u64) -> Vec<Finding> {
+    if result.operations() <= 1 {
+        return Vec::new();
+    }
+    let rules = [
+        debt(result),
+        no_log(result),
+        cache(result),
+        page_cache(result, memory_bytes),
+        assertions(result),
+        stall(result),
+    ];
+    rules.into_iter().flatten().collect()
+}
+
+fn finding(result: &BenchmarkResult, rule: &str, severity: Severity, texts: (String, &str, &str)) -> Option<Finding> {
+    let (evidence, consequence, advice) = texts;
+    Some(Finding {
+        rule: rule.to_owned(),
+        severity,
+        evidence,
+        consequence: consequence.to_owned(),
+        advice: advice.to_owned(),
+        jobs: vec![result.name.clone()],
+    })
+}
+
+fn writes(result: &BenchmarkResult) -> bool {
+    result.user_bytes() > 0
+}
+
+/// The store owes work that the figures do not contain.
+fn debt(result: &BenchmarkResult) -> Option<Finding> {
+    let pending = result.figures.pending_compaction_bytes.unwrap_or(0);
+    let running = result.figures.background_work.unwrap_or(0);
+    if !writes(result) || (pending == 0 && running == 0) {
+        return None;
+    }
+    let evidence = format!(
+        "At its end {running} flushes or compactions were running or waiting, and {:.1} MB waited to be compacted.",
+        pending as f64 / MIB
+    );
+    let consequence = "The rate of writes contains no share of this work; in the long run it would be lower.";
+    let advice = "Write for longer (--duration), or count `waitforcompaction` after it as a part of it.";
+    finding(result, "kv-compaction-debt", Severity::Warning, (evidence, consequence, advice))
+}
+
+fn no_log(result: &BenchmarkResult) -> Option<Finding> {
+    if !writes(result) || !result.unlogged {
+        return None;
+    }
+    let evidence = "It wrote with --disable_wal.".to_owned();
+    let consequence =
+        "A crash loses every write since the last flush: these are figures of a store that promises nothing.";
+    finding(
+        result,
+        "kv-no-log",
+        Severity::Warning,
+        (evidence, consequence, "Leave out --disable_wal, or say so beside the figures."),
+    )
+}
+
+fn reads(result: &BenchmarkResult) -> bool {
+    result.tally(Direction::Read).operations > 0
+}
+
+/// The store's own cache holds all the data.
+fn cache(result: &BenchmarkResult) -> Option<Finding> {
+    let cache = result.facts.cache_bytes.filter(|bytes| *bytes > 0)?;
+    if !reads(result) || result.disk_bytes == 0 || cache < result.disk_bytes {
+        return None;
+    }
+    let evidence = format!(
+        "Its cache has room for {:.1} MB, the store occupies {:.1} MB.",
+        cache as f64 / MIB,
+        result.disk_bytes as f64 / MIB
+    );
+    let consequence = "Reads are answered from memory: they say nothing of the device.";
+    finding(
+        result,
+        "kv-cache-larger-than-data",
+        Severity::Warning,
+        (evidence, consequence, "Lower --cache_size, or raise --num."),
+    )
+}
+
+/// The page cache can hold all the data.
+fn page_cache(result: &BenchmarkResult, memory_bytes: u64) -> Option<Finding> {
+    let benchmark = BENCHMARKS.iter().find(|benchmark| benchmark.name == result.name)?;
+    let is_read = matches!(benchmark.load, Load::Get(_) | Load::Scan(_) | Load::Seek | Load::Mixed | Load::Ycsb(_));
+    if !is_read
+        || result.facts.direct_reads != Some(false)
+        || result.disk_bytes == 0
+        || result.disk_bytes * 2 > memory_bytes
+    {
+        return None;
+    }
+    let read = result
+        .device_read()
+        .map_or(String::new(), |bytes| format!(" The device was asked for {:.1} MB.", bytes as f64 / MIB));
+    let evidence = format!(
+        "The store occupies {:.1} MB, this machine has {:.0} MB of memory, and reads go through the page cache.{read}",
+        result.disk_bytes as f64 / MIB,
+        memory_bytes as f64 / MIB
+    );
+    let consequence = "Most reads are answered by the page cache: they say little of the device.";
+    let advice = "Use --use_direct_reads, a store larger than memory, or a limit of memory for the process.";
+    finding(result, "kv-page-cache", Severity::Note, (evidence, consequence, advice))
+}
+
+fn assertions(result: &BenchmarkResult) -> Option<Finding> {
+    if result.facts.assertions != Some(true) {
+        return None;
+    }
+    let evidence = "The store's library was built with assertions.".to_owned();
+    let consequence = "It checks itself in every operation: a library for production is faster.";
+    let advice = "Compare only with figures of the same library; for absolute figures use a build with NDEBUG.";
+    finding(result, "kv-assertions", Severity::Note, (evidence, consequence, advice))
+}
+
+/// Writers were held back for a good part of the time.
+fn stall(result: &BenchmarkResult) -> Option<Finding> {
+    let stalled = result.figures.stall_ns.filter(|ns| *ns > result.elapsed_ns / 100)?;
+    let evidence =
+        format!("Writers were held back for {:.2} s of {:.2} s.", stalled as f64 / 1e9, result.elapsed_ns as f64 / 1e9);
+    let consequence = "The device or the threads for compaction decide the rate of writes, not the operations.";
+    let advice = "Look at the intervals; --rate shows what a client with a schedule would have felt.";
+    finding(result, "kv-stall", Severity::Note, (evidence, consequence, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ThreadResult;
+    use iolab_kv::{StoreFacts, StoreFigures};
+
+    fn result(name: &str, direction: Direction) -> BenchmarkResult {
+        let mut thread = ThreadResult { elapsed_ns: 1_000_000, ..ThreadResult::default() };
+        thread.tallies[direction as usize].operations = 100;
+        thread.tallies[direction as usize].bytes = 100;
+        BenchmarkResult {
+            name: name.into(),
+            threads: vec![thread],
+            elapsed_ns: 1_000_000,
+            disk_bytes: 1 << 20,
+            ..Default::default()
+        }
+    }
+
+    fn rules(result: &BenchmarkResult) -> Vec<String> {
+        findings(result, 1 << 30).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn each_rule_fires_on_its_evidence_alone() {
+        let fill = result("fillrandom", Direction::Write);
+        assert!(rules(&fill).is_empty());
+        let figures = StoreFigures { pending_compaction_bytes: Some(5), ..StoreFigures::default() };
+        assert_eq!(rules(&BenchmarkResult { figures, ..fill.clone() }), ["kv-compaction-debt"]);
+        assert_eq!(rules(&BenchmarkResult { unlogged: true, ..fill.clone() }), ["kv-no-log"]);
+        let facts = StoreFacts { assertions: Some(true), ..StoreFacts::default() };
+        assert_eq!(rules(&BenchmarkResult { facts, ..fill.clone() }), ["kv-assertions"]);
+        let figures = StoreFigures { stall_ns: Some(500_000), ..StoreFigures::default() };
+        assert_eq!(rules(&BenchmarkResult { figures, ..fill }), ["kv-stall"]);
+        let read = result("readrandom", Direction::Read);
+        let facts = StoreFacts { cache_bytes: Some(8 << 20), ..StoreFacts::default() };
+        assert_eq!(rules(&BenchmarkResult { facts, ..read.clone() }), ["kv-cache-larger-than-data"]);
+        let facts = StoreFacts { direct_reads: Some(false), ..StoreFacts::default() };
+        assert_eq!(rules(&BenchmarkResult { facts, ..read }), ["kv-page-cache"]);
+    }
+}

@@ -1,0 +1,40 @@
+//! Loads a key-value store as RocksDB's `db_bench` does, and says what that does not: the latency of
+//! every operation, response times under a rate, the device's traffic, what the store still owes.
+//!
+//! ```text
+//! words ─ flags ─▶ Settings ─ session ─▶ BenchmarkResult … ─▶ lines of db_bench, JSON, a recording
+//!                                │ threads: keys, values, meter
+//!                                └ one store, shared
+//! ```
+//!
+//! Flags, names, keys and result lines are those of `db_bench` as it behaves and documents itself, so
+//! that what calls it or reads it goes on working. With one seed, random keys are the same ones.
+
+mod benchmarks;
+mod db_bench;
+mod findings;
+mod flags;
+mod folder;
+mod json;
+mod keys;
+mod lines;
+mod loads;
+mod meter;
+mod recording;
+mod result;
+mod session;
+mod settings;
+mod store_options;
+mod values;
+
+pub use benchmarks::{BENCHMARKS, Benchmark, Load};
+pub use db_bench::{TheirLine, their_lines};
+pub use findings::findings;
+pub use flags::{FLAGS, Flag, FlagError, help};
+pub use folder::TellError;
+pub use json::{json, json_of_theirs};
+pub use lines::{header, line};
+pub use recording::{job_words, recording};
+pub use result::{BenchmarkResult, Direction, Tally, ThreadResult};
+pub use session::{Ended, Session};
+pub use settings::{Distribution, Settings};

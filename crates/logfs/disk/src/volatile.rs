@@ -1,0 +1,344 @@
+//! A disk with a write cache that forgets: writes are kept in memory until a flush sends them on.
+//!
+//! ```text
+//!  writes ─▶ memory ─┬─ flush ─────────────▶ device, then its own flush
+//!                    └─ now and then, some ─▶ device (whole, or a few blocks of it)
+//! ```
+//!
+//! Who drops it, or kills its process, has a power failure: of what no completed flush covers, the
+//! device below has what was written back meanwhile, in any order, whole or torn, as the seed says,
+//! and nothing else. Reads find what was written. A discard forgets what is cached of its range, and
+//! goes on to the device at once.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::os::fd::OwnedFd;
+
+use crate::{Action, BlockDevice, Buffer, Completion, Geometry, Request};
+
+/// Of so many writes, one is written back without a flush.
+const WRITTEN_BACK_OF: u64 = 4;
+/// Most bytes of one write to the device below.
+const MOST_BYTES: usize = 1 << 20;
+/// Tags of our own requests begin here; those of the owner are below.
+const OWN_TAGS: u64 = 1 << 63;
+
+/// A decorator: see above.
+pub struct Volatile<D> {
+    device: D,
+    random: u64,
+    /// Blocks that the device does not have, by their numbers, with the number of their write.
+    cached: HashMap<u64, (u64, Box<[u8]>)>,
+    writes: u64,
+    /// Blocks that are on their way to the device without a flush.
+    leaving: HashSet<u64>,
+    /// Our own requests under way, and the blocks they write.
+    own: HashMap<u64, Vec<u64>>,
+    next_tag: u64,
+    /// What the device had no room for.
+    backlog: VecDeque<Request>,
+    /// Reads under way, and what the cache has of them: offset in the buffer, bytes.
+    reads: HashMap<u64, Vec<(usize, Box<[u8]>)>>,
+    flushing: Option<Flushing>,
+    waiting: VecDeque<Request>,
+    done: Vec<Completion>,
+    /// Whether the device has requests that it was not yet told to set out.
+    has_sent: bool,
+}
+
+/// A flush under way: first all blocks are written, then the device flushes.
+struct Flushing {
+    request: Request,
+    /// Blocks that this flush sends, with the numbers of their writes.
+    blocks: Vec<(u64, u64)>,
+    /// Our own requests that have to end before the device flushes.
+    left: HashSet<u64>,
+    failed: Option<crate::DeviceError>,
+    is_last_step: bool,
+}
+
+impl<D> std::fmt::Debug for Volatile<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Volatile({} blocks cached)", self.cached.len())
+    }
+}
+
+impl<D: BlockDevice> Volatile<D> {
+    /// A device below, and the seed of what is written back without being asked.
+    pub fn new(device: D, seed: u64) -> Volatile<D> {
+        Volatile {
+            device,
+            random: seed,
+            cached: HashMap::new(),
+            writes: 0,
+            leaving: HashSet::new(),
+            own: HashMap::new(),
+            next_tag: OWN_TAGS,
+            backlog: VecDeque::new(),
+            reads: HashMap::new(),
+            flushing: None,
+            waiting: VecDeque::new(),
+            done: Vec::new(),
+            has_sent: false,
+        }
+    }
+
+    fn block_bytes(&self) -> usize {
+        self.device.geometry().block_bytes as usize
+    }
+
+    /// splitmix64.
+    fn below(&mut self, limit: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit.max(1)
+    }
+
+    fn send(&mut self, request: Request) {
+        self.has_sent = true;
+        if self.backlog.is_empty() {
+            self.backlog.extend(self.device.submit(request).err());
+        } else {
+            self.backlog.push_back(request);
+        }
+    }
+
+    /// Writes cached blocks to the device, those that lie side by side together, and answers the tags.
+    fn write_back(&mut self, mut blocks: Vec<u64>) -> Vec<u64> {
+        blocks.sort_unstable();
+        let (unit, mut tags) = (self.block_bytes(), Vec::new());
+        let follows = |run: &Vec<u64>, block: u64| {
+            run.last().is_some_and(|last| last + 1 == block) && (run.len() + 1) * unit <= MOST_BYTES
+        };
+        let mut runs: Vec<Vec<u64>> = Vec::new();
+        for block in blocks {
+            match runs.last_mut() {
+                Some(run) if follows(run, block) => run.push(block),
+                _ => runs.push(vec![block]),
+            }
+        }
+        for run in runs {
+            let mut buffer = Buffer::zeroed(run.len() * unit);
+            for (block, place) in run.iter().zip(buffer.chunks_exact_mut(unit)) {
+                place.copy_from_slice(&self.cached[block].1);
+            }
+            let (tag, at) = (self.next_tag, run[0] * unit as u64);
+            self.next_tag += 1;
+            self.own.insert(tag, run);
+            tags.push(tag);
+            self.send(Request { tag, action: Action::Write { at, buffer } });
+        }
+        tags
+    }
+
+    fn take_write(&mut self, at: u64, bytes: &[u8]) {
+        let unit = self.block_bytes();
+        self.writes += 1;
+        let blocks: Vec<u64> = (at / unit as u64..).take(bytes.len() / unit).collect();
+        for (block, bytes) in blocks.iter().zip(bytes.chunks_exact(unit)) {
+            self.cached.insert(*block, (self.writes, bytes.into()));
+        }
+        // While a flush is under way, everything keeps its order.
+        if self.flushing.is_some() || self.below(WRITTEN_BACK_OF) != 0 {
+            return;
+        }
+        let whole = self.below(2) == 0;
+        let chosen: Vec<u64> = blocks.into_iter().filter(|_| whole || self.below(2) == 0).collect();
+        let chosen: Vec<u64> = chosen.into_iter().filter(|block| self.leaving.insert(*block)).collect();
+        self.write_back(chosen);
+    }
+
+    fn take_read(&mut self, request: Request) {
+        let (at, length) = request.action.range();
+        let unit = self.block_bytes();
+        let numbers = (at / unit as u64..).take(length as usize / unit);
+        let found = numbers.enumerate().filter_map(|(place, block)| {
+            let (_, bytes) = self.cached.get(&block)?;
+            Some((place * unit, bytes.clone()))
+        });
+        self.reads.insert(request.tag, found.collect());
+        self.send(request);
+    }
+
+    fn take_discard(&mut self, request: Request) {
+        let (at, length) = request.action.range();
+        let unit = self.block_bytes() as u64;
+        for block in at / unit..(at + length) / unit {
+            self.cached.remove(&block);
+        }
+        self.send(request);
+    }
+
+    /// Begins the next flush, when nothing is on its way that could come behind it.
+    fn begin_flush(&mut self) {
+        if self.flushing.is_some() || !self.own.is_empty() {
+            return;
+        }
+        let Some(request) = self.waiting.pop_front() else { return };
+        let blocks: Vec<(u64, u64)> = self.cached.iter().map(|(block, (write, _))| (*block, *write)).collect();
+        let left = self.write_back(blocks.iter().map(|(block, _)| *block).collect()).into_iter().collect();
+        self.flushing = Some(Flushing { request, blocks, left, failed: None, is_last_step: false });
+        self.go_on_flushing();
+    }
+
+    fn go_on_flushing(&mut self) {
+        let Some(flushing) = &mut self.flushing else { return };
+        if flushing.left.is_empty() && !flushing.is_last_step {
+            flushing.is_last_step = true;
+            let tag = self.next_tag;
+            self.next_tag += 1;
+            flushing.left.insert(tag);
+            self.own.insert(tag, Vec::new());
+            self.send(Request { tag, action: Action::Flush });
+        }
+    }
+
+    /// A request of our own has ended.
+    fn ended(&mut self, completion: &Completion, blocks: &[u64]) {
+        for block in blocks {
+            self.leaving.remove(block);
+        }
+        let Some(flushing) = &mut self.flushing else { return };
+        if !flushing.left.remove(&completion.tag) {
+            return;
+        }
+        flushing.failed = flushing.failed.or(completion.result.err());
+        if flushing.left.is_empty() && flushing.is_last_step {
+            let Some(Flushing { request, blocks, failed, .. }) = self.flushing.take() else { return };
+            if failed.is_none() {
+                for (block, write) in blocks {
+                    if self.cached.get(&block).is_some_and(|(latest, _)| *latest == write) {
+                        self.cached.remove(&block);
+                    }
+                }
+            }
+            self.done.push(request.complete(failed.map_or(Ok(()), Err)));
+        } else {
+            self.go_on_flushing();
+        }
+    }
+
+    fn sort_out(&mut self, mut completion: Completion) {
+        if let Some(blocks) = self.own.remove(&completion.tag) {
+            self.ended(&completion, &blocks);
+            return;
+        }
+        let found = self.reads.remove(&completion.tag).unwrap_or_default();
+        if let Some(buffer) = completion.buffer.as_mut() {
+            for (place, bytes) in found {
+                buffer[place..place + bytes.len()].copy_from_slice(&bytes);
+            }
+        }
+        self.done.push(completion);
+    }
+}
+
+impl<D: BlockDevice> BlockDevice for Volatile<D> {
+    fn geometry(&self) -> Geometry {
+        self.device.geometry()
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), Request> {
+        if let Some(answer) = self.device.geometry().answer(&request.action) {
+            self.done.push(request.complete(answer));
+            return Ok(());
+        }
+        match &request.action {
+            Action::Write { at, buffer } => {
+                self.take_write(*at, buffer);
+                self.done.push(request.complete(Ok(())));
+            }
+            Action::Read { .. } => self.take_read(request),
+            Action::Discard { .. } => self.take_discard(request),
+            Action::Flush => {
+                self.waiting.push_back(request);
+                self.begin_flush();
+            }
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, wait: bool, done: &mut Vec<Completion>) {
+        let mut arrived = Vec::new();
+        loop {
+            while let Some(request) = self.backlog.pop_front() {
+                if let Err(refused) = self.device.submit(request) {
+                    self.backlog.push_front(refused);
+                    break;
+                }
+            }
+            self.has_sent = false;
+            self.device.reap(wait && self.done.is_empty(), &mut arrived);
+            arrived.drain(..).for_each(|completion| self.sort_out(completion));
+            self.begin_flush();
+            let is_under_way = !self.own.is_empty() || !self.reads.is_empty();
+            // What has ended may have been our own business alone, and what was sent has to be set out.
+            if !self.has_sent && (!wait || !self.done.is_empty() || !is_under_way) {
+                break;
+            }
+        }
+        done.append(&mut self.done);
+    }
+
+    fn waking(&mut self) -> Option<OwnedFd> {
+        self.device.waking()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agreement::{SIZE, exercise};
+    use crate::{RamDisk, Shuffled};
+
+    #[test]
+    fn it_agrees_with_the_others() {
+        let expected = exercise(&mut RamDisk::new(SIZE, 512));
+        for seed in 0..20 {
+            let mut plain = Volatile::new(RamDisk::new(SIZE, 512), seed);
+            assert!(exercise(&mut plain) == expected, "seed {seed}");
+            let mut shuffled = Volatile::new(Shuffled::new(RamDisk::new(SIZE, 512), seed), seed);
+            assert!(exercise(&mut shuffled) == expected, "shuffled, seed {seed}");
+        }
+    }
+
+    fn write(device: &mut impl BlockDevice, at: u64, byte: u8) {
+        let mut buffer = Buffer::zeroed(2048);
+        buffer.fill(byte);
+        device.submit(Request { tag: 1, action: Action::Write { at, buffer } }).unwrap();
+        device.reap(true, &mut Vec::new());
+    }
+
+    fn flush(device: &mut impl BlockDevice) {
+        device.submit(Request { tag: 2, action: Action::Flush }).unwrap();
+        let mut done = Vec::new();
+        device.reap(true, &mut done);
+        assert!(matches!(&done[..], [Completion { result: Ok(()), .. }]), "{done:?}");
+    }
+
+    /// What the device below holds at an offset.
+    fn below(device: &mut Volatile<RamDisk>, at: u64) -> u8 {
+        let action = Action::Read { at, buffer: Buffer::zeroed(512) };
+        device.device.submit(Request { tag: 3, action }).unwrap();
+        let mut done = Vec::new();
+        device.device.reap(true, &mut done);
+        let answer = done.iter().find(|completion| completion.tag == 3).unwrap();
+        answer.buffer.as_ref().unwrap()[0]
+    }
+
+    #[test]
+    fn what_was_flushed_is_there_and_the_rest_may_be_lost_kept_or_torn() {
+        let mut seen = HashSet::new();
+        for seed in 0..200 {
+            let mut device = Volatile::new(RamDisk::new(SIZE, 512), seed);
+            write(&mut device, 0, 1);
+            flush(&mut device);
+            write(&mut device, 0, 2);
+            write(&mut device, 4096, 3);
+            let blocks = [0, 512, 1024, 1536].map(|at| below(&mut device, at));
+            assert!(blocks.iter().all(|byte| matches!(byte, 1 | 2)), "{blocks:?}");
+            seen.insert(blocks);
+        }
+        assert!(seen.contains(&[1; 4]) && seen.contains(&[2; 4]) && seen.len() > 4, "{seen:?}");
+    }
+}

@@ -1,0 +1,11 @@
+// A FileSystem of RocksDB whose files are in an image of logfs.
+#pragma once
+
+#include "files.h"
+
+namespace iolab {
+
+// Opens the image that a URI names. Null when that fails; then `error` says why.
+std::unique_ptr<rocksdb::FileSystem> OpenFileSystem(const std::string& uri, std::string* error);
+
+}  // namespace iolab

@@ -1,0 +1,188 @@
+//! An open image for many threads: its files, by path and open ones.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use iolab_logfs::{Error, InodeId, Kind, LocalVolume, Occupied, Owner};
+
+use crate::committer::Committer;
+use crate::open_file::OpenFile;
+use crate::service::Service;
+use crate::{Failure, Location};
+
+/// An open image, until the last of its clones and open files is gone. Whoever opens the same image
+/// again in this process gets the same one.
+#[derive(Debug, Clone)]
+pub struct FileSystem(pub(crate) Arc<Shared>);
+
+/// What file system and files share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) service: Service,
+    pub(crate) location: Location,
+    files: Mutex<HashMap<InodeId, Weak<OpenFile>>>,
+    locks: Mutex<HashSet<Vec<u8>>>,
+    /// Ends with the rest.
+    committer: Mutex<Option<Committer>>,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It has to exist.
+    Existing,
+    /// A new and empty one; a file that has the name loses it.
+    Fresh,
+    /// As it is, or an empty one where none is.
+    OrNew,
+}
+
+/// The images that are open in this process.
+static OPEN: Mutex<Vec<(PathBuf, Weak<Shared>)>> = Mutex::new(Vec::new());
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a new file or directory may be used for, and whose it is.
+pub(crate) fn owner(mode: u16) -> Owner {
+    let (uid, gid) = iolab_image::user();
+    Owner { mode, uid, gid }
+}
+
+impl FileSystem {
+    /// Opens the image of a location; its options hold when nobody in this process has it open.
+    ///
+    /// # Errors
+    /// What speaks against it: another process, no file system, a damaged one.
+    pub fn open(location: &Location) -> Result<FileSystem, Failure> {
+        let mut open = locked(&OPEN);
+        open.retain(|(_, shared)| shared.strong_count() > 0);
+        let path = std::fs::canonicalize(&location.image).unwrap_or_else(|_| location.image.clone());
+        let known = open.iter().find(|(other, _)| *other == path).and_then(|(_, shared)| shared.upgrade());
+        if let Some(shared) = known {
+            return Ok(FileSystem(shared));
+        }
+        let shared = Arc::new(Shared {
+            service: Service::start(location)?,
+            location: location.clone(),
+            files: Mutex::default(),
+            locks: Mutex::default(),
+            committer: Mutex::new(None),
+        });
+        if location.commit_seconds > 0 {
+            *locked(&shared.committer) = Committer::start(&shared, location.commit_seconds);
+        }
+        open.push((path, Arc::downgrade(&shared)));
+        Ok(FileSystem(shared))
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As `open(2)`.
+    pub fn open_file(&self, path: &[u8], how: How) -> Result<Arc<OpenFile>, Failure> {
+        let wanted = path.to_vec();
+        let opened = self.0.service.call(async move |fs: LocalVolume| open_inode(&fs, &wanted, how).await);
+        let (inode, size) = opened.map_err(|error| Failure::of(path, &error))?;
+        let mut files = locked(&self.0.files);
+        if let Some(file) = files.get(&inode).and_then(Weak::upgrade) {
+            // The file holds its inode already.
+            self.0.service.tell(move |fs| fs.release(inode));
+            return Ok(file);
+        }
+        let file = Arc::new(OpenFile::new(&self.0, inode, (path, size)));
+        files.insert(inode, Arc::downgrade(&file));
+        Ok(file)
+    }
+
+    /// Keeps a name from others who ask for the same, until it is unlocked. An image has one process
+    /// at a time, so nobody else needs to know.
+    ///
+    /// # Errors
+    /// `EAGAIN` when somebody has it.
+    pub fn lock(&self, path: &[u8]) -> Result<(), Failure> {
+        if locked(&self.0.locks).insert(path.to_vec()) {
+            return Ok(());
+        }
+        let message = format!("{}: somebody in this process has locked it", String::from_utf8_lossy(path));
+        Err(Failure { errno: rustix::io::Errno::AGAIN.raw_os_error(), message })
+    }
+
+    /// Undoes [`FileSystem::lock`].
+    pub fn unlock(&self, path: &[u8]) {
+        locked(&self.0.locks).remove(path);
+    }
+
+    /// Makes durable whatever was written before the call, gathered bytes too.
+    ///
+    /// # Errors
+    /// As `sync(2)`.
+    pub fn sync(&self) -> Result<(), Failure> {
+        self.0.commit()
+    }
+}
+
+impl Shared {
+    /// The files that are open.
+    pub(crate) fn open_files(&self) -> Vec<Arc<OpenFile>> {
+        locked(&self.files).values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The open file of an inode.
+    pub(crate) fn open_file(&self, inode: InodeId) -> Option<Arc<OpenFile>> {
+        locked(&self.files).get(&inode).and_then(Weak::upgrade)
+    }
+
+    /// Sends what files have gathered, and makes everything durable.
+    pub(crate) fn commit(&self) -> Result<(), Failure> {
+        for file in self.open_files() {
+            file.send()?;
+        }
+        let synced =
+            self.service.call(async |fs: LocalVolume| if fs.has_unsynced() { fs.sync().await } else { Ok(()) });
+        synced.map_err(|error| Failure::of(b"sync", &error))
+    }
+
+    /// Forgets a file that nobody has open.
+    pub(crate) fn closed(&self, inode: InodeId) {
+        let mut files = locked(&self.files);
+        // Somebody may have opened it again meanwhile.
+        if files.get(&inode).is_some_and(|file| file.strong_count() == 0) {
+            files.remove(&inode);
+        }
+        drop(files);
+        self.service.tell(move |fs| fs.release(inode));
+    }
+}
+
+/// Finds or makes a file, and holds it.
+async fn open_inode(fs: &LocalVolume, path: &[u8], how: How) -> Result<(InodeId, u64), Error> {
+    let (directory, name) = fs.resolve_parent(path).await?;
+    let found = match fs.lookup(directory, name) {
+        Ok(entry) if entry.kind == Kind::Directory => return Err(Error::IsDirectory),
+        Ok(entry) => Some(entry.inode),
+        Err(Error::NotFound) => None,
+        Err(error) => return Err(error),
+    };
+    let inode = match (found, how) {
+        (Some(inode), How::Existing | How::OrNew) => inode,
+        (None, How::Existing) => return Err(Error::NotFound),
+        (None, How::OrNew) => fs.create(directory, name, owner(0o644)).await?,
+        (_, How::Fresh) => {
+            if found.is_some() {
+                fs.unlink(directory, name).await?;
+            }
+            fs.create(directory, name, owner(0o644)).await?
+        }
+    };
+    fs.hold(inode)?;
+    Ok((inode, fs.stat(inode)?.size))
+}
+
+/// Renames as `rename(2)` does.
+pub(crate) async fn rename(fs: &LocalVolume, from: &[u8], to: &[u8]) -> Result<(), Error> {
+    let (from, to) = (fs.resolve_parent(from).await?, fs.resolve_parent(to).await?);
+    fs.rename(from, to, Occupied::Replace).await
+}

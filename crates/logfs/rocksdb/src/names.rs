@@ -1,0 +1,146 @@
+//! Operations on names, as blocking calls.
+
+use iolab_logfs::{Attributes, Error, InodeId, Kind, LocalVolume, Space};
+
+use crate::file_system::{owner, rename};
+use crate::{Failure, FileSystem};
+
+/// What a path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// Bytes of a file, those included that it has gathered.
+    pub size: u64,
+    /// Last change of content, seconds since 1970.
+    pub modified_seconds: u64,
+    /// Names.
+    pub links: u32,
+    /// Its number, the same for all its names.
+    pub inode: u64,
+    /// Whether it is a directory.
+    pub is_directory: bool,
+}
+
+impl FileSystem {
+    fn at<T: Send + 'static>(
+        &self,
+        path: &[u8],
+        work: impl AsyncFnOnce(LocalVolume, Vec<u8>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let name = path.to_vec();
+        let done = self.0.service.call(async move |fs: LocalVolume| work(fs, name).await);
+        done.map_err(|error| Failure::of(path, &error))
+    }
+
+    /// What is at a path.
+    ///
+    /// # Errors
+    /// As `stat(2)`.
+    pub fn status(&self, path: &[u8]) -> Result<Status, Failure> {
+        let (inode, found) = self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
+            let inode = fs.resolve(&path).await?;
+            Ok((inode, fs.stat(inode)?))
+        })?;
+        let gathered = self.0.open_file(inode).map(|file| file.size());
+        Ok(status(inode, &found, gathered))
+    }
+
+    /// The names in a directory, in their order.
+    ///
+    /// # Errors
+    /// As `opendir(3)`.
+    pub fn children(&self, path: &[u8]) -> Result<Vec<Vec<u8>>, Failure> {
+        self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
+            let inode = fs.resolve(&path).await?;
+            if fs.stat(inode)?.kind != Kind::Directory {
+                return Err(Error::NotDirectory);
+            }
+            let entries = fs.read_directory(inode, b"", usize::MAX)?;
+            Ok(entries.into_iter().map(|entry| entry.name).collect())
+        })
+    }
+
+    /// Takes a file's name away.
+    ///
+    /// # Errors
+    /// As `unlink(2)`.
+    pub fn unlink(&self, path: &[u8]) -> Result<(), Failure> {
+        self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
+            let (directory, name) = fs.resolve_parent(&path).await?;
+            fs.unlink(directory, name).await
+        })
+    }
+
+    /// Gives a file another name; a file that has it loses it.
+    ///
+    /// # Errors
+    /// As `rename(2)`.
+    pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<(), Failure> {
+        let target = to.to_vec();
+        self.at(from, async move |fs: LocalVolume, from: Vec<u8>| rename(&fs, &from, &target).await)
+    }
+
+    /// Gives a file one more name.
+    ///
+    /// # Errors
+    /// As `link(2)`.
+    pub fn link(&self, from: &[u8], to: &[u8]) -> Result<(), Failure> {
+        let target = to.to_vec();
+        self.at(from, async move |fs: LocalVolume, from: Vec<u8>| {
+            let inode = fs.resolve(&from).await?;
+            let (directory, name) = fs.resolve_parent(&target).await?;
+            fs.link(inode, directory, name).await
+        })
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// As `mkdir(2)`.
+    pub fn make_directory(&self, path: &[u8]) -> Result<(), Failure> {
+        self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
+            let (directory, name) = fs.resolve_parent(&path).await?;
+            fs.make_directory(directory, name, owner(0o755)).await.map(drop)
+        })
+    }
+
+    /// Takes an empty directory away.
+    ///
+    /// # Errors
+    /// As `rmdir(2)`.
+    pub fn remove_directory(&self, path: &[u8]) -> Result<(), Failure> {
+        self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
+            let (directory, name) = fs.resolve_parent(&path).await?;
+            fs.remove_directory(directory, name).await
+        })
+    }
+
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// As `fsync(2)`.
+    pub fn sync_directory(&self, path: &[u8]) -> Result<(), Failure> {
+        self.at(path, async |fs: LocalVolume, path: Vec<u8>| {
+            let inode = fs.resolve(&path).await?;
+            fs.fsync(inode).await
+        })
+    }
+
+    /// How much there is, and how much is left.
+    ///
+    /// # Errors
+    /// When the file system is gone.
+    pub fn space(&self) -> Result<Space, Failure> {
+        self.at(b"the file system", async |fs: LocalVolume, _| Ok(fs.space()))
+    }
+}
+
+fn status(inode: InodeId, found: &Attributes, gathered: Option<u64>) -> Status {
+    const NS_PER_SECOND: u64 = 1_000_000_000;
+    Status {
+        size: gathered.unwrap_or(found.size).max(found.size),
+        modified_seconds: found.modified_ns / NS_PER_SECOND,
+        links: found.links,
+        inode: inode.0,
+        is_directory: found.kind == Kind::Directory,
+    }
+}

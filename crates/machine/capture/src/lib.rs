@@ -1,0 +1,35 @@
+//! What a command of ours does to storage, seen call by call.
+//!
+//! ```text
+//!  fork ─▶ PTRACE_SEIZE ─▶ seccomp filter (filter.rs) ─▶ exec          (tracee.rs)
+//!            every call of the table (calls.rs) stops twice: before it, with its arguments, and after it, with its result
+//!            └─▶ descriptors of each process (descriptors.rs), native AIO (aio.rs), io_uring (uring.rs)
+//!                   └─▶ operations ─▶ iolab_trace::Writer
+//! ```
+//! The filter lets all other calls pass at the kernel's own speed. Threads, forks and programs that
+//! are started belong to the capture. No root is needed; the command gets `no_new_privs`, so that
+//! programs that would change their user do not (prctl(2)).
+//!
+//! Seen are the calls of the machine's own kind (x86-64 or aarch64). Entries of io_uring are read from
+//! the ring that the program shares with the kernel, as it hands them over; a ring that a kernel
+//! thread polls (`IORING_SETUP_SQPOLL`) is handed over without a call and is not seen. What a
+//! program does through mapped memory is not seen either. Both are said in the trace, and the bytes
+//! that calls moved are held against what the kernel counted for the same threads (`/proc/PID/io`).
+//!
+//! Not here: attaching to a program that runs already, and what the operations mean.
+
+mod aio;
+mod call_ends;
+mod calls;
+mod capture;
+mod descriptors;
+mod filter;
+mod kernel_counts;
+mod memory;
+mod overhead;
+mod processes;
+mod tracee;
+mod uring;
+
+pub use capture::{CaptureError, Captured, Request, capture};
+pub use overhead::Overhead;

@@ -1,0 +1,42 @@
+//! What being traced costs, measured in a child that does nothing else.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use iolab_clock::Clock;
+use iolab_trace::{Facts, Writer};
+
+use crate::capture::{Loop, Recorder};
+use crate::tracee::{Body, Child, TRIAL_CALLS};
+
+/// What being traced adds to a call, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Overhead {
+    /// To a call that is seen.
+    pub traced_call_ns: f64,
+    /// To any other.
+    pub other_call_ns: f64,
+    /// What the cheapest call takes without a tracer.
+    pub bare_call_ns: f64,
+}
+
+/// Measures.
+pub(crate) fn measure(clock: &Clock) -> io::Result<Overhead> {
+    let child = Child::make(&Body::Trial(clock))?;
+    let output: Box<dyn io::Write> = Box::new(io::sink());
+    let mut recorder = Recorder::new(Writer::new(output, &Facts::default())?);
+    Loop::run(&child, clock, &mut recorder);
+    let mut said = Vec::new();
+    File::from(child.says).read_to_end(&mut said)?;
+    if let Ok(errno) = <[u8; 4]>::try_from(said.as_slice()) {
+        return Err(io::Error::from_raw_os_error(i32::from_le_bytes(errno)));
+    }
+    let of_call = |index: usize| {
+        let bytes = said.get(index * 8..index * 8 + 8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?) as f64 / TRIAL_CALLS as f64)
+    };
+    let (Some(bare), Some(other), Some(traced)) = (of_call(0), of_call(1), of_call(2)) else {
+        return Err(io::Error::other("the trial of its cost ended early"));
+    };
+    Ok(Overhead { traced_call_ns: traced - bare, other_call_ns: other - bare, bare_call_ns: bare })
+}

@@ -1,0 +1,230 @@
+//! All configurations on one look: a small table of the figure that matters most, tinted by size,
+//! the best one marked, and how the others stand to it.
+
+use iolab_statistics::{Better, Verdict};
+use maud::{Markup, html};
+
+use crate::frame::name;
+use crate::number::{limits, shown};
+use crate::standing::Outcome;
+
+/// More cells than these are no small table: then the best configurations stand in a list.
+const MOST_CELLS: usize = 48;
+/// Lines of that list.
+const MOST_LINES: usize = 10;
+
+/// How a configuration stands to the best one.
+#[derive(Clone, Copy, PartialEq)]
+enum Standing {
+    Best,
+    Beaten,
+    Equivalent,
+    Open,
+}
+
+impl Standing {
+    fn sign(self) -> &'static str {
+        match self {
+            Standing::Best => "★",
+            Standing::Beaten => "",
+            Standing::Equivalent => "≈",
+            Standing::Open => "?",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Standing::Best => "best",
+            Standing::Beaten => "",
+            Standing::Equivalent => "equivalent to it",
+            Standing::Open => "not told apart from it",
+        }
+    }
+}
+
+/// One figure of all configurations.
+struct Overview<'a> {
+    outcome: &'a Outcome<'a>,
+    figure: usize,
+    best: usize,
+    /// Smallest and largest median.
+    range: (f64, f64),
+}
+
+/// The table of `figure`, whose `best` configuration is known; nothing of a single configuration.
+pub(crate) fn table(outcome: &Outcome<'_>, figure: usize, best: usize) -> Markup {
+    let medians = (0..outcome.design.configurations.len()).filter_map(|one| Some(outcome.row(figure, one)?.median?));
+    let range = medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| {
+        (low.min(median.estimate), high.max(median.estimate))
+    });
+    let overview = Overview { outcome, figure, best, range };
+    let axes = outcome.varied_axes();
+    match axes.as_slice() {
+        [] => html! {},
+        [rows @ .., columns] if !rows.is_empty() && overview.cells(rows, *columns) <= MOST_CELLS => {
+            overview.matrix(rows, *columns)
+        }
+        _ => overview.list(),
+    }
+}
+
+impl Overview<'_> {
+    fn cells(&self, rows: &[usize], columns: usize) -> usize {
+        let points = |axis: &usize| self.outcome.points(*axis).len();
+        rows.iter().map(points).product::<usize>() * points(&columns)
+    }
+
+    /// A row for each combination of the first axes, a column for each point of the last.
+    fn matrix(&self, rows: &[usize], columns: usize) -> Markup {
+        let design = self.outcome.design;
+        let names = self.outcome.points(columns);
+        let mut lines: Vec<Vec<&str>> = Vec::new();
+        for made in &design.configurations {
+            let line: Vec<&str> = rows.iter().map(|axis| made.points[*axis].as_str()).collect();
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        let at = |line: &[&str], column: &str| {
+            let is_it = |points: &[String]| {
+                points[columns] == column && rows.iter().zip(line).all(|(axis, point)| points[*axis] == *point)
+            };
+            design.configurations.iter().position(|made| is_it(&made.points))
+        };
+        html! {
+            table.overview {
+                (self.caption())
+                thead {
+                    tr {
+                        @for axis in rows { th scope="col" rowspan="2" { bdi { (design.axes[*axis]) } } }
+                        th.along scope="colgroup" colspan=(names.len()) { bdi { (design.axes[columns]) } }
+                    }
+                    tr { @for name in &names { th.n scope="col" { bdi { (name) } } } }
+                }
+                tbody {
+                    @for line in &lines {
+                        tr {
+                            @for point in line { th scope="row" { bdi { (point) } } }
+                            @for column in &names {
+                                @match at(line, column) {
+                                    Some(configuration) => (self.cell(configuration)),
+                                    None => td.n { "\u{2013}" },
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The best configurations, each with a bar.
+    fn list(&self) -> Markup {
+        let outcome = self.outcome;
+        let value =
+            |one: &usize| outcome.row(self.figure, *one).and_then(|row| row.median).map(|median| median.estimate);
+        let mut all: Vec<usize> = (0..outcome.design.configurations.len()).filter(|one| value(one).is_some()).collect();
+        // Few keep the order of the axis; of many the best come first.
+        if all.len() > MOST_LINES {
+            all.sort_by(|one, other| value(one).partial_cmp(&value(other)).unwrap_or(std::cmp::Ordering::Equal));
+            if outcome.analysis.figures[self.figure].better() == Better::Higher {
+                all.reverse();
+            }
+        }
+        let left_out = all.len().saturating_sub(MOST_LINES);
+        html! {
+            table.overview {
+                (self.caption())
+                tbody {
+                    @for configuration in all.iter().take(MOST_LINES) {
+                        tr {
+                            th scope="row" { bdi { (outcome.name(*configuration)) } }
+                            (self.cell(*configuration))
+                            td.bar aria-hidden="true" { span style={ "width:" (self.part(*configuration)) "%" } {} }
+                        }
+                    }
+                }
+            }
+            @if left_out > 0 { p.weak { "and " (left_out) " more below, under All results" } }
+        }
+    }
+
+    fn caption(&self) -> Markup {
+        let all = 0..self.outcome.design.configurations.len();
+        let standings: Vec<Standing> = all.map(|one| self.standing(one)).collect();
+        let kinds = [Standing::Best, Standing::Equivalent, Standing::Open];
+        html! {
+            caption {
+                (self.outcome.analysis.figures[self.figure].name()) ", medians"
+                span.weak {
+                    @for kind in kinds.into_iter().filter(|kind| standings.contains(kind)) {
+                        " " span.sign { (kind.sign()) } "\u{a0}" (kind.words())
+                    }
+                }
+            }
+        }
+    }
+
+    fn cell(&self, configuration: usize) -> Markup {
+        let figure = &self.outcome.analysis.figures[self.figure];
+        let Some(median) = self.outcome.row(self.figure, configuration).and_then(|row| row.median) else {
+            return html! { td.n title="no value" { "\u{2013}" } };
+        };
+        let standing = self.standing(configuration);
+        html! {
+            td class=(if standing == Standing::Best { "n best" } else { "n" }) dir="ltr" title=(limits(figure, &median))
+                style={ "--part:" (self.part(configuration)) "%" } {
+                (shown(figure, median.estimate))
+                span.sign { (standing.sign()) }
+                @if !standing.words().is_empty() { span.unseen { " " (standing.words()) } }
+            }
+        }
+    }
+
+    /// A part of a hundred: of the largest value, or where values are far apart of the way from the
+    /// smallest to it in factors.
+    fn part(&self, configuration: usize) -> u32 {
+        let value = self.outcome.row(self.figure, configuration).and_then(|row| row.median).map(|one| one.estimate);
+        let (low, high) = self.range;
+        let share = match value {
+            Some(value) if low > 0.0 && high > 20.0 * low => 0.1 + 0.9 * (value / low).ln() / (high / low).ln(),
+            Some(value) if high > 0.0 => value / high,
+            _ => 0.0,
+        };
+        (share.clamp(0.0, 1.0) * 100.0).round() as u32
+    }
+
+    fn standing(&self, configuration: usize) -> Standing {
+        if configuration == self.best {
+            return Standing::Best;
+        }
+        match self.outcome.analysis.contrast(self.figure, configuration, self.best).map(|one| one.comparison.verdict) {
+            Some(Verdict::Equivalent) => Standing::Equivalent,
+            Some(Verdict::Undecided { .. }) => Standing::Open,
+            _ => Standing::Beaten,
+        }
+    }
+}
+
+/// What the best configuration does in every figure.
+pub(crate) fn best(outcome: &Outcome<'_>, best: usize) -> Markup {
+    let known = outcome.analysis.figures.iter().enumerate().take(MOST_FIGURES);
+    let known = known.filter_map(|(number, figure)| Some((figure, outcome.row(number, best)?.median?)));
+    html! {
+        h3 { "Best configuration: " (name(&outcome.design.label(best))) }
+        dl.figures-of-one {
+            @for (figure, median) in known {
+                div {
+                    dt { (figure.name()) }
+                    dd dir="ltr" {
+                        strong { (shown(figure, median.estimate)) }
+                        @if median.low < median.high { " " span.weak { (limits(figure, &median)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// More figures of one configuration are in the tables.
+const MOST_FIGURES: usize = 6;
