@@ -28,7 +28,7 @@ pub enum CatalogueError {
         source: ReadError,
     },
     /// The file of a device says what it should not.
-    #[error("{}: line {line}: {text:?} is no KEY=VALUE", path.display())]
+    #[error("{}: line {line}: `{text}` is not KEY=VALUE", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -199,7 +199,7 @@ fn read(path: &Path, name: &str, text: &str) -> Result<Entry> {
 fn check_name(name: &str) -> Result<()> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        let text = format!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'");
+        let text = format!("`{name}` is not a valid device name: use up to 64 letters, digits, '-' and '_'");
         return Err(CatalogueError::Name(text));
     }
     Ok(())
