@@ -31,7 +31,8 @@ pub(super) fn check(repository: &Repository) -> Vec<Finding> {
 /// Crates and their sources; no tests, examples, benchmarks and tools.
 fn is_for_users(path: &str) -> bool {
     let folders: Vec<&str> = path.split('/').collect();
-    let is_test = path.ends_with("/tests.rs") || folders.iter().any(|one| matches!(*one, "tests" | "benches" | "examples"));
+    let is_test =
+        path.ends_with("/tests.rs") || folders.iter().any(|one| matches!(*one, "tests" | "benches" | "examples"));
     folders.first() == Some(&"crates") && !is_test && !ALLOWED.iter().any(|(allowed, _)| *allowed == path)
 }
 
@@ -41,7 +42,10 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
     let found = file.text.match_indices(":?}").map(|(at, _)| at).filter(|at| {
         // Blank in the masked text, and not a comment: the line's code goes on around it.
         let is_hidden = masked.as_bytes()[*at] == b' ';
-        let is_tested = code.as_bytes().get(line_start(&code, *at)..*at).is_none_or(|before| before.iter().all(|byte| *byte == b' '))
+        let is_tested = code
+            .as_bytes()
+            .get(line_start(&code, *at)..*at)
+            .is_none_or(|before| before.iter().all(|byte| *byte == b' '))
             && !masked[line_start(&masked, *at)..*at].trim().is_empty();
         is_hidden && !is_tested && is_in_literal(&file.text, *at) && !is_about_bugs(&masked, *at)
     });
@@ -68,7 +72,8 @@ fn is_about_bugs(masked: &str, at: usize) -> bool {
             b'(' | b'[' if open > 0 => open -= 1,
             b'(' | b'[' => {
                 let name = before[..place].trim_end_matches('!');
-                let start = name.rfind(|letter: char| !letter.is_alphanumeric() && letter != '_').map_or(0, |end| end + 1);
+                let start =
+                    name.rfind(|letter: char| !letter.is_alphanumeric() && letter != '_').map_or(0, |end| end + 1);
                 if ABOUT_BUGS.contains(&&name[start..]) {
                     return true;
                 }
@@ -78,7 +83,8 @@ fn is_about_bugs(masked: &str, at: usize) -> bool {
         }
     }
     let block = before.rfind("\nimpl").map_or("", |start| before[start + 1..].lines().next().unwrap_or_default());
-    block.contains("Debug for") || before.rfind("fn fmt(").is_some_and(|start| before[..start].trim_end().ends_with("Debug"))
+    block.contains("Debug for")
+        || before.rfind("fn fmt(").is_some_and(|start| before[..start].trim_end().ends_with("Debug"))
 }
 
 #[cfg(test)]
@@ -94,7 +100,11 @@ mod tests {
             ("crates/a/src/lib.rs", "fn f() {\n    Err(format!(\n        \"worker {}: {:?}\", 1, 2))\n}", 1),
             ("crates/a/src/lib.rs", "fn f() { assert_eq!(a, b, \"{a:?}\"); panic!(\"{b:?}\"); }", 0),
             ("crates/a/src/lib.rs", "fn f() { x.unwrap_or_else(|error| panic!(\"{error:?}\")); }", 0),
-            ("crates/a/src/lib.rs", "\nimpl fmt::Debug for A {\n    fn fmt(&self) { write!(f, \"A({:?})\", self.0) }\n}", 0),
+            (
+                "crates/a/src/lib.rs",
+                "\nimpl fmt::Debug for A {\n    fn fmt(&self) { write!(f, \"A({:?})\", self.0) }\n}",
+                0,
+            ),
             ("crates/a/src/lib.rs", "// prints {error:?}\nfn f() {}", 0),
             ("crates/a/src/lib.rs", "#[cfg(test)]\nmod tests {\n    fn f() { format!(\"{a:?}\"); }\n}", 0),
             ("crates/a/tests/lib.rs", "fn f() { format!(\"{a:?}\"); }", 0),

@@ -10,7 +10,10 @@ use support::Lab;
 fn furnished() -> Lab {
     let lab = Lab::new();
     lab.job("[a]\nioengine=null\nsize=64k\n").ended(0, "");
-    lab.file("study.toml", "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n");
+    lab.file(
+        "study.toml",
+        "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8k\"]\n",
+    );
     lab.run(["study", "run", "study.toml", "--folder=study"]).ended(0, "");
     lab.run(["fs", "mkfs", "disk.img", "--size=64m"]).ended(0, "");
     lab.file("note.txt", "text\n");
@@ -68,11 +71,27 @@ const COMMANDS: &[(&str, &str)] = &[
 /// Commands whose output nobody can cut short here.
 const LEFT_OUT: &[&str] = &[
     // They serve or wait.
-    "device-serve", "device-attach", "device-stats", "fs-mount", "fs-umount",
+    "device-serve",
+    "device-attach",
+    "device-stats",
+    "fs-mount",
+    "fs-umount",
     // They take real devices, or long.
-    "nvme-bind", "perf", "bench", "demo", "fs-perf", "fs-io-tester", "fs-cluster-reading",
+    "nvme-bind",
+    "perf",
+    "bench",
+    "demo",
+    "fs-perf",
+    "fs-io-tester",
+    "fs-cluster-reading",
     // They change entries, whose numbers depend on what was kept; they print like the others of db.
-    "db-show", "db-tag", "db-note", "db-rm", "db-export", "db-check", "device-destroy",
+    "db-show",
+    "db-tag",
+    "db-note",
+    "db-rm",
+    "db-export",
+    "db-check",
+    "device-destroy",
 ];
 
 /// Every command is in one of the two lists, so that a new one is not forgotten.
@@ -115,7 +134,19 @@ fn a_closed_pipe_is_no_failure_of_any_command() {
 /// What Rust's own text for values looks like: `Failed { errno: 12`, `Some(`, `Err(`, `"a\\"b"` and the
 /// like.
 fn looks_like_debug_text(line: &str) -> bool {
-    let shapes = [" { ", "Some(", "Err(", "Ok(", "Custom {", "Os {", "Error(", "Utf8Error", "ParseIntError", "kind: ", "unwrap()"];
+    let shapes = [
+        " { ",
+        "Some(",
+        "Err(",
+        "Ok(",
+        "Custom {",
+        "Os {",
+        "Error(",
+        "Utf8Error",
+        "ParseIntError",
+        "kind: ",
+        "unwrap()",
+    ];
     // Lines of a job file or a study that a message shows are the user's.
     let is_shown = line.trim_start().starts_with(|first: char| first.is_ascii_digit() || first == '|');
     !is_shown && shapes.iter().any(|shape| line.contains(shape))
@@ -229,8 +260,14 @@ fn a_wrong_word_has_a_suggestion() {
 #[test]
 fn a_wrong_value_in_a_study_is_pointed_to() {
     let lab = furnished();
-    lab.file("value.toml", "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8kx\"]\n");
-    lab.file("name.toml", "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\noption = \"bss\"\nvalues = [\"4k\", \"8k\"]\n");
+    lab.file(
+        "value.toml",
+        "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"8kx\"]\n",
+    );
+    lab.file(
+        "name.toml",
+        "title = \"t\"\njob = \"job.fio\"\nblocks = 2\n[[axis]]\noption = \"bss\"\nvalues = [\"4k\", \"8k\"]\n",
+    );
     for command in ["plan", "run"] {
         let done = lab.run(["study", command, "value.toml"]).ended(2, "value.toml:6:18: bs = 8kx");
         assert!(!done.errors().contains("/trial"), "no file that is gone is named: {done:?}");

@@ -21,7 +21,9 @@ pub enum ReadError {
         bytes: usize,
     },
     /// What fio writes.
-    #[error("this is a JSON report of fio {version}, not an iolab recording: `iolab compare` and `iolab db import` read it")]
+    #[error(
+        "this is a JSON report of fio {version}, not an iolab recording: `iolab compare` and `iolab db import` read it"
+    )]
     FioReport {
         /// Its version.
         version: String,
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_the_file_is_instead_is_said() {
-        let whole = Recording::default().to_json();
+        let whole = include_str!("../tests/corpus/1-8-traits.json").trim_end();
         let cases = [
             (&whole[..whole.len() / 2], "the file is cut off after"),
             (&whole[..1], "the file is cut off after 1 bytes"),

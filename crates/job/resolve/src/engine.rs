@@ -24,7 +24,10 @@ pub(crate) fn find(
         let known: Vec<&str> = request.engines.iter().map(|engine| engine.name).collect();
         let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
         let reason = format!("unknown I/O engine `{name}`");
-        let names = request.engines.iter().flat_map(|engine| [&[engine.name], engine.aliases].concat());
+        let names = request
+            .engines
+            .iter()
+            .flat_map(|engine| std::iter::once(engine.name).chain(engine.aliases.iter().copied()));
         let near = iolab_text::closest(&name, names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         resolving.findings.add(Severity::Error, place, reason, &format!("{near}engines: {}", known.join(", ")));
     }

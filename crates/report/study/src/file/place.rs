@@ -1,85 +1,79 @@
 //! Where a study file sets an option to a value, so that a message about the value names its line.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-use super::Scalar;
 use crate::Place;
-
-#[derive(Deserialize)]
-struct Places {
-    #[serde(default)]
-    settings: Settings,
-    #[serde(default)]
-    axis: Vec<AxisPlaces>,
-    #[serde(default)]
-    quick: QuickPlaces,
-}
-
-#[derive(Default, Deserialize)]
-struct QuickPlaces {
-    #[serde(default)]
-    settings: Settings,
-}
-
-#[derive(Deserialize)]
-struct AxisPlaces {
-    option: Option<Spanned<String>>,
-    #[serde(default)]
-    options: Vec<Spanned<String>>,
-    values: Option<Spanned<ValuePlaces>>,
-    #[serde(default)]
-    point: Vec<PointPlaces>,
-}
-
-#[derive(Deserialize)]
-struct PointPlaces {
-    set: Settings,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum ValuePlaces {
-    Rows(Vec<Vec<Spanned<Scalar>>>),
-    List(Vec<Spanned<Scalar>>),
-    Range(String),
-}
-
-type Settings = BTreeMap<Spanned<String>, Spanned<Scalar>>;
 
 /// The place of `option`'s `value` in the text of a study file: of the value itself where it is
 /// written out, of the range that it comes from, or, with `at_option`, of the option's name. `None`
 /// when the study does not set it.
 pub fn place_of(text: &str, option: &str, value: &str, at_option: bool) -> Option<Place> {
-    let places: Places = toml::from_str(text).ok()?;
-    let points = places.axis.iter().flat_map(|axis| axis.point.iter().map(|point| &point.set));
-    let tables = [&places.quick.settings, &places.settings].into_iter().chain(points);
-    let mut found: Vec<usize> = tables.filter_map(|table| in_table(table, option, value, at_option)).collect();
-    found.extend(places.axis.iter().filter_map(|axis| in_axis(axis, option, value, at_option)));
-    found.first().map(|at| Place::of(text, *at))
+    let file = DeTable::parse(text).ok()?;
+    let file = file.get_ref();
+    let quick = table_of(file, "quick").and_then(|quick| table_of(quick, "settings"));
+    let axes: Vec<&DeTable<'_>> = list_of(file, "axis").filter_map(|axis| table(axis.get_ref())).collect();
+    let points = axes.iter().flat_map(|axis| list_of(axis, "point"));
+    let sets = points.filter_map(|point| table_of(table(point.get_ref())?, "set"));
+    let mut tables = quick.into_iter().chain(table_of(file, "settings")).chain(sets);
+    let at = tables
+        .find_map(|table| in_table(table, option, value, at_option))
+        .or_else(|| axes.iter().find_map(|axis| in_axis(axis, option, value, at_option)))?;
+    Some(Place::of(text, at))
 }
 
-fn in_table(table: &Settings, option: &str, value: &str, at_option: bool) -> Option<usize> {
-    let (name, set) = table.iter().find(|(name, set)| name.get_ref() == option && set.get_ref().text() == value)?;
+fn in_table(table: &DeTable<'_>, option: &str, value: &str, at_option: bool) -> Option<usize> {
+    let (name, set) = table.iter().find(|(name, set)| *name.get_ref() == option && is_text(set, value))?;
     Some(if at_option { name.span().start } else { set.span().start })
 }
 
-fn in_axis(axis: &AxisPlaces, option: &str, value: &str, at_option: bool) -> Option<usize> {
-    let names = axis.option.iter().chain(&axis.options);
-    let (column, name) = names.enumerate().find(|(_, name)| name.get_ref() == option)?;
-    let values = axis.values.as_ref()?;
+fn in_axis(axis: &DeTable<'_>, option: &str, value: &str, at_option: bool) -> Option<usize> {
+    let names = field(axis, "option").into_iter().chain(list_of(axis, "options"));
+    let (column, name) = names.enumerate().find(|(_, name)| is_text(name, option))?;
+    let values = field(axis, "values")?;
     if at_option {
         return Some(name.span().start);
     }
-    let is_it = |one: &&Spanned<Scalar>| one.get_ref().text() == value;
-    let exact = match values.get_ref() {
-        ValuePlaces::List(list) => list.iter().find(is_it),
-        ValuePlaces::Rows(rows) => rows.iter().filter_map(|row| row.get(column)).find(is_it),
-        ValuePlaces::Range(_) => None,
+    let rows = list_of(axis, "values").filter_map(|row| match row.get_ref() {
+        DeValue::Array(row) => row.iter().nth(column),
+        _ => Some(row),
+    });
+    let exact = rows.into_iter().find(|one| is_text(one, value));
+    Some(exact.unwrap_or(values).span().start)
+}
+
+fn field<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> Option<&'t Spanned<DeValue<'i>>> {
+    table.iter().find(|(key, _)| *key.get_ref() == name).map(|(_, value)| value)
+}
+
+fn table<'t, 'i>(value: &'t DeValue<'i>) -> Option<&'t DeTable<'i>> {
+    match value {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn table_of<'t, 'i>(parent: &'t DeTable<'i>, name: &str) -> Option<&'t DeTable<'i>> {
+    table(field(parent, name)?.get_ref())
+}
+
+fn list_of<'t, 'i>(table: &'t DeTable<'i>, name: &str) -> impl Iterator<Item = &'t Spanned<DeValue<'i>>> {
+    let list = match field(table, name).map(Spanned::get_ref) {
+        Some(DeValue::Array(list)) => Some(list),
+        _ => None,
     };
-    Some(exact.map_or(values.span().start, |one| one.span().start))
+    list.into_iter().flat_map(|list| list.iter())
+}
+
+/// Whether a value means `text` in a job file.
+fn is_text(value: &Spanned<DeValue<'_>>, text: &str) -> bool {
+    match value.get_ref() {
+        DeValue::String(word) => *word == text,
+        DeValue::Integer(number) => number.as_str() == text,
+        DeValue::Float(number) => number.as_str() == text,
+        DeValue::Boolean(truth) => text == if *truth { "1" } else { "0" },
+        _ => false,
+    }
 }
 
 #[cfg(test)]
