@@ -69,7 +69,7 @@ pub fn located(path: &Path, study: &Study, mut failure: Failure) -> Failure {
     let settings = study.settings.iter().chain(points.flat_map(|point| &point.settings));
     for Setting { option, value } in settings {
         // The line of the job that the message shows.
-        let is_about = failure.message.lines().any(|line| line.ends_with(&format!(" | {option}={value}")));
+        let is_about = shows(&failure.message, &format!("{option}={value}"));
         let at_option = failure.message.contains("not a job option") || failure.message.contains("neither a job option");
         if let Some(place) = iolab_study::place_of(&text, option, value, at_option).filter(|_| is_about) {
             let at = format!("{}:{}:{}", path.display(), place.line, place.column);
@@ -78,6 +78,12 @@ pub fn located(path: &Path, study: &Study, mut failure: Failure) -> Failure {
         }
     }
     failure
+}
+
+/// Whether a message shows this line of a job; colours may stand around it.
+fn shows(message: &str, line: &str) -> bool {
+    let goes_on = |rest: &str| rest.starts_with(|next: char| next.is_alphanumeric() || ".,:%".contains(next));
+    message.match_indices(line).any(|(at, _)| !goes_on(&message[at + line.len()..]))
 }
 
 /// Reads what the study names, so that it is whole by itself.
