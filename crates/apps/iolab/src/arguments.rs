@@ -18,7 +18,7 @@ use crate::subcommands::study::StudyAction;
 use crate::subcommands::watch::WatchArguments;
 use crate::{run_options, subcommands};
 
-/// A storage-I/O laboratory: runs fio's job files, measures honestly, keeps what it measured.
+/// Measures storage: runs fio's job files, checks its own results, saves everything it measured.
 #[derive(Debug, Parser)]
 #[command(name = "iolab", version, arg_required_else_help = true, disable_help_subcommand = true)]
 struct Iolab {
@@ -28,67 +28,85 @@ struct Iolab {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Run job files, or the job that fio-style options describe
+    /// Run job files, or a job described by fio-style options
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Run(JobArguments),
-    /// Show every resolved value of a job without running it
+    /// Show what a job would do, with every default filled in, without running it
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Plan(JobArguments),
-    /// Render a saved recording again
+    /// Print a report of a saved recording
     Report(ReportArguments),
     /// List the I/O engines, or describe one with its options
     Engines {
         /// Engine to describe
         engine: Option<String>,
     },
-    /// Explain an option, a column of a report, or what limited a run
+    /// Explain an option, a report column, or what limited a run
     Explain {
         /// `iodepth`, `clat`, `util`, …, or the file of a recording
         term: String,
     },
-    /// Create, serve, look at and throw away virtual NVMe SSDs
+    /// Create, serve, inspect and remove virtual NVMe SSDs
     #[command(subcommand)]
     Device(DeviceAction),
-    /// Look at NVMe devices and bind them for use from user space
+    /// Inspect NVMe devices and bind them for use from user space
     #[command(subcommand)]
     Nvme(NvmeAction),
-    /// Make, check, look into and change file systems of iolab's own kind (logfs)
+    /// Make, check, inspect and change logfs file systems (iolab's own)
     #[command(subcommand)]
     Fs(FsAction),
-    /// Watch block devices: iostat's columns, and what it has no column for
+    /// Watch block devices: iostat's columns and more
     Watch(WatchArguments),
-    /// Run one job under several settings, in blocks, and say which differences are real
+    /// Run one job with several settings and say which differences are real
     #[command(subcommand)]
     Study(StudyAction),
-    /// Hold two sets of runs against each other, and say which differences are real
+    /// Compare two sets of runs and say which differences are real
     Compare(CompareArguments),
-    /// List, show, tag and export the runs and studies that were kept
+    /// List, show, tag and export saved runs and studies
     #[command(subcommand)]
     Db(DbAction),
     /// Drive NVMe devices with SPDK perf's command line
     Perf(PerfArguments),
-    /// Say how fast a folder, file or device is, without a job file
+    /// Measure how fast a folder, file or device is, without a job file
     Bench(BenchArguments),
     /// Load key-value stores: RocksDB's db_bench, on any store
     #[command(subcommand)]
     Kv(KvAction),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
-    /// Say what this machine can do, what it cannot, and the command that mends it
+    /// Check what this machine can and cannot do, and print the commands that fix it
     Doctor(DoctorArguments),
     /// Print a shell's completion script
     Completions {
         /// Shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (roff)
-    Man,
+    /// Print a manual page (roff)
+    Man(ManArguments),
+    /// Print the help of a command: `iolab help run`, `iolab help fs mkfs`
+    Help {
+        /// Command
+        words: Vec<String>,
+    },
     /// Write the generated reference pages into a folder
     #[command(hide = true)]
     InternalDocs {
         /// Folder
         folder: PathBuf,
     },
+}
+
+/// Which manual pages, and where they go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ManArguments {
+    /// Command: `run`, `fs mkfs`; the page of iolab itself without one
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands into this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Let the pages replace files that iolab did not write
+    #[arg(long, requires = "folder")]
+    pub(crate) force: bool,
 }
 
 /// Job files and fio-style options, taken apart by the job language.
@@ -102,7 +120,7 @@ pub(crate) struct JobArguments {
 /// What to render, how, where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArguments {
-    /// Recording (`.iolab`), what a killed run left of it (`.iolab.partial`), or the folder of a
+    /// Recording (`.iolab`), the rest of a killed run (`.iolab.partial`), or the folder of a
     /// study
     pub(crate) recording: PathBuf,
     /// `normal`, `terse`, `json`, `json+`, several with commas; or `html`, as for an output that
@@ -126,7 +144,7 @@ pub(crate) struct ReportArguments {
     /// Folder for every figure of the HTML report, as SVG and CSV
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
-    /// Let output and figures replace files that iolab did not write
+    /// Allow output and figures to replace files that iolab did not write
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -134,9 +152,9 @@ pub(crate) struct ReportArguments {
 /// What to do with NVMe devices.
 #[derive(Debug, Subcommand)]
 pub(crate) enum NvmeAction {
-    /// The NVMe controllers on the PCI bus and the virtual ones, with their drivers
+    /// List NVMe controllers, on the PCI bus and virtual, with their drivers
     List,
-    /// What a controller and its namespaces say of themselves
+    /// Show what a controller and its namespaces report about themselves
     Identify {
         /// `0000:06:00.0`, or a device as job files name it
         device: String,
@@ -150,15 +168,15 @@ pub(crate) enum NvmeAction {
     Hello {
         /// `0000:06:00.0`, or a device as job files name it
         device: String,
-        /// Write to a real device, whose first block is lost if the machine stops meanwhile
+        /// Write to a real device; its first block is lost if the machine stops in the middle
         #[arg(long)]
         allow_destroy: bool,
     },
-    /// Give a controller to vfio-pci, or with --restore back to the kernel's driver
+    /// Bind a controller to vfio-pci, or back to the kernel's driver with --restore
     Bind {
         /// `0000:06:00.0`
         address: String,
-        /// Back to the kernel's NVMe driver
+        /// Bind it back to the kernel's NVMe driver
         #[arg(long)]
         restore: bool,
         /// Even if its namespaces are in use
@@ -202,10 +220,10 @@ pub(crate) struct PerfArguments {
     /// Entries of each queue
     #[arg(long = "io-queue-size")]
     pub(crate) queue_size: Option<u32>,
-    /// Percentiles after the table; twice: histograms, too
+    /// Print percentiles after the table; twice: also histograms
     #[arg(short = 'L', long = "enable-sw-latency-tracking", action = clap::ArgAction::Count)]
     pub(crate) latency: u8,
-    /// Operations on each namespace and core, instead of a time
+    /// Operations on each namespace and core, instead of -t
     #[arg(short = 'd', long = "number-ios")]
     pub(crate) io_count: Option<u64>,
     /// Zipf distribution of random offsets, with this theta
@@ -214,16 +232,16 @@ pub(crate) struct PerfArguments {
     /// For kernel devices: io_uring instead of libaio
     #[arg(short = 'R', long = "enable-uring")]
     pub(crate) uring: bool,
-    /// Open loop: so many operations a second on each core, whatever the device does
+    /// Open loop: send this many operations a second on each core, whatever the device does
     #[arg(long)]
     pub(crate) rate: Option<u64>,
-    /// Arrivals of the open loop at random (Poisson) instead of evenly
+    /// Space the operations of the open loop at random (Poisson) instead of evenly
     #[arg(long, requires = "rate")]
     pub(crate) poisson: bool,
     /// Seed of everything random
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// A flush after so many writes
+    /// Flush after this many writes
     #[arg(long)]
     pub(crate) flush_every: Option<u64>,
     /// Block sizes and their shares instead of one size (`4k/70:64k/30`)
@@ -238,10 +256,10 @@ pub(crate) struct PerfArguments {
     /// File for the recording
     #[arg(long)]
     pub(crate) record: Option<PathBuf>,
-    /// Let the recording replace a file that iolab did not write
+    /// Allow the recording to replace a file that iolab did not write
     #[arg(long)]
     pub(crate) force: bool,
-    /// Device that may be overwritten whatever is on it; may be given several times
+    /// Device that may be overwritten, whatever is on it; may be repeated
     #[arg(long, value_name = "TARGET")]
     pub(crate) allow_destroy: Vec<String>,
     /// Kernel devices and files, driven with libaio
@@ -283,9 +301,19 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Kv(action) => subcommands::kv::main(&action),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
-        Action::Man => subcommands::man::main(),
+        Action::Man(arguments) => subcommands::man::main(&arguments),
+        Action::Help { words } => return help(arguments, &words),
         Action::InternalDocs { folder } => subcommands::internal_docs::main(&folder),
     })
+}
+
+/// `iolab help X` is `iolab X --help`.
+fn help(arguments: &[String], words: &[String]) -> ExitCode {
+    let program = arguments.first().cloned().unwrap_or_default();
+    // An option in the place of a command would be obeyed.
+    let words = words.iter().filter(|word| !word.starts_with('-') && *word != "help");
+    let asked: Vec<String> = std::iter::once(program).chain(words.cloned()).chain(["--help".to_owned()]).collect();
+    dispatch(&asked)
 }
 
 /// The command tree, with run and job options as options of `run` and `plan`, for completions and

@@ -9,7 +9,7 @@ use iolab_resolve::Mode;
 use crate::exit::{self, Failure, INTERRUPTED, REFUSED};
 use crate::pipeline::Planned;
 use crate::subcommands::run;
-use crate::{engine_registry, output, pipeline, run_options};
+use crate::{console, engine_registry, output, pipeline, run_options};
 
 /// The program as `fio`. Exit code: 0, 1 for a job that cannot be run as asked, else the number of
 /// failed jobs; 128 after SIGINT or SIGTERM.
@@ -27,7 +27,7 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
         return Ok(0);
     }
     if asked.run.help {
-        output::print(&run_options::usage("fio"))?;
+        output::print_for_people(&run_options::usage(run_options::FIO, console::columns()))?;
         return Ok(0);
     }
     if asked.run.enghelp.as_deref() == Some("") {
@@ -37,13 +37,13 @@ fn attempt(words: &[String]) -> Result<u8, Failure> {
     if asked.run.study.is_asked_for() {
         return Err(Failure::mistake("fio: --vary, --repeat, --ladder and --precondition make studies: use iolab run"));
     }
-    if let Some(code) = run::answer_questions(&asked.run)? {
+    if let Some(code) = run::answer_questions(&asked.run, run_options::FIO)? {
         return Ok(code);
     }
     asked.refuse_words_of_studies()?;
     if asked.line.files.is_empty() && !asked.line.defines_jobs() {
         eprintln!("No job(s) defined\n");
-        output::print(&run_options::usage("fio"))?;
+        output::print_for_people(&run_options::usage(run_options::FIO, console::columns()))?;
         return Ok(1);
     }
     let planned = pipeline::plan(&asked, Mode::Fio)?;

@@ -9,12 +9,14 @@
 mod printing;
 
 mod arguments;
+mod console;
 mod engine_registry;
 mod eta;
 mod exit;
 mod fio_mode;
 mod output;
 mod outputs;
+mod painted;
 mod pipeline;
 mod room_to_run;
 mod run_options;

@@ -11,9 +11,10 @@ use iolab_report::{JsonStyle, PerfDetail, Style, TerseVersion};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::console;
 use crate::exit::Failure;
-pub(crate) use crate::printing::print;
 use crate::printing::shown;
+pub(crate) use crate::printing::{print, print_for_people, print_verdicts};
 
 /// What messages call the report of a run.
 pub(crate) const REPORT: &str = "the report (--output)";
@@ -123,7 +124,7 @@ impl Output {
         let mut written = Ok(());
         for format in self.formats.clone() {
             let text = render(recording, format, false);
-            let one = self.write(&text);
+            let one = if format == Format::Normal { self.write_for_people(&text) } else { self.write(&text) };
             if one.is_err() && self.destination.is_some() {
                 // Better in the wrong place than lost.
                 print(&text)?;
@@ -136,13 +137,18 @@ impl Output {
     /// The last report.
     pub(crate) fn finish(mut self, recording: &Recording) -> Result<()> {
         if self.findings && self.formats.contains(&Format::Normal) && !self.has_json() {
-            self.write(&iolab_findings::findings_text(&recording.findings))?;
+            let columns = if self.to_standard_output() { console::columns() } else { iolab_text::USUAL_COLUMNS };
+            self.write_for_people(&iolab_findings::findings_text(&recording.findings, columns))?;
         }
         self.add(recording)?;
         if self.snapshots && self.has_json() {
             self.write("]\n")?;
         }
         self.destination.map_or(Ok(()), |output| Ok(output.finish()?))
+    }
+
+    fn write_for_people(&mut self, text: &str) -> Result<()> {
+        if self.to_standard_output() { print_for_people(text) } else { self.write(text) }
     }
 
     pub(crate) fn write(&mut self, text: &str) -> Result<()> {

@@ -65,6 +65,5 @@ pub(crate) fn run(
 
 /// Whether messages are coloured (NO_COLOR, <https://no-color.org>).
 pub(crate) fn use_color() -> bool {
-    use std::io::IsTerminal;
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    crate::console::stderr_has_colors()
 }

@@ -16,6 +16,9 @@ use std::io::{IsTerminal, Write as _};
 use anyhow::{Context, Result};
 use iolab_activity::Console;
 
+use crate::console;
+use crate::painted::{painted, painted_verdicts};
+
 /// A message on standard error, with a newline.
 macro_rules! eprintln {
     () => { $crate::printing::complain("\n") };
@@ -41,10 +44,31 @@ pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     }
 }
 
+/// Text for people to standard output: in colours, where they are welcome.
+pub(crate) fn print_for_people(text: &str) -> Result<()> {
+    print_painted(text, painted)
+}
+
+/// The same, with the words of verdicts in colours.
+pub(crate) fn print_verdicts(text: &str) -> Result<()> {
+    print_painted(text, painted_verdicts)
+}
+
+fn print_painted(text: &str, paint: fn(&str) -> String) -> Result<()> {
+    if !console::stdout_has_colors() {
+        return print(text);
+    }
+    let colored = paint(&shown(text));
+    match std::io::stdout().lock().write_all(colored.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        answer => answer.context("writing to standard output"),
+    }
+}
+
 /// A message to standard error; one that cannot be written is lost. Colours are left out where they
 /// are not welcome.
 pub(crate) fn complain(text: &str) {
-    let _ = std::io::stderr().write_all(with_colors(text, crate::pipeline::use_color()).as_bytes());
+    let _ = std::io::stderr().write_all(with_colors(text, console::stderr_has_colors()).as_bytes());
 }
 
 /// The person at standard error, as activities know them.

@@ -14,7 +14,7 @@ use iolab_jobfile::command_line::{CommandLine, ProgramOption, ProgramSetting};
 use iolab_jobfile::{Diagnostic, Severity};
 use iolab_resolve::Mode;
 
-pub(crate) use help::{arguments, usage};
+pub(crate) use help::{FIO, PLAN, Program, RUN, arguments, usage};
 pub(crate) use table::RUN_OPTIONS;
 pub(crate) use values::{EtaWhen, OutputFormat, RunOptions, StudyWords};
 
@@ -122,7 +122,7 @@ pub(crate) fn refuse_beside_a_study(line: &CommandLine) -> Result<(), Diagnostic
                 severity: Severity::Error,
                 source: 0,
                 span: setting.span,
-                reason: format!("--{} does not go with a study (--vary, --repeat …)", option.shape.name),
+                reason: format!("--{} cannot be used with a study (--vary, --repeat …)", option.shape.name),
                 suggestion: Some(instead.to_owned()),
             });
         }
@@ -145,8 +145,8 @@ fn refuse_without_a_study(line: &CommandLine, run: &RunOptions) -> Result<(), Di
             severity: Severity::Error,
             source: 0,
             span: setting.span,
-            reason: format!("--{} is for studies, and this is one run", setting.name),
-            suggestion: Some("--repeat=7 or --vary=OPTION=VALUES makes a study of it".to_owned()),
+            reason: format!("--{} is for studies, but this is a single run", setting.name),
+            suggestion: Some("add --repeat=7 or --vary=OPTION=VALUES to make it a study".to_owned()),
         }),
     }
 }

@@ -111,7 +111,7 @@ fn what_cannot_be_measured_is_said() {
     lab.file("tiny", "less than a MiB");
     lab.run(["bench", "tiny"]).ended(2, "too small");
     lab.run(["bench", "nowhere"]).ended(2, "nowhere");
-    lab.run(["bench", "/dev/null"]).ended(2, "neither a folder, a file nor a block device");
+    lab.run(["bench", "/dev/null"]).ended(2, "not a folder, a file or a block device");
     lab.run(["bench", "trtype=VIRT model=none size=1g"]).ended(1, "none");
     lab.run(["bench", ".", "--size-mib", "1000000000"]).ended(1, "no room");
     assert!(left_behind(&lab).is_empty());

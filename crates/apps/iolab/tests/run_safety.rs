@@ -124,7 +124,7 @@ fn engines_on_paths_remove_only_what_jobs_made() {
         lab.run(["run", "--name=d", &format!("--ioengine={engine}"), &format!("--filename={name}"), "--filesize=4k"])
     };
     job("filedelete", "mine").ended(3, "would remove it");
-    job("dirdelete", "folder").ended(3, "no job is known to have made this folder");
+    job("dirdelete", "folder").ended(3, "iolab did not create this folder");
     assert!(mine.exists() && lab.path("folder").exists());
     // What a job creates, a later one may delete.
     for (creates, deletes) in [("filecreate", "filedelete"), ("dircreate", "dirdelete"), ("filestat", "filedelete")] {

@@ -120,7 +120,7 @@ fn mistakes_are_told_before_anything_runs() {
         let done = lab.run(["study", "run", "bad.toml"]).ended(2, said);
         assert_eq!(announced(&done), 0);
     };
-    check("blocks = 3", "block = 3", "bad.toml:3:1: unknown field `block`");
+    check("blocks = 3", "block = 3", "bad.toml:3:1: unknown key `block`; did you mean `blocks`?");
     check("base.fio", "none.fio", "none.fio: No such file");
     check("iodepth", "iodetph", "iodepth");
     check("4k..8k x2", "4k..8k", "needs a step");

@@ -5,6 +5,10 @@
 
 mod amounts;
 mod columns;
+mod nearest;
+mod wrapping;
 
 pub use amounts::{exact_bytes, exact_ns, grouped, rounded_bytes, size_text};
 pub use columns::{Side, aligned};
+pub use nearest::closest;
+pub use wrapping::{USUAL_COLUMNS, paragraph};

@@ -40,5 +40,5 @@ pub fn flaw(recording: &Recording) -> Option<String> {
         return Some("it was interrupted".to_owned());
     }
     let failed = recording.workers.iter().find(|worker| worker.outcome.errno() != 0)?;
-    Some(format!("worker {}: {:?}", failed.number, failed.outcome))
+    Some(format!("worker {} failed: {}", failed.number, failed.outcome.reason()))
 }

@@ -26,7 +26,7 @@ pub struct ArrivalsPlan {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArrivalsError {
     /// A line is not a time.
-    #[error("line {line}: {text:?} is not a time in microseconds")]
+    #[error("line {line}: `{text}` is not a time in microseconds")]
     NotATime {
         /// Number of the line, from 1.
         line: usize,

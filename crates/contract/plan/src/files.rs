@@ -50,7 +50,7 @@ pub struct LayoutPlan {
     pub atomic: bool,
     /// `O_SYNC`/`O_DSYNC`.
     pub sync: FileSync,
-    /// Drop the files' pages from the page cache before starting.
+    /// Drop the files from the page cache before starting.
     pub invalidate: bool,
     /// Whether files that are written are laid out first (`overwrite`).
     pub overwrite: bool,

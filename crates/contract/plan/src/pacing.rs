@@ -73,7 +73,7 @@ pub struct LimitPlan {
     pub ramp_ns: u64,
     /// Longest measured time, ns; `None`: no limit.
     pub runtime_ns: Option<u64>,
-    /// Begin again at the end of the files until the runtime is over.
+    /// Start over at the end of the files until the runtime is over.
     pub time_based: bool,
     /// Passes over the workload.
     pub loops: u64,

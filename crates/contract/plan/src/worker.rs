@@ -122,14 +122,14 @@ pub struct MeasurementPlan {
     pub bandwidth: bool,
     /// Length of the stretches in which operations and bytes are counted for rates, ns.
     pub interval_ns: u64,
-    /// Length of the intervals whose latencies are recorded (`interval`), ns; 0 records none.
+    /// Length of the recorded intervals (`interval`), ns; 0 records none.
     #[serde(default)]
     pub histogram_interval_ns: u64,
     /// Time between looks at block devices and machine (`sample_interval`), ns; 0 looks never. A
     /// run has the shortest of its workers'.
     #[serde(default)]
     pub sample_interval_ns: u64,
-    /// Follow every request of the block devices by tracepoints (`trace_block`); one worker that
+    /// Trace every request of the block devices (`trace_block`); one worker that
     /// wants it is enough.
     #[serde(default)]
     pub trace_block: bool,

@@ -26,7 +26,7 @@ pub struct WorkloadPlan {
     /// Sequential operations use the read direction's sizes and random ones the write's
     /// (`bs_is_seq_rand`).
     pub sizes_by_randomness: bool,
-    /// Where random offsets fall, per direction.
+    /// Distribution of random offsets, per direction.
     pub distributions: PerDirection<Distribution>,
     /// Whether each block is visited once per pass.
     pub random_map: RandomMap,
@@ -126,7 +126,7 @@ pub enum RandomMap {
 pub enum RandomGenerator {
     /// The default generator (fio's names `tausworthe` and `tausworthe64` select it).
     Default,
-    /// A linear feedback shift register: a permutation that needs no map.
+    /// A linear feedback shift register: visits each block once without a map.
     Lfsr,
 }
 

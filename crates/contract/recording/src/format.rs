@@ -13,7 +13,21 @@ pub const FORMAT_OF_SEVERAL_HOSTS: u32 = 2;
 pub enum ReadError {
     /// Not JSON, or not the shape of a recording.
     #[error("not an iolab recording: {0}")]
-    Shape(#[from] serde_json::Error),
+    Shape(serde_json::Error),
+    /// The beginning of a document.
+    #[error("the file is cut off after {bytes} bytes: it is not complete, so copy or download it again")]
+    CutOff {
+        /// How much there is.
+        bytes: usize,
+    },
+    /// What fio writes.
+    #[error(
+        "this is a JSON report of fio {version}, not an iolab recording: `iolab compare` and `iolab db import` read it"
+    )]
+    FioReport {
+        /// Its version.
+        version: String,
+    },
     /// It has the shape of a recording, and no run can have made it.
     #[error("not a recording that a run can have made: {0}")]
     Unsound(#[from] Unsound),
@@ -23,6 +37,24 @@ pub enum ReadError {
         /// The number found.
         found: u64,
     },
+}
+
+impl ReadError {
+    /// Why `text` is not a recording, where its parser says `error`.
+    fn of(text: &str, error: serde_json::Error) -> ReadError {
+        #[derive(serde::Deserialize)]
+        struct Fio {
+            #[serde(rename = "fio version")]
+            version: String,
+        }
+        if error.is_eof() && text.trim_start().starts_with('{') {
+            return ReadError::CutOff { bytes: text.len() };
+        }
+        match serde_json::from_str::<Fio>(text) {
+            Ok(Fio { version }) => ReadError::FioReport { version: version.trim_start_matches("fio-").to_owned() },
+            Err(_) => ReadError::Shape(error),
+        }
+    }
 }
 
 impl Recording {
@@ -42,12 +74,35 @@ impl Recording {
         struct Header {
             iolab_recording: u64,
         }
-        let header: Header = serde_json::from_str(text)?;
+        let wrong = |error: serde_json::Error| ReadError::of(text, error);
+        let header: Header = serde_json::from_str(text).map_err(wrong)?;
         if !(u64::from(FORMAT)..=u64::from(FORMAT_OF_SEVERAL_HOSTS)).contains(&header.iolab_recording) {
             return Err(ReadError::Format { found: header.iolab_recording });
         }
-        let recording: Recording = serde_json::from_str(text)?;
+        let recording: Recording = serde_json::from_str(text).map_err(wrong)?;
         recording.check()?;
         Ok(recording)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_file_is_instead_is_said() {
+        let whole = include_str!("../tests/corpus/1-8-traits.json").trim_end();
+        let cases = [
+            (&whole[..whole.len() / 2], "the file is cut off after"),
+            (&whole[..1], "the file is cut off after 1 bytes"),
+            ("{\"fio version\" : \"fio-3.33\", \"jobs\" : []}", "a JSON report of fio 3.33"),
+            ("{\"other\": 1}", "not an iolab recording: missing field"),
+            ("plain text", "not an iolab recording: expected value"),
+        ];
+        for (text, said) in cases {
+            let error = Recording::from_json(text).expect_err(said).to_string();
+            assert!(error.contains(said), "{said:?} wanted: {error}");
+            assert_eq!(error.matches("cut off").count(), usize::from(said.contains("cut off")), "{error}");
+        }
     }
 }

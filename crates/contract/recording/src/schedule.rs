@@ -89,7 +89,7 @@ impl WorkerRecording {
             count => format!("{} operations were never sent; the first of them was", grouped(count)),
         };
         Some(format!(
-            "saturated: asked {} IOPS, did {}; {rest} {} late{fault}",
+            "saturated: requested {} IOPS, reached {}; {rest} {} late{fault}",
             grouped(schedule.asked_iops().round() as u64),
             grouped(schedule.sent_iops().round() as u64),
             readable(schedule.lag_at_end_ns),

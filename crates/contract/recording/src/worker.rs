@@ -78,6 +78,19 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// What ended it, in a sentence for people; empty where nothing did.
+    pub fn reason(&self) -> String {
+        match self {
+            Outcome::Failed { errno, message } => format!("{message} (errno {errno})"),
+            Outcome::Crashed { message, .. } => message.clone(),
+            Outcome::NotRun => "it was not run".to_owned(),
+            Outcome::Interrupted => "it was interrupted".to_owned(),
+            Outcome::Finished => String::new(),
+        }
+    }
+}
+
 impl WorkerRecording {
     /// Notes that something it measured could not be kept.
     pub fn note_lost(&mut self, sentence: &str) {

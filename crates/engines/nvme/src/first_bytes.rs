@@ -87,7 +87,7 @@ fn read(opened: &Opened, namespace: u32, bytes: usize, buffer: &MappedBuffer) ->
         }
         match outcome {
             Some(outcome) if outcome.is_done() => {}
-            Some(outcome) => return Err(failed(format!("it ended with {outcome:?}"))),
+            Some(outcome) => return Err(failed(format!("{outcome}"))),
             None => return Err(failed("the device does not answer".to_owned())),
         }
         let start = data.len();

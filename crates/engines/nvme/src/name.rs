@@ -36,7 +36,7 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// A word without `=`.
-    #[error("{word:?} is no pair of a key and a value (write, for example, ns=1)")]
+    #[error("`{word}` is not KEY=VALUE (for example, ns=1)")]
     NoPair {
         /// The word.
         word: String,
@@ -48,25 +48,25 @@ pub enum NameError {
         key: String,
     },
     /// No transport, or an unknown one.
-    #[error("trtype={given:?} is not a transport that iolab speaks: PCIe for a real device, VIRT for a virtual one")]
+    #[error("unknown transport trtype={given}: use PCIe for a real device, VIRT for a virtual one")]
     Transport {
         /// What stood there.
         given: String,
     },
     /// An invalid PCI address.
-    #[error("traddr={given:?} is no PCI address (write domain.bus.device.function, for example 0000.06.00.0)")]
+    #[error("traddr={given} is not a PCI address (write domain.bus.device.function, for example 0000.06.00.0)")]
     Address {
         /// What stood there.
         given: String,
     },
     /// An invalid namespace.
-    #[error("ns={given:?} is no namespace: namespaces are numbered from 1")]
+    #[error("ns={given} is not a namespace: they are numbered from 1")]
     Namespace {
         /// What stood there.
         given: String,
     },
     /// A key that this transport does not have.
-    #[error("{key} means nothing for {transport}{advice}")]
+    #[error("{key} cannot be used with {transport}{advice}")]
     Key {
         /// The key.
         key: String,
@@ -76,7 +76,7 @@ pub enum NameError {
         advice: &'static str,
     },
     /// A name of a served device that is not a valid file name.
-    #[error("traddr={given:?} is no name of a device: use letters, digits, '-', '_' and '.', or the path of a socket")]
+    #[error("traddr={given} is not a device name: use letters, digits, '-', '_' and '.', or the path of a socket")]
     Served {
         /// What stood there.
         given: String,
@@ -217,21 +217,21 @@ mod tests {
     #[test]
     fn what_is_no_name_says_why() {
         let cases = [
-            ("", "trtype=\"\" is not a transport"),
-            ("traddr=0000.06.00.0", "not a transport"),
-            ("trtype=RDMA traddr=1.2.3.4", "\"RDMA\" is not a transport"),
-            ("trtype=PCIe", "no PCI address"),
-            ("trtype=PCIe traddr=0000.06.00", "no PCI address"),
-            ("trtype=PCIe traddr=0000.06.20.0", "no PCI address"),
-            ("trtype=PCIe traddr=0000.06.00.8", "no PCI address"),
-            ("trtype=PCIe traddr=0000.06.00.0 model=nand", "model means nothing for trtype=PCIe"),
+            ("", "unknown transport trtype=:"),
+            ("traddr=0000.06.00.0", "unknown transport"),
+            ("trtype=RDMA traddr=1.2.3.4", "unknown transport trtype=RDMA"),
+            ("trtype=PCIe", "not a PCI address"),
+            ("trtype=PCIe traddr=0000.06.00", "not a PCI address"),
+            ("trtype=PCIe traddr=0000.06.20.0", "not a PCI address"),
+            ("trtype=PCIe traddr=0000.06.00.8", "not a PCI address"),
+            ("trtype=PCIe traddr=0000.06.00.0 model=nand", "model cannot be used with trtype=PCIe"),
             ("trtype=VIRT traddr=a size=1G", "leave traddr out"),
-            ("trtype=VIRT traddr=a|b", "no name of a device"),
-            ("trtype=VIRT traddr=.a", "no name of a device"),
+            ("trtype=VIRT traddr=a|b", "not a device name"),
+            ("trtype=VIRT traddr=.a", "not a device name"),
             ("trtype=VIRT ns=0", "numbered from 1"),
             ("trtype=VIRT ns=x", "numbered from 1"),
-            ("trtype=VIRT size", "no pair"),
-            ("trtype=VIRT size=", "no pair"),
+            ("trtype=VIRT size", "not KEY=VALUE"),
+            ("trtype=VIRT size=", "not KEY=VALUE"),
             ("trtype=VIRT size=1G size=2G", "size is given twice"),
         ];
         for (text, expected) in cases {

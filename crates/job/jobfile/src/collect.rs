@@ -8,12 +8,12 @@ use std::cell::RefCell;
 
 use iolab_options::{DefaultValue, Kind, OptionEntry, Setting, Settings, Value};
 use iolab_units::KbBase;
+use iolab_text::closest;
 
 use crate::expand::{Expanded, expand};
 use crate::options::{find_option, suggest};
 use crate::parse::Failure;
 use crate::raw::{Assignment, Document, Scope, Section};
-use crate::suggest::closest;
 use crate::values::{NumberRules, ValueError, parse_value};
 use crate::{Diagnostic, Expansion, JobSection, JobSet, Severity, Surroundings};
 
@@ -278,7 +278,7 @@ impl<'a> Collector<'a> {
             source: assignment.source,
             span: assignment.name_span,
             reason: format!(
-                "`{}` is no job option; the engine `{engine}` it may belong to is unknown",
+                "`{}` is not a job option, and the engine `{engine}` is unknown, so it cannot be an option of it either",
                 assignment.name
             ),
             suggestion: suggest(&assignment.name).map(|near| format!("did you mean `{near}`?")),

@@ -17,7 +17,6 @@ mod parse;
 mod raw;
 mod reader;
 mod render;
-mod suggest;
 mod values;
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ mod zones;
 
 pub use device::DEVICE_PREFIX;
 use iolab_options::OptionEntry;
+use iolab_text::closest;
 
-use crate::suggest::closest;
 
 const TABLES: &[&[OptionEntry]] = &[
     job::TABLE,

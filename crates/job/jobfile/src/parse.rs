@@ -1,10 +1,11 @@
 //! From job files and command line to the [`JobSet`].
 
+use iolab_text::closest;
+
 use crate::collect::Collector;
 use crate::command_line::CommandLine;
 use crate::raw::{Document, Scope};
 use crate::reader::Reader;
-use crate::suggest::closest;
 use crate::{Diagnostic, JobSet, Severity, Surroundings};
 
 /// One job file.

@@ -66,7 +66,7 @@ impl Reader<'_> {
             return;
         }
         let reason = "from here on the line is read as a comment".to_owned();
-        let suggestion = Some("put a blank before it if that is meant".to_owned());
+        let suggestion = Some("put a space before it if you mean that".to_owned());
         self.diagnostics.push(Diagnostic { severity: Severity::Warning, source, span, reason, suggestion });
     }
 
@@ -129,7 +129,12 @@ impl Reader<'_> {
 
     fn include(&mut self, source: usize, name: &str, span: (usize, usize), state: &mut State) {
         if state.depth >= MAX_INCLUDES || self.sources.len() >= MOST_SOURCES {
-            return self.refuse(source, span, "includes are nested too deeply, perhaps in a circle", None);
+            return self.refuse(
+                source,
+                span,
+                "includes are nested too deeply; perhaps two files include each other",
+                None,
+            );
         }
         if self.sources.iter().map(|(_, text)| text.len()).sum::<usize>() > MOST_BYTES {
             let reason = format!("the files included so far have more than {} MiB together", MOST_BYTES >> 20);

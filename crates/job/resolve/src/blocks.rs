@@ -62,14 +62,18 @@ fn warn_of_unused<A, B>(job: &Job<'_>, splits: &PerDirection<Option<A>>, ranges:
     };
     for loser in ["bs", "bsrange"] {
         if loser != winner && job.section.own.has(loser) {
-            job.warn(loser, format!("{loser} has no effect, since {winner} is given"), "");
+            job.warn(loser, format!("{loser} has no effect, because {winner} is set"), "");
         }
     }
 }
 
 fn range(job: &Job<'_>, min: u64, max: u64) -> BlockSizes {
     if min > max {
-        job.error("bsrange", format!("the range {min}-{max} ends before it begins"), "give the smaller size first");
+        job.error(
+            "bsrange",
+            format!("in the range {min}-{max}, the first size is larger than the second"),
+            "give the smaller size first",
+        );
     }
     if min == max { BlockSizes::Fixed(min) } else { BlockSizes::Range { min, max: max.max(min) } }
 }
@@ -108,11 +112,7 @@ fn check_bounds(job: &Job<'_>, pattern: &Pattern, sizes: &PerDirection<BlockSize
         if size.max() > MAX_BLOCK {
             job.error(
                 at,
-                format!(
-                    "the block size for {}s is {} bytes, and at most 2 GiB are possible",
-                    direction.name(),
-                    size.max()
-                ),
+                format!("the block size for {}s is {} bytes; the limit is 2 GiB", direction.name(), size.max()),
                 "",
             );
         }
@@ -123,7 +123,7 @@ fn check_bounds(job: &Job<'_>, pattern: &Pattern, sizes: &PerDirection<BlockSize
 fn align(job: &Job<'_>, pattern: &Pattern, sizes: &PerDirection<BlockSizes>) -> PerDirection<u64> {
     let given = job.given_each("ba", readings::triple);
     if job.has("ba") && !pattern.random && job.request.mode == Mode::Iolab {
-        job.warn("ba", "ba has no effect in sequential patterns", "");
+        job.warn("ba", "blockalign (ba) has no effect in sequential patterns", "");
     }
     std::array::from_fn(|index| match given[index] {
         Some(bytes) if bytes > 0 && pattern.random => bytes,

@@ -23,7 +23,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> BufferPlan {
     };
     job.setting("refill_buffers");
     if pattern.is_some() && zero_asked {
-        job.warn("zero_buffers", "zero_buffers has no effect, since buffer_pattern is given", "");
+        job.warn("zero_buffers", "zero_buffers has no effect, because buffer_pattern is set", "");
     }
     let plain_content = pattern.is_none() && compress.is_none() && dedupe == 0;
     let scramble = match scramble {

@@ -16,8 +16,8 @@ pub(crate) fn device_settings(job: &Job<'_>) -> BTreeMap<String, String> {
         let Some(name) = entry.name.strip_prefix(DEVICE_PREFIX) else { continue };
         let Some(setting) = job.setting(entry.name) else { continue };
         if job.request.mode == Mode::Fio {
-            let reason = format!("`{}` is no option of fio", entry.name);
-            job.error(entry.name, reason, "use iolab run, or set it before the run");
+            let reason = format!("`{}` is not an option of fio", entry.name);
+            job.error(entry.name, reason, "use `iolab run`, or set it before the run");
             continue;
         }
         let text = match &setting.value {
@@ -27,7 +27,7 @@ pub(crate) fn device_settings(job: &Job<'_>) -> BTreeMap<String, String> {
             _ => setting.text.trim().to_owned(),
         };
         if text.is_empty() || text.contains(['\n', '\0']) {
-            job.error(entry.name, format!("{} needs a word", entry.name), "name a value that the kernel offers");
+            job.error(entry.name, format!("{} needs a word", entry.name), "use a value that the kernel offers");
             continue;
         }
         settings.insert(name.to_owned(), text);

@@ -23,8 +23,13 @@ pub(crate) fn find(
     if found.is_none() {
         let known: Vec<&str> = request.engines.iter().map(|engine| engine.name).collect();
         let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
-        let reason = format!("there is no I/O engine {name} in this build");
-        resolving.findings.add(Severity::Error, place, reason, &format!("engines: {}", known.join(", ")));
+        let reason = format!("unknown I/O engine `{name}`");
+        let names = request
+            .engines
+            .iter()
+            .flat_map(|engine| std::iter::once(engine.name).chain(engine.aliases.iter().copied()));
+        let near = iolab_text::closest(&name, names).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        resolving.findings.add(Severity::Error, place, reason, &format!("{near}engines: {}", known.join(", ")));
     }
     found.copied()
 }
@@ -56,9 +61,9 @@ pub(crate) fn check(job: &Job<'_>, directions: &[Direction], direct: bool) {
     }
     if direct && !can.direct {
         let at = ["direct", "buffered", "atomic"].into_iter().find(|name| job.has(name)).unwrap_or("direct");
-        job.error(at, format!("engine {name} cannot do direct I/O"), "leave out direct=1, or choose another engine");
+        job.error(at, format!("engine {name} cannot do direct I/O"), "remove direct=1, or choose another engine");
     }
     if direct && job.on("bs_unaligned") {
-        job.warn("bs_unaligned", "devices refuse direct I/O of unaligned sizes", "leave out bs_unaligned or direct=1");
+        job.warn("bs_unaligned", "direct I/O needs aligned sizes", "remove bs_unaligned or direct=1");
     }
 }

@@ -71,7 +71,7 @@ fn direct(job: &Job<'_>) -> bool {
         && direct == buffered
     {
         let reason = format!(
-            "direct={0} and buffered={0} contradict each other; {winner}, given later, counts",
+            "direct={0} and buffered={0} contradict each other; {winner} is later, so it counts",
             u8::from(direct)
         );
         job.warn(winner, reason, "give one of them");
@@ -133,8 +133,8 @@ pub(crate) fn targets(job: &Job<'_>, job_name: &str, layout: &LayoutPlan) -> Vec
             if count as usize > names.len() {
                 job.warn(
                     "nrfiles",
-                    format!("filename names only {} files", names.len()),
-                    "name as many as nrfiles says",
+                    format!("filename has only {} names", names.len()),
+                    "give as many names as nrfiles",
                 );
             }
             names.truncate(count as usize);
@@ -174,16 +174,42 @@ fn directories(job: &Job<'_>) -> Vec<String> {
     let directories = split(&job.text("directory").unwrap_or_default());
     for directory in &directories {
         if job.request.machine.at(Path::new(directory)) != PathKind::Directory {
-            job.error("directory", format!("{directory} is not a directory"), "make it first, or name an existing one");
+            job.error(
+                "directory",
+                format!("{directory} is not a directory"),
+                "create it first, or name an existing directory",
+            );
         }
     }
     directories
 }
 
+/// How a list in SPDK's own form has to be written here, where a colon separates names; `None` for
+/// any other list.
+fn in_this_form(list: &str) -> Option<String> {
+    let words: Option<Vec<String>> = list
+        .split_ascii_whitespace()
+        .map(|word| {
+            let (key, value) = word.split_once(':')?;
+            let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphabetic());
+            is_key.then(|| format!("{key}={}", value.replace(':', ".")))
+        })
+        .collect();
+    let words = words?;
+    words.iter().any(|word| word.to_ascii_lowercase().starts_with("trtype=")).then(|| words.join(" "))
+}
+
 fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan) -> Vec<Target> {
+    if job.engine.capabilities.files == FileUse::Devices
+        && let Some(right) = in_this_form(list)
+    {
+        let reason = "in filename, `:` separates names, so this is not read as one device";
+        job.error("filename", reason.to_owned(), &format!("write '--filename={right}' (`=` after keys, `.` in the address)"));
+        return Vec::new();
+    }
     let names = split(list);
     if names.is_empty() {
-        job.error("filename", "filename names no file", "give a path, or several separated by ':'");
+        job.error("filename", "filename is empty", "give a path, or several separated by ':'");
     }
     if names.iter().any(|name| name == "-") {
         job.error("filename", "standard input and output cannot be used as a file", "name a file or device");
@@ -197,7 +223,7 @@ fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
     let paths = match job.request.machine.files_below(Path::new(directory)) {
         Ok(paths) => paths,
         Err(reason) => {
-            job.error("opendir", format!("{directory} cannot be listed: {reason}"), "name an existing directory");
+            job.error("opendir", format!("cannot list {directory}: {reason}"), "name an existing directory");
             return Vec::new();
         }
     };
@@ -222,7 +248,7 @@ fn opened_directory(job: &Job<'_>, directory: &str) -> Vec<Target> {
 /// A device that the engine opens by itself: the engine says how large it is.
 fn own_device(job: &Job<'_>, path: String, origin: FileOrigin) -> Target {
     if matches!(origin, FileOrigin::Generated { .. }) {
-        job.error("filename", format!("the engine {} needs the name of a device", job.engine.name), "give filename=");
+        job.error("filename", format!("engine {} needs the name of a device", job.engine.name), "give filename=");
         return Target { path, kind: PathKind::Missing, origin, block_bytes: 1 };
     }
     match job.request.machine.device(job.engine.name, &path) {
@@ -257,7 +283,7 @@ fn target(job: &Job<'_>, path: String, origin: FileOrigin, layout: &LayoutPlan) 
         PathKind::Missing if !layout.allow_create => {
             job.error(
                 "allow_file_create",
-                format!("{path} does not exist, and allow_file_create=0 forbids making it"),
+                format!("{path} does not exist, and allow_file_create=0 forbids creating it"),
                 "",
             );
         }
@@ -265,7 +291,7 @@ fn target(job: &Job<'_>, path: String, origin: FileOrigin, layout: &LayoutPlan) 
             job.refuse_unless_fio(
                 at,
                 format!("there is no device {path}"),
-                "a regular file below /dev is hardly meant",
+                "iolab does not create regular files below /dev",
             );
         }
         _ => {}

@@ -84,10 +84,10 @@ fn clones(job: &Job<'_>) -> u32 {
     job.error(
         "numjobs",
         format!(
-            "the run would have {} workers or more, and at most {most} are allowed",
+            "the run would have {} workers or more; the limit is {most}",
             u64::from(job.number) + u64::from(clones)
         ),
-        "lower numjobs, or raise --max-jobs",
+        "reduce numjobs, or raise --max-jobs",
     );
     1
 }
@@ -108,9 +108,9 @@ pub(crate) fn check_waits(request: &Request<'_>, placements: &[Placement<'_>], f
                 let reason = if known {
                     format!("job {own_name} waits for {waited}, which is defined after it or does not run")
                 } else {
-                    format!("job {own_name} waits for {waited}, and there is no such job")
+                    format!("job {own_name} waits for {waited}, but there is no such job")
                 };
-                findings.add(Severity::Error, place, reason, "wait_for takes the name of a job defined earlier");
+                findings.add(Severity::Error, place, reason, "wait_for needs the name of a job defined earlier");
             }
         }
         names.push(own_name);

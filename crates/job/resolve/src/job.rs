@@ -19,11 +19,11 @@ use crate::readings::{self, Triple};
 use crate::{Mode, Request, Resolving};
 
 /// The phrases by which tests recognise a reader that expects something else than the table gives.
-pub(crate) const WRONG_KIND: &str = "holds a value of an unexpected kind";
+pub(crate) const WRONG_KIND: &str = "has a value of an unexpected kind";
 pub(crate) const NO_DEFAULT: &str = "is read as if it had a default of an unexpected kind";
 
 /// What the user is told of a slip of ours.
-const OUR_DEFECT: &str = "report this as a defect of iolab";
+const OUR_DEFECT: &str = "this is a bug in iolab; please report it";
 
 /// One worker's section while it is being resolved.
 pub(crate) struct Job<'a> {
@@ -59,7 +59,7 @@ impl<'a> Job<'a> {
         let setting = self.setting(name)?;
         let read = reading(&setting.value);
         if read.is_none() {
-            self.error(name, format!("{name} {WRONG_KIND}: {:?}", setting.value), OUR_DEFECT);
+            self.error(name, format!("{name} {WRONG_KIND}: `{}`", setting.text), OUR_DEFECT);
         }
         read
     }
@@ -71,7 +71,7 @@ impl<'a> Job<'a> {
         }
         let value = self.resolving.defaults.value(name);
         value.and_then(reading).unwrap_or_else(|| {
-            self.error(name, format!("{name} {NO_DEFAULT}: {value:?}"), OUR_DEFECT);
+            self.error(name, format!("{name} {NO_DEFAULT}"), OUR_DEFECT);
             T::default()
         })
     }
@@ -175,8 +175,8 @@ impl<'a> Job<'a> {
         if let SizeSpec::Zones(zones) = spec {
             self.error(
                 name,
-                format!("{name}={zones}z counts in zones, which need a zoned device"),
-                "give bytes or a percentage",
+                format!("{name}={zones}z counts zones, but the device is not zoned"),
+                "use bytes or a percentage",
             );
             return None;
         }

@@ -12,12 +12,16 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
     let runtime = Some(job.request.overrides.runtime_ns.unwrap_or(job.time_ns("runtime"))).filter(|ns| *ns > 0);
     let mut time_based = job.on("time_based");
     if time_based && runtime.is_none() {
-        job.refuse_unless_fio("time_based", "time_based needs a runtime to say when to stop", "for example runtime=60");
+        job.refuse_unless_fio(
+            "time_based",
+            "time_based needs a runtime, or the job would never end",
+            "for example runtime=60",
+        );
         time_based = false;
     }
     let loops = job.integer("loops").max(1) as u64;
     if time_based && loops > 1 {
-        job.warn("loops", "loops has no effect with time_based: the job begins again until the runtime is over", "");
+        job.warn("loops", "loops has no effect with time_based: the job repeats until the runtime is over", "");
     }
     let io_count = u64::try_from(job.integer("number_ios")).ok().filter(|count| *count > 0);
     LimitPlan {
@@ -36,7 +40,11 @@ pub(crate) fn resolve(job: &Job<'_>, extents: &Extents) -> LimitPlan {
 fn start_delay(job: &Job<'_>) -> u64 {
     match job.value("startdelay", readings::time_range_ns) {
         (low, high) if low > high => {
-            job.error("startdelay", "the range ends before it begins", "give the shorter delay first");
+            job.error(
+                "startdelay",
+                "the first value of the range is larger than the second",
+                "give the shorter delay first",
+            );
             0
         }
         (low, high) if low < high => between(derive(job, Purpose::StartDelay), 0, low, high),

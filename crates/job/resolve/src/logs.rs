@@ -47,7 +47,7 @@ fn histogram(job: &Job<'_>, job_name: &str) -> Option<HistogramLogPlan> {
     if interval_ns == 0 {
         job.warn(
             "write_hist_log",
-            "write_hist_log writes nothing unless log_hist_msec gives an interval",
+            "write_hist_log writes nothing unless log_hist_msec sets an interval",
             "for example log_hist_msec=1000",
         );
         return None;

@@ -58,7 +58,7 @@ const USUAL_NS: u64 = 1_000_000_000;
 fn histogram_interval_ns(job: &Job<'_>) -> u64 {
     let asked_ns = job.time_ns("interval");
     if asked_ns != 0 && !(SHORTEST_NS..=LONGEST_NS).contains(&asked_ns) {
-        job.error("interval", "intervals are 10ms to 1h long", "interval=1s, or interval=0 for none");
+        job.error("interval", "an interval must be 10ms to 1h", "interval=1s, or interval=0 for none");
     }
     asked_ns
 }
@@ -78,7 +78,11 @@ fn sample_interval_ns(job: &Job<'_>, limits: &LimitPlan) -> u64 {
     let unasked_ns = if job.request.mode == Mode::Iolab { usual_ns } else { 0 };
     let asked_ns = job.given("sample_interval", readings::time_ns).unwrap_or(unasked_ns);
     if asked_ns != 0 && !(SHORTEST_NS..=LONGEST_NS).contains(&asked_ns) {
-        job.error("sample_interval", "looks are 10ms to 1h apart", "sample_interval=1s, or sample_interval=0 for none");
+        job.error(
+            "sample_interval",
+            "sample_interval must be 10ms to 1h",
+            "sample_interval=1s, or sample_interval=0 for none",
+        );
     }
     asked_ns
 }
@@ -87,11 +91,7 @@ fn sample_interval_ns(job: &Job<'_>, limits: &LimitPlan) -> u64 {
 fn trace_block(job: &Job<'_>, sample_interval_ns: u64) -> bool {
     let asked = job.on("trace_block");
     if asked && sample_interval_ns == 0 {
-        job.warn(
-            "trace_block",
-            "trace_block has no effect without looks at the devices".to_owned(),
-            "sample_interval=1s",
-        );
+        job.warn("trace_block", "trace_block has no effect with sample_interval=0".to_owned(), "sample_interval=1s");
     }
     asked && sample_interval_ns > 0
 }
@@ -103,7 +103,7 @@ fn percentiles(job: &Job<'_>, slat: bool, clat: bool, lat: bool) -> PercentilePl
     let wanted = |name, measured: bool| {
         let asked = job.on(name);
         if asked && job.has(name) && !measured {
-            job.warn(name, format!("{name} has no effect, since that latency is not measured"), "");
+            job.warn(name, format!("{name} has no effect, because that latency is not measured"), "");
         }
         measured && asked
     };

@@ -17,7 +17,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         ["rate", "rate_iops", "rate_min", "rate_iops_min"].map(|name| job.triple(name));
     for (one, other, a, b) in [("rate", "rate_iops", bytes, iops), ("rate_min", "rate_iops_min", min_bytes, min_iops)] {
         if a.iter().any(|rate| *rate > 0) && b.iter().any(|rate| *rate > 0) {
-            job.error(other, format!("{one} and {other} exclude each other"), "give one of them");
+            job.error(other, format!("{one} and {other} cannot be combined"), "give one of them");
         }
     }
     for (rate, floor, most, least) in
@@ -27,7 +27,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
             let (most, least) = (most[direction.index()], least[direction.index()]);
             if most > 0 && least > most {
                 let reason = format!("{floor}={least} is more than {rate}={most} for {}s", direction.name());
-                job.error(floor, reason, "the floor must not exceed the rate");
+                job.error(floor, reason, "the minimum must not be above the rate");
             }
         }
     }
@@ -38,7 +38,7 @@ pub(crate) fn resolve(job: &Job<'_>, workload: &WorkloadPlan) -> PacingPlan {
         job.warn("rate_process", "rate_process has no effect without rate or rate_iops", "");
     }
     if rated && job.has("arrivals") {
-        job.error("arrivals", "arrivals and rates exclude each other", "give one of them");
+        job.error("arrivals", "arrivals and a rate cannot be combined", "give one of them");
     }
     PacingPlan {
         rate_bytes: bytes,
@@ -65,11 +65,11 @@ fn warn_of_held_back(job: &Job<'_>, workload: &WorkloadPlan, bytes: PerDirection
             (used.iter().find(limited), used.iter().find(|direction| rates[direction.index()] == 0))
         {
             let reason = format!(
-                "{name} limits {}s only, and {}s keep their share of the mix: they are held back too",
+                "{name} limits only {}s, but {}s keep their share of the mix, so they are slowed down too",
                 held.name(),
                 free.name()
             );
-            job.warn(name, reason, "use two jobs, or give each direction its rate");
+            job.warn(name, reason, "use two jobs, or set a rate for each direction");
         }
     }
 }
@@ -98,8 +98,8 @@ fn arrivals(job: &Job<'_>) -> Option<ArrivalsPlan> {
         .map_err(|error| job.error("arrivals", format!("arrivals={path}: {error}"), wanted))
         .ok()?;
     if repeat && arrivals_period_ns(&times).is_none() {
-        let reason = format!("arrivals={path}: all operations arrive at the start, and would again without end");
-        job.error("arrivals_repeat", reason, "leave out arrivals_repeat, or give later times");
+        let reason = format!("arrivals={path}: all operations arrive at time 0, so arrivals_repeat would never end");
+        job.error("arrivals_repeat", reason, "remove arrivals_repeat, or use later times");
         return None;
     }
     let last_ns = times.last().copied().unwrap_or(0);
@@ -121,7 +121,7 @@ fn think(job: &Job<'_>) -> Option<ThinkPlan> {
         return None;
     }
     if spin_ns > pause_ns {
-        job.warn("thinktime_spin", "thinktime_spin is longer than thinktime and is cut to it", "");
+        job.warn("thinktime_spin", "thinktime_spin is longer than thinktime, so thinktime is used", "");
     }
     let trigger = if issue { ThinkTrigger::Issue } else { ThinkTrigger::Complete };
     Some(ThinkPlan { pause_ns, spin_ns: spin_ns.min(pause_ns), blocks, trigger, io_time_ns })

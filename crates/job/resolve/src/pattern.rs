@@ -27,8 +27,8 @@ pub(crate) fn resolve(job: &Job<'_>) -> Pattern {
     if job.request.overrides.readonly && writes {
         job.error(
             "rw",
-            format!("rw={word} writes or trims, and the run is read-only"),
-            "leave out --readonly, or use a read pattern",
+            format!("rw={word} writes or trims, but --readonly is set"),
+            "remove --readonly, or use a read pattern",
         );
     }
     let trim_then_write = word.ends_with("trimwrite");

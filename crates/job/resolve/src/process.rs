@@ -66,7 +66,7 @@ fn cpus(job: &Job<'_>) -> (Option<Vec<usize>>, CpuPolicy) {
         job.error(name, format!("CPU {missing} is not online"), &format!("CPUs are numbered 0 to {last} here"));
     }
     if cpus.is_empty() {
-        job.error(name, format!("{name} names no CPU"), "for example cpus_allowed=0-3");
+        job.error(name, format!("{name} lists no CPU"), "for example cpus_allowed=0-3");
         return (None, policy);
     }
     match policy {

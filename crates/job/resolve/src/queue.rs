@@ -26,10 +26,10 @@ pub(crate) fn resolve(job: &Job<'_>, random: bool) -> QueuePlan {
         job.warn(
             "iodepth",
             format!(
-                "iodepth={asked_depth} with the synchronous engine {}: one operation at a time is in flight",
+                "iodepth={asked_depth} has no effect: engine {} is synchronous and keeps one operation in flight",
                 job.engine.name
             ),
-            "use numjobs for parallel operations, or an asynchronous engine such as io_uring",
+            "use an asynchronous engine such as io_uring, or numjobs for more operations at once",
         );
     }
     let min = job.count("iodepth_batch_complete_min").min(depth);
@@ -60,7 +60,7 @@ fn asked(job: &Job<'_>) -> u32 {
     if depth > MAX_DEPTH {
         job.error(
             "iodepth",
-            format!("iodepth={depth} is more than {MAX_DEPTH}, the deepest queue Linux offers"),
+            format!("iodepth={depth} is more than {MAX_DEPTH}, the largest queue depth on Linux"),
             "use numjobs for more",
         );
     }

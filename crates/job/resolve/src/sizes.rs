@@ -113,11 +113,11 @@ fn wanted(job: &Job<'_>, blocks: &Blocks, layout: &LayoutPlan) -> Wanted {
     let can = job.engine.capabilities;
     let file_range = job.given("filesize", readings::byte_range).filter(|range| range.1 > 0);
     if file_range.is_some_and(|(low, high)| low > high) {
-        job.error("filesize", "the range ends before it begins", "give the smaller size first");
+        job.error("filesize", "the first value of the range is larger than the second", "give the smaller size first");
     }
     for (name, percent) in [("size", size_percent), ("io_size", io_percent)] {
         if percent.is_some_and(|percent| percent > 10_000 || percent == 0) {
-            job.error(name, format!("{name} is outside 1 to 100 percent"), "");
+            job.error(name, format!("{name} must be 1 to 100 percent"), "");
         }
     }
     Wanted {
@@ -161,11 +161,11 @@ fn check_known(job: &Job<'_>, wanted: &Wanted, targets: &[Target]) -> bool {
     if !known && !there {
         let path = &targets[0].path;
         let reason = match (wanted.size_percent, targets[0].kind) {
-            (Some(_), _) => format!("size is a percentage, and {path} has no size yet"),
+            (Some(_), _) => format!("size is a percentage, but {path} has no size yet"),
             (None, PathKind::Missing) if job.engine.capabilities.files == FileUse::Descriptors => {
-                format!("{path} does not exist, and no size is given: no I/O would be performed")
+                format!("{path} does not exist and size is not set, so there would be no I/O")
             }
-            _ => format!("the size of {path} is not known, and no size is given"),
+            _ => format!("the size of {path} is unknown, and size is not set"),
         };
         let at = if job.has("size") {
             "size"
@@ -174,7 +174,7 @@ fn check_known(job: &Job<'_>, wanted: &Wanted, targets: &[Target]) -> bool {
         } else {
             "rw"
         };
-        job.error(at, reason, "you need to specify size=, for example size=1g");
+        job.error(at, reason, "set size=, for example size=1g");
         return false;
     }
     true
@@ -204,7 +204,7 @@ fn extent(job: &Job<'_>, wanted: &Wanted, target: &Target, share: u64, index: u6
         length = length.min(real.saturating_sub(start));
     }
     if length == 0 {
-        job.warn("size", format!("{} has no bytes to use and is ignored", target.path), "");
+        job.warn("size", format!("{} is empty and is ignored", target.path), "");
     }
     (start, within_device(job, target, start, length))
 }
@@ -213,8 +213,8 @@ fn extent(job: &Job<'_>, wanted: &Wanted, target: &Target, share: u64, index: u6
 fn rest(job: &Job<'_>, target: &Target, bytes: u64, start: u64) -> u64 {
     if start > bytes {
         let at = if job.has("offset") { "offset" } else { "offset_increment" };
-        let reason = format!("the offset {start} lies behind the end of {} ({bytes} bytes)", target.path);
-        job.error(at, reason, "lower the offset, or give a larger file");
+        let reason = format!("the offset {start} is beyond the end of {} ({bytes} bytes)", target.path);
+        job.error(at, reason, "use a smaller offset or a larger file");
     }
     bytes.saturating_sub(start)
 }
@@ -249,16 +249,16 @@ fn within_device(job: &Job<'_>, target: &Target, start: u64, length: u64) -> u64
         if start.checked_add(length).is_some() {
             return length;
         }
-        job.error("size", "offset and size add up to more than any device holds", "");
+        job.error("size", "offset plus size is larger than any device", "");
         return 0;
     };
     if start >= device {
-        job.error("offset", format!("the offset {start} lies behind the end of {} ({device} bytes)", target.path), "");
+        job.error("offset", format!("the offset {start} is beyond the end of {} ({device} bytes)", target.path), "");
         return 0;
     }
     let at = if job.has("size") { "size" } else { "filesize" };
-    let reason = format!("the job would reach byte {end} of {}, which ends at {device}", target.path);
-    job.refuse_unless_fio(at, reason, "lower size or offset, or leave size out to use the whole device");
+    let reason = format!("the job would reach byte {end} of {}, which has only {device} bytes", target.path);
+    job.refuse_unless_fio(at, reason, "reduce size or offset, or remove size to use the whole device");
     if job.request.mode == Mode::Fio { device - start } else { length }
 }
 
@@ -266,10 +266,10 @@ fn check_read_only(job: &Job<'_>, target: &Target, layout_bytes: u64) {
     let real = real_bytes(target.kind).unwrap_or(0);
     if job.request.overrides.readonly && layout_bytes > real {
         let reason = format!(
-            "{} would have to be made or extended to {layout_bytes} bytes, and the run is read-only",
+            "{} would have to be created or extended to {layout_bytes} bytes, but --readonly is set",
             target.path
         );
-        job.error("size", reason, "use an existing file, or leave out --readonly");
+        job.error("size", reason, "use an existing file, or remove --readonly");
     }
 }
 
@@ -279,11 +279,15 @@ fn check_blocks(job: &Job<'_>, wanted: &Wanted, files: &[FilePlan], total: u64) 
     let block = wanted.min_block;
     let pass = wanted.size.unwrap_or(total).min(total);
     if pass < block {
-        job.error(at, format!("{pass} bytes are less than one block of {block}"), "give a larger size or a smaller bs");
+        job.error(
+            at,
+            format!("{pass} bytes are less than one block ({block} bytes)"),
+            "use a larger size or a smaller bs",
+        );
     } else if files.iter().all(|file| file.length_bytes < block) {
         let longest = files.iter().map(|file| file.length_bytes).max().unwrap_or(0);
-        let reason = format!("each file gets at most {longest} bytes, less than one block of {block}");
-        job.refuse_unless_fio(at, reason, "size is shared out over the files: raise it, or give filesize");
+        let reason = format!("each file gets at most {longest} bytes, less than one block ({block} bytes)");
+        job.refuse_unless_fio(at, reason, "size is divided among the files: use a larger size, or set filesize");
     }
 }
 
@@ -292,8 +296,12 @@ fn check_whole_blocks(job: &Job<'_>, blocks: &Blocks, targets: &[Target]) {
     for target in targets.iter().filter(|target| target.block_bytes > 1) {
         let unit = u64::from(target.block_bytes);
         if !blocks.min().is_multiple_of(unit) {
-            let reason = format!("{} has blocks of {unit} bytes, and bs={} is no multiple", target.path, blocks.min());
-            job.error("bs", reason, "give a bs that the block size of the device divides");
+            let reason = format!(
+                "{} has blocks of {unit} bytes, and bs={} is not a multiple of that",
+                target.path,
+                blocks.min()
+            );
+            job.error("bs", reason, "use a bs that is a multiple of the device's block size");
         }
     }
 }

@@ -38,7 +38,7 @@ fn check_one(job: &Job<'_>, entry: &OptionEntry, setting: &Setting) {
         ),
         Status::NotYetChangesData => job.error(
             name,
-            format!("{name} is not supported yet, and without it the job would write or verify something else"),
+            format!("{name} is not supported yet; without it, the job would write or verify something else"),
             "remove it if that is acceptable",
         ),
     }

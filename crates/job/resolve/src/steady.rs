@@ -22,13 +22,13 @@ pub(crate) fn resolve(job: &Job<'_>) -> Option<SteadyPlan> {
     let interval_ns = job.time_ns("steadystate_check_interval");
     if window_ns == 0 {
         if let Some(name) = OPTIONS.into_iter().find(|name| *name != "steadystate_duration" && job.has(name)) {
-            let reason = format!("{name} has no effect without steadystate_duration, the time to be steady for");
+            let reason = format!("{name} has no effect without steadystate_duration");
             job.refuse_unless_fio(name, reason, "for example steadystate_duration=30");
         }
         return None;
     }
     if interval_ns < SHORTEST_INTERVAL_NS {
-        job.error("steadystate_check_interval", "samples are taken 10ms apart or more", "steadystate_check_interval=1");
+        job.error("steadystate_check_interval", "the shortest interval is 10ms", "steadystate_check_interval=1");
         return None;
     }
     let samples = window_ns / interval_ns;
@@ -58,18 +58,18 @@ fn check_window(job: &Job<'_>, (window_ns, interval_ns): (u64, u64), samples: u6
         return false;
     }
     if samples > MOST_SAMPLES {
-        let reason = format!("the window would hold {samples} samples, and at most {MOST_SAMPLES} are kept");
-        job.error(NAME, reason, "a longer steadystate_check_interval, or a shorter window");
+        let reason = format!("the window would hold {samples} samples; the limit is {MOST_SAMPLES}");
+        job.error(NAME, reason, "use a longer steadystate_check_interval or a shorter window");
         return false;
     }
     if samples == 1 {
         let what = if slope { "has no slope" } else { "never deviates from its mean" };
-        let reason = format!("the window holds one sample, which {what}: the job would end at the first");
-        job.refuse_unless_fio(NAME, reason, "give a window of several samples, for example steadystate_duration=10");
+        let reason = format!("the window holds one sample, which {what}: the job would end at the first check check");
+        job.refuse_unless_fio(NAME, reason, "use a window of several samples, for example steadystate_duration=10");
         return job.request.mode == crate::Mode::Fio;
     }
     if !window_ns.is_multiple_of(interval_ns) {
-        let reason = format!("the window is no whole number of check intervals: it holds {samples}");
+        let reason = format!("the window is not a whole number of check intervals, so it holds {samples} samples");
         job.warn(NAME, reason, "");
     }
     true
@@ -89,10 +89,10 @@ pub(crate) fn check_groups(placements: &[Placement<'_>], workers: &[WorkerPlan],
         let setting = OPTIONS.into_iter().find_map(|name| section.settings.get(name));
         let place = setting.map_or((section.source, section.span), |setting| (setting.source, setting.span));
         let reason = format!(
-            "jobs {} and {} are in one reporting group, and their steadystate options differ",
+            "jobs {} and {} are in one reporting group but have different steadystate options",
             first.job, own.job
         );
-        let suggestion = "give all jobs of a group the same steadystate options, or put new_group into this one";
+        let suggestion = "use the same steadystate options for all jobs of a group, or add new_group to this job";
         findings.add(Severity::Error, place, reason, suggestion);
     }
 }

@@ -27,8 +27,8 @@ pub(crate) fn resolve_section(
         let worker = resolve(&job, placement);
         planned += worker.files.len();
         if planned > files::MOST_FILES as usize {
-            let reason = format!("the workers of this run have more than {} files together", files::MOST_FILES);
-            job.error("nrfiles", reason, "lower nrfiles or numjobs");
+            let reason = format!("the workers of this run have more than {} files in total", files::MOST_FILES);
+            job.error("nrfiles", reason, "reduce nrfiles or numjobs");
             return;
         }
         workers.push(worker);

@@ -49,7 +49,7 @@ fn read_percent(job: &Job<'_>) -> Percent {
     {
         job.warn(
             winner,
-            format!("rwmixread={read} and rwmixwrite={write} do not add up to 100; {winner}, given later, counts"),
+            format!("rwmixread={read} and rwmixwrite={write} do not add up to 100; {winner} is later, so it counts"),
             "",
         );
     }
@@ -100,7 +100,7 @@ fn generator(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks) -> RandomGenerat
     if pattern.random && !blocks.fixed(&pattern.directions) {
         job.warn(
             "random_generator",
-            "lfsr visits each block once only if all operations have one size",
+            "lfsr visits each block once only if all operations have the same size",
             "use one block size, or the default generator",
         );
     }
@@ -119,8 +119,8 @@ fn random_map(job: &Job<'_>, pattern: &Pattern, blocks: &Blocks, spread: &PerDir
     if pattern.random && own_alignment && !asked {
         job.warn(
             "ba",
-            "ba other than the smallest block size turns off the random map: blocks may repeat",
-            "set norandommap to say that this is meant",
+            "blockalign (ba) differs from the smallest block size, which turns off the random map: blocks may repeat",
+            "set norandommap if you mean that",
         );
     }
     if asked || (pattern.random && (skewed || own_alignment)) { RandomMap::Off } else { RandomMap::On }
@@ -182,7 +182,7 @@ fn stride(job: &Job<'_>) -> Option<StridePlan> {
         "strided" if zone_bytes == 0 => {
             job.error(
                 "zonemode",
-                "zonemode=strided needs zonesize, the bytes to do in each zone",
+                "zonemode=strided needs zonesize, the bytes to transfer in each zone",
                 "for example zonesize=1m",
             );
             None
@@ -194,7 +194,7 @@ fn stride(job: &Job<'_>) -> Option<StridePlan> {
             None
         }
         "none" if zone_bytes > 0 => {
-            job.error("zonesize", "zonesize means nothing with zonemode=none", "add zonemode=strided");
+            job.error("zonesize", "zonesize has no effect with zonemode=none", "add zonemode=strided");
             None
         }
         _ => None,

@@ -242,7 +242,7 @@ fn findings_point_at_the_setting() {
     let found = refusals(text, |_| {}).remove(0);
     assert_eq!(&text[found.span.0..found.span.1], "direct=1");
     let found = refusals("[job]\nrw=read\nioengine=null\n", |_| {}).remove(0);
-    assert_eq!(found.suggestion.as_deref(), Some("you need to specify size=, for example size=1g"));
+    assert_eq!(found.suggestion.as_deref(), Some("set size=, for example size=1g"));
     let every = refusals("[a]\nsize=1k\niomem_align=5\n[b]\nsize=1m\nioengine=mmap\ndirect=1\n", |_| {});
     assert_eq!(every.len(), 3, "all findings at once: {every:?}");
 }

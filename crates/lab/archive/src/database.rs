@@ -53,7 +53,7 @@ pub fn open_to_read() -> Result<Store, Failure> {
 }
 
 fn no_database() -> Failure {
-    Failure::mistake("IOLAB_DB says that there is no database: unset it, or name a file with it")
+    Failure::mistake("IOLAB_DB turns the database off: unset it, or set it to a file")
 }
 
 /// The files that a database is made of.

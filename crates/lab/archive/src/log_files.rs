@@ -62,7 +62,7 @@ pub fn write(
     }
     written?;
     if logs.patience.is_over() {
-        console.note("interrupted again: the logs hold what was written of them until now, not all entries");
+        console.note("interrupted again: the logs are incomplete");
         return Ok(Saved::CutShort);
     }
     Ok(Saved::Whole)
@@ -90,7 +90,7 @@ impl<'o> Patience<'o> {
     fn is_over(&self) -> bool {
         let interrupts = INTERRUPTS.load(Ordering::Relaxed);
         if interrupts > 0 && !self.is_told.replace(true) {
-            self.console.note("the run is over, its logs are being written: interrupt again to leave the rest of them");
+            self.console.note("the run has ended and its logs are being written; press Ctrl-C again to skip the rest");
         }
         interrupts > self.interrupts
     }

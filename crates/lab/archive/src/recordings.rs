@@ -143,7 +143,7 @@ fn set_aside(partial: &mut Place, console: &dyn Console) -> Result<(), Failure> 
     if old.metadata().is_ok_and(|metadata| metadata.len() > 0) {
         let left = partial.path().display().to_string();
         let aside = partial.set_aside()?;
-        console.note(&format!("warning: {left}, left by a run that was killed, is now {}", aside.display()));
+        console.note(&format!("warning: {left}, left by a killed run, was renamed to {}", aside.display()));
     }
     Ok(())
 }
@@ -223,7 +223,7 @@ pub fn load(path: &Path) -> Result<Loaded, LoadError> {
         return load_partial(&file, &bytes).map_err(damaged);
     }
     if bytes.is_empty() {
-        return Err(damaged("the file is empty: the run was killed before it began".to_owned()));
+        return Err(damaged("the file is empty: the run was killed before it started".to_owned()));
     }
     let text = String::from_utf8(bytes).map_err(|_| damaged("not an iolab recording".to_owned()))?;
     let recording = Recording::from_json(&text).map_err(|error| damaged(error.to_string()))?;
@@ -237,10 +237,10 @@ fn load_partial(file: &File, bytes: &[u8]) -> Result<Loaded, String> {
     let recording = partial.into_recording();
     let measured_ns = recording.elapsed_ns;
     let mut notes = vec![format!(
-        "this run {end}: these are the intervals that were complete, up to {:.3} s after its start",
+        "this run {end}: the report covers its complete intervals, up to {:.3} s after the start",
         measured_ns as f64 / 1e9
     )];
-    notes.extend(damage.map(|damage| format!("its partial recording is damaged: {damage}")));
+    notes.extend(damage.map(|damage| format!("the end of its recording is missing or damaged: {damage}")));
     Ok(Loaded { recording, notes })
 }
 

@@ -40,7 +40,7 @@ fn side(names: &[String], with_intervals: bool) -> Result<Side, Failure> {
         }
         if side.runs.len() == before {
             return Err(Failure::mistake(format!(
-                "{name}: neither recordings nor fio's JSON reports (*.iolab, *.json) in it"
+                "{name}: no recordings (*.iolab) and no JSON reports of fio (*.json) in this folder"
             )));
         }
     }
@@ -53,7 +53,7 @@ fn places(name: &str) -> Result<Vec<(PathBuf, Option<u32>)>, Failure> {
     let of = |entry: iolab_store::Entry| {
         let path = PathBuf::from(&entry.path);
         if !path.exists() {
-            let gone = format!("@{}: {} is not there any more", entry.id, entry.path);
+            let gone = format!("@{}: {} no longer exists", entry.id, entry.path);
             return Err(Failure::mistake(gone));
         }
         Ok((path, (entry.kind == iolab_store::Kind::Fio).then_some(entry.part)))
@@ -63,12 +63,12 @@ fn places(name: &str) -> Result<Vec<(PathBuf, Option<u32>)>, Failure> {
         let filter = iolab_store::Filter { tags: vec![tag.to_owned()], with_trials: true, ..Default::default() };
         let entries = store.list(&filter).map_err(database::failure)?;
         if entries.is_empty() {
-            return Err(Failure::mistake(format!("{name}: nothing has this tag")));
+            return Err(Failure::mistake(format!("{name}: no entry has this tag")));
         }
         return entries.into_iter().map(of).collect();
     }
     let id = entry.parse().map_err(|_| {
-        Failure::mistake(format!("{name}: @ and the number of an entry, or @tag: and a tag (iolab db list shows them)"))
+        Failure::mistake(format!("{name}: write @NUMBER for an entry, or @tag:TAG for a tag (`iolab db list` shows them)"))
     })?;
     Ok(vec![of(store.entry(id).map_err(database::failure)?)?])
 }

@@ -63,7 +63,7 @@ pub(crate) fn facts(results: &Results) -> Vec<String> {
     let how = if measured.direct {
         "direct I/O, past the page cache"
     } else {
-        "BUFFERED: no direct I/O here, so the page cache was measured, not the drive"
+        "BUFFERED: no direct I/O here, so this measures the page cache, not the drive"
     };
     vec![
         format!("{}: {}, {}", measured.target, measured.what, exact_bytes(measured.size_bytes)),
@@ -178,7 +178,7 @@ pub(crate) fn like(results: &Results) -> String {
         each.collect::<Vec<_>>().join(", ")
     };
     match likeness(results) {
-        Likeness::Unknown(why) => format!("nothing can be said: {why}"),
+        Likeness::Unknown(why) => format!("unknown: {why}"),
         Likeness::Like(drive, ratios) => {
             format!("{} ({}); of its sheet: {}", drive.name, drive.summary, listed(&ratios))
         }
@@ -214,15 +214,15 @@ fn settled(results: &Results) -> Option<String> {
 pub(crate) fn cautions(results: &Results) -> Vec<String> {
     let mut lines: Vec<String> = settled(results).into_iter().collect();
     if !results.measured.direct {
-        lines.push("INVALID: these are figures of the page cache".to_owned());
+        lines.push("INVALID: this measures the page cache".to_owned());
     }
     if results.measured.is_new_each_time {
         lines.push("every pattern had a new virtual SSD of its own, which nothing had been written to".to_owned());
     }
     if results.cases.iter().any(|case| case.pattern.access.writes()) {
-        lines.push("a short run shows what a drive does from its cache: sustained writes may be slower".to_owned());
+        lines.push("in a short run the drive's cache absorbs writes: sustained writes may be slower".to_owned());
     }
-    lines.push("two cards do not make a comparison: `iolab study` does".to_owned());
+    lines.push("do not compare two cards: use `iolab study` or `iolab run --vary`".to_owned());
     lines
 }
 

@@ -180,15 +180,15 @@ impl Seen {
 /// A limit in a few words.
 fn word(kind: Kind) -> &'static str {
     match kind {
-        Kind::Cache => "memory (the page cache answered)",
+        Kind::Cache => "RAM (the page cache answered)",
         Kind::Tool => "the load generator",
-        Kind::Schedule => "the rate that was asked for",
+        Kind::Schedule => "the requested rate",
         Kind::Quota => "a quota of CPU time",
-        Kind::Host => "other tasks on the processors",
+        Kind::Host => "other programs on the CPUs",
         Kind::Processor => "the processor",
-        Kind::Latency => "latency, one operation after the other",
-        Kind::Submission => "submissions, one after the other",
+        Kind::Latency => "latency: one operation after the other",
+        Kind::Submission => "submission: one operation after the other",
         Kind::Device => "the device",
-        Kind::Unknown => "not to be told from what was recorded",
+        Kind::Unknown => "unknown",
     }
 }

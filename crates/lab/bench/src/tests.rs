@@ -239,7 +239,7 @@ fn what_the_page_cache_answered_is_said_loudly_and_compared_with_nothing() {
     let mut results = results(&[]);
     results.measured.direct = false;
     let card = card(&results);
-    assert!(card.contains("BUFFERED") && card.contains("INVALID: these are figures of the page cache"), "{card}");
+    assert!(card.contains("BUFFERED") && card.contains("INVALID: this measures the page cache"), "{card}");
     assert!(matches!(likeness(&results), Likeness::Unknown(_)));
 }
 

@@ -60,7 +60,7 @@ impl Target {
             kind if kind.is_dir() => Kind::Folder,
             kind if kind.is_file() => Kind::File,
             kind if kind.is_block_device() => Kind::Block,
-            _ => return Err(mistake(request, "neither a folder, a file nor a block device")),
+            _ => return Err(mistake(request, "not a folder, a file or a block device")),
         };
         let cannot = |error: std::io::Error| mistake(request, &error.to_string());
         let path = path.canonicalize().map_err(cannot)?;

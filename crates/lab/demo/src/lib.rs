@@ -153,7 +153,7 @@ fn facts(request: &DemoRequest<'_>, direct: bool, folder: &Path) -> [String; 2] 
     let how = if direct {
         "direct I/O, past the page cache"
     } else {
-        "buffered: this file system has no direct I/O, so the page cache was measured, not the device"
+        "buffered: this file system has no direct I/O, so this measures the page cache, not the device"
     };
     let place = folder.parent().unwrap_or(folder).canonicalize().unwrap_or_else(|_| folder.to_owned());
     [

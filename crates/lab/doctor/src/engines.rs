@@ -21,8 +21,8 @@ pub(crate) fn all(engines: Engines) -> Vec<Check> {
         Err(error) => vec![Check::new(
             Standing::No,
             "engines",
-            format!("no temporary file to try them with: {error}"),
-            "nothing is known of the engines",
+            format!("cannot create a temporary file to try them with: {error}"),
+            "the engines were not tried",
             "TMPDIR=/some/folder iolab doctor",
         )],
     };
@@ -136,7 +136,7 @@ fn vfio() -> Check {
     let found = match (Path::new("/dev/vfio/vfio").exists(), groups) {
         (true, 1..) => return Check::ok("vfio", format!("{groups} IOMMU groups")),
         (true, _) => "no IOMMU groups",
-        (false, _) => "/dev/vfio/vfio is not there",
+        (false, _) => "/dev/vfio/vfio does not exist",
     };
     Check::new(
         Standing::No,

@@ -23,8 +23,8 @@ pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<
                 Standing::No,
                 "plan",
                 said,
-                "the job cannot be resolved",
-                "iolab plan JOB says more",
+                "the job has errors",
+                "`iolab plan JOB` shows them",
             )];
         }
     };
@@ -57,7 +57,7 @@ pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<
 
 fn safety(pipeline: &Pipeline<'_>, plan: &Plan, request: &PlanRequest<'_>) -> Vec<Check> {
     match pipeline.judge(plan, request.mode, request.allowed) {
-        Ok(_) => vec![Check::ok("safety", "nothing of anybody's would be overwritten")],
+        Ok(_) => vec![Check::ok("safety", "it would not overwrite anything of yours")],
         Err(failure) => {
             let said: Vec<&str> = failure.message.lines().skip(1).map(str::trim).collect();
             vec![Check::new(
@@ -65,7 +65,7 @@ fn safety(pipeline: &Pipeline<'_>, plan: &Plan, request: &PlanRequest<'_>) -> Ve
                 "safety",
                 said.join("; "),
                 "the run is refused",
-                "name another target; --allow-destroy only if its contents may be lost",
+                "name another target; use --allow-destroy only if you can lose its contents",
             )]
         }
     }
@@ -94,17 +94,17 @@ fn target(worker: &WorkerPlan, path: &Path) -> Check {
     let beneath = if names.is_empty() { "no block device".to_owned() } else { names.join(" on ") };
     if worker.layout.direct && direct_io_at(path) == DirectIo::Refused {
         let found = format!("on {beneath}; direct I/O is refused");
-        let consequence = "direct=1 cannot be had there";
+        let consequence = "direct=1 does not work there";
         return Check::new(Standing::No, &topic, found, consequence, "use another file system, or the device itself");
     }
     if names.is_empty() && is_of_kernel(worker) {
-        let consequence = "nobody can say what reached a device";
+        let consequence = "there are no device counters to check the results against";
         let mend = "use a file system on a disk, or a device";
         return Check::new(Standing::Limited, &topic, format!("on {beneath}"), consequence, mend);
     }
     if !worker.layout.direct && is_of_kernel(worker) {
         let found = format!("on {beneath}; through the page cache");
-        let consequence = "what fits into memory is measured in memory";
+        let consequence = "files that fit in RAM are measured in RAM";
         return Check::new(Standing::Limited, &topic, found, consequence, "direct=1");
     }
     Check::ok(&topic, format!("on {beneath}"))
@@ -129,7 +129,7 @@ fn space(plan: &Plan) -> Option<Check> {
     }
     let place = place.filter(|_| missing > 0)?;
     let free = free_bytes(place).unwrap_or(u64::MAX);
-    let found = format!("{} to be laid out, {:.1} GiB free", format_bytes(missing), free as f64 / (1_u64 << 30) as f64);
+    let found = format!("{} to create, {:.1} GiB free", format_bytes(missing), free as f64 / (1_u64 << 30) as f64);
     if missing <= free {
         return Some(Check::ok("space", found));
     }
@@ -137,7 +137,7 @@ fn space(plan: &Plan) -> Option<Check> {
         Standing::No,
         "space",
         found,
-        "the layout ends with ENOSPC",
+        "there is not enough space to create the files (ENOSPC)",
         "a smaller size, or another directory",
     ))
 }
@@ -154,7 +154,7 @@ fn processors(plan: &Plan) -> Check {
     if plan.workers.len() <= cpus.len() {
         return Check::ok("CPUs", found);
     }
-    let consequence = "workers may wait for processors, not only for the device";
+    let consequence = "workers may wait for CPUs, not only for the device";
     Check::new(Standing::Limited, "CPUs", found, consequence, "fewer jobs with more iodepth each")
 }
 
@@ -162,7 +162,7 @@ fn settings(plan: &Plan) -> Vec<Check> {
     let mut checks = vec![machine::left()];
     if changes_device_settings(plan) {
         checks.push(match check_device_settings(plan) {
-            Ok(()) => Check::ok("device settings", "may be written; values are tried when the run begins"),
+            Ok(()) => Check::ok("device settings", "writable; the values are tried when the run starts"),
             Err(failure) => Check::new(
                 Standing::No,
                 "device settings",

@@ -32,7 +32,7 @@ fn user() -> Check {
         Standing::Limited,
         "user",
         "not root",
-        "no device settings, no tracepoints, no dropping of caches of devices, and only devices that this user may open",
+        "cannot change device settings, trace requests or drop device caches, and can use only devices that this user may open",
         "sudo iolab …",
     )
 }
@@ -107,7 +107,7 @@ fn clock() -> Check {
             Standing::Limited,
             "clock",
             format!("stamps come from {}: {reason}", clock.name()),
-            "a stamp costs more, which shows in operations of a microsecond",
+            "reading the clock costs more, which shows in operations of about a microsecond",
             "clocksource=tsc tsc=reliable on the kernel's command line, if the processor's TSC is invariant",
         ),
     }
@@ -123,7 +123,7 @@ pub(crate) fn steal() -> Check {
     if share < STOLEN {
         return Check::ok("steal", found);
     }
-    let consequence = "the machine stands still at times, which shows as latency of devices";
+    let consequence = "the hypervisor pauses this VM at times, which appears as device latency";
     Check::new(
         Standing::Limited,
         "steal",
@@ -137,12 +137,12 @@ pub(crate) fn steal() -> Check {
 pub(crate) fn quota() -> Check {
     let topic = "CPU quota";
     let Some(quotas) = System::live().cpu_quotas() else {
-        let consequence = "a quota would stop jobs for parts of a second without anybody's knowing";
+        let consequence = "a CPU quota would stop jobs for parts of a second, and iolab could not tell";
         let mend = "mount -t cgroup2 none /sys/fs/cgroup";
         return Check::new(
             Standing::Limited,
             topic,
-            "this program's control group is not to be seen",
+            "cannot find this program's control group",
             consequence,
             mend,
         );
@@ -158,7 +158,7 @@ pub(crate) fn quota() -> Check {
     if told.is_empty() {
         return Check::ok(topic, "none");
     }
-    let consequence = "jobs that use it up stand still until the period ends, which shows as latency of devices";
+    let consequence = "jobs that use up the quota stop until the period ends, which appears as device latency";
     let mend = "echo max > cpu.max of the group (cgroup v1: echo -1 > cpu.cfs_quota_us), docker run without --cpus";
     Check::new(Standing::Limited, topic, told.join("; "), consequence, mend)
 }
@@ -171,8 +171,8 @@ pub(crate) fn load() -> Check {
     if load < 0.5 * f64::from(cpus) {
         return Check::ok("load", found);
     }
-    let consequence = "jobs will wait for processors, which shows as latency";
-    Check::new(Standing::Limited, "load", found, consequence, "top shows what runs; stop it")
+    let consequence = "jobs will wait for CPUs, which appears as latency";
+    Check::new(Standing::Limited, "load", found, consequence, "`top` shows what is running; stop it")
 }
 
 fn governor() -> Option<Check> {
@@ -180,7 +180,7 @@ fn governor() -> Option<Check> {
     if word == "performance" {
         return Some(Check::ok("governor", word));
     }
-    let consequence = "clock rates follow the load, so that the first operations after a pause are slow";
+    let consequence = "the CPU frequency follows the load, so the first operations after a pause are slow";
     Some(Check::new(Standing::Limited, "governor", word, consequence, "cpupower frequency-set -g performance"))
 }
 
@@ -215,7 +215,7 @@ fn device(name: &str) -> Check {
         format!("{scheduler}; write cache: {cache}; max_sectors_kb: {}", setting("max_sectors_kb").unwrap_or_default());
     if setting("iostats").as_deref() == Some("0") {
         let mend = format!("echo 1 > /sys/block/{name}/queue/iostats");
-        let consequence = "nobody can say what reached the device";
+        let consequence = "the results cannot be checked against the device";
         return Check::new(Standing::Limited, &format!("disk {name}"), found + "; iostats: 0", consequence, &mend);
     }
     Check::ok(&format!("disk {name}"), found)
@@ -228,19 +228,19 @@ pub(crate) fn left() -> Check {
     if mine.is_empty() {
         return Check::ok(topic, "none");
     }
-    let consequence = "these devices are not as their owner left them";
+    let consequence = "these devices still have settings of a killed run";
     Check::new(Standing::Limited, topic, mine.join("; "), consequence, "iolab device restore")
 }
 
 /// Counters and tracepoints.
 pub(crate) fn tracing() -> Vec<Check> {
     let pressure = match read("/proc/pressure/cpu") {
-        Some(_) => Check::ok("pressure", "/proc/pressure is there"),
+        Some(_) => Check::ok("pressure", "/proc/pressure exists"),
         None => Check::new(
             Standing::Limited,
             "pressure",
-            "/proc/pressure is not there",
-            "how long tasks waited for a CPU is not known",
+            "/proc/pressure does not exist",
+            "iolab cannot tell how long tasks waited for a CPU",
             "psi=1 on the kernel's command line",
         ),
     };
@@ -254,7 +254,7 @@ fn tracepoints() -> Check {
         .find(|root| read(&format!("{root}/{place}")).is_some());
     let paranoid = read("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
     let root = rustix::process::geteuid().is_root();
-    let consequence = "the time of requests within the device cannot be told from the rest";
+    let consequence = "iolab cannot separate time in the device from the rest";
     match found {
         Some(root_folder) if root || paranoid.starts_with('-') => {
             Check::ok("tracepoints", format!("block events in {root_folder}"))

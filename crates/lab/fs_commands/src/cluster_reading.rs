@@ -50,7 +50,7 @@ pub fn cluster_reading_text(options: &ReadingOptions, found: &ReadingResult) -> 
     let _ = match found.request_bytes {
         Some(bytes) => writeln!(text, "one more request costs as much as reading {} more", size_text(bytes as u64)),
         None => {
-            writeln!(text, "the times do not grow with requests and bytes: nothing can be said of what a request costs")
+            writeln!(text, "the times do not grow with requests and bytes, so the cost of a request is unknown")
         }
     };
     text

@@ -73,8 +73,8 @@ pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, S
 fn bad_text(bad: &BadContent) -> String {
     let name = if bad.path.is_empty() { format!("inode {}", bad.inode.0) } else { bad.path.escape_ascii().to_string() };
     match &bad.error {
-        Some(error) => format!("{name}: byte {} on cannot be read: {error}", bad.offset),
-        None => format!("{name}: what is at byte {} is not what was written there", bad.offset),
+        Some(error) => format!("{name}: cannot read from byte {} on: {error}", bad.offset),
+        None => format!("{name}: the content at byte {} is not what was written", bad.offset),
     }
 }
 
@@ -84,7 +84,7 @@ fn hopeless(request: &CheckRequest<'_>, error: &Error) -> String {
         return format!("{:#}\n", json!({ "readable": false, "why": error.to_string(), "exit_code": ERRORS_LEFT }));
     }
     let image = request.image.display();
-    format!("{image}: {error}\n{image}: nothing can be mended; `iolab fs dump-log {image}` shows what is there\n")
+    format!("{image}: {error}\n{image}: this cannot be repaired; `iolab fs dump-log {image}` shows what is left\n")
 }
 
 fn as_text(image: &Path, report: &FsckReport, content: Option<&ContentReport>) -> String {
@@ -97,7 +97,7 @@ fn as_text(image: &Path, report: &FsckReport, content: Option<&ContentReport>) -
     if dropped > 0 {
         let _ = writeln!(
             text,
-            "{image}: {dropped} frames at the end of the log were under way at a crash, and do not count"
+            "{image}: {dropped} frames at the end of the log were being written during a crash and are ignored"
         );
     }
     for bad in content.into_iter().flat_map(|content| &content.bad) {
@@ -109,25 +109,25 @@ fn as_text(image: &Path, report: &FsckReport, content: Option<&ContentReport>) -
     };
     let verdict = match (report.is_sound(), report.repaired) {
         (true, _) if report.recovery.closed => "clean".to_owned(),
-        (true, _) => "sound, but not closed: the process that used it ended without closing it".to_owned(),
+        (true, _) => "healthy, but not closed: the process that used it ended without closing it".to_owned(),
         (false, true) => format!("{count}, mended"),
-        (false, false) => format!("{count}; --repair mends what can be mended"),
+        (false, false) => format!("{count}; --repair fixes what can be fixed"),
     };
     let (inodes, bytes, frames) = (report.inodes, size_text(report.content_bytes), report.recovery.frames);
     let _ = writeln!(text, "{image}: {verdict} ({inodes} inodes, {bytes} of content, {frames} frames in the log)");
     let _ = match content {
         Some(content) if content.bad.is_empty() => {
             let (good, unproven) = (size_text(content.good_bytes), size_text(content.unproven_bytes));
-            writeln!(text, "{image}: content is what was written: {good} proven, {unproven} without a checksum")
+            writeln!(text, "{image}: content matches its checksums: {good} verified, {unproven} without a checksum")
         }
         Some(content) => {
             let count = content.bad.len();
             writeln!(
                 text,
-                "{image}: {count} parts of files are lost: reading them answers an error; copy them from elsewhere"
+                "{image}: {count} parts of files are lost: reading them fails; restore them from a copy"
             )
         }
-        None => writeln!(text, "{image}: the content of files was not looked at; --content reads it"),
+        None => writeln!(text, "{image}: file content was not checked; --content checks it"),
     };
     text
 }

@@ -52,8 +52,8 @@ fn as_text(image: &Path, facts: &Facts) -> String {
     let of_clusters = |count: u32| format!("{count} ({})", size_text(u64::from(count) * cluster));
     let ended = match (recovery.closed, recovery.dropped_frames) {
         (true, _) => "closed".to_owned(),
-        (false, 0) => "not closed: it was in use when its process ended".to_owned(),
-        (false, dropped) => format!("not closed; {dropped} frames at the end were not whole and do not count"),
+        (false, 0) => "not closed: its process ended while using it".to_owned(),
+        (false, dropped) => format!("not closed; {dropped} incomplete frames at the end are ignored"),
     };
     let mut text = format!("{}: logfs\n", image.display());
     let mut row = |name: &str, value: String| {

@@ -81,7 +81,7 @@ pub(crate) fn refuse_objections(path: &Path, force: bool) -> Result<(), FsError>
     }
     let mut message: Vec<String> = counting.iter().map(|objection| format!("iolab: {objection}")).collect();
     message.push(if counting.iter().any(|objection| matches!(objection, Objection::InUse(_))) {
-        "iolab: nothing was changed; what is in use must be let go of first".to_owned()
+        "iolab: nothing was changed; unmount or stop what uses it first".to_owned()
     } else {
         "iolab: nothing was changed; --force overwrites it".to_owned()
     });

@@ -37,7 +37,7 @@ pub struct LogfsSetting {
 pub fn cleaning_policy(text: &str) -> Result<Policy, String> {
     let share = |number: &str| {
         let share = number.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-        share.ok_or_else(|| format!("{number:?} is no share from 0 to 1"))
+        share.ok_or_else(|| format!("`{number}` is not a number from 0 to 1"))
     };
     match text.split_once(':') {
         None if text == "cost-benefit" => Ok(Policy::CostBenefit),

@@ -67,8 +67,7 @@ pub(crate) fn no_room(engines: Engines, plan: &Plan) -> Vec<String> {
     let needs = iolab_runner::needs(plan, engines.entries());
     let said = iolab_guard::shortages(&needs).into_iter().map(|shortage| {
         format!(
-            "{}: the files need {} more, and its file system has room for {}. Lower size, make room, or say \
-             fill_device=1 to write until it is full",
+            "{}: the files need {} more, but the file system has only {} free. Use a smaller size, free some space, or set fill_device=1 to write until it is full",
             shortage.path.display(),
             size_text(shortage.needed_bytes),
             size_text(shortage.usable_bytes)
@@ -114,12 +113,12 @@ impl Check {
         };
         let job = &worker.job;
         if accepted {
-            self.verdict.warnings.push(format!("{hazard}; job {job} {does} it all the same"));
+            self.verdict.warnings.push(format!("{hazard}; job {job} {does} it anyway"));
             return;
         }
         let advice = match hazard.danger {
             Danger::Strays { .. } => "Name the folder with directory=, or the file with filename=".to_owned(),
-            _ => format!("If that is what you want, say --allow-destroy {}", hazard.path.display()),
+            _ => format!("If you want that, add --allow-destroy {}", hazard.path.display()),
         };
         self.verdict.refusals.push(format!("{hazard}; job {job} would {would} it. {advice}"));
     }

@@ -43,7 +43,7 @@ pub(crate) fn of(pipeline: &Pipeline<'_>, study: &Study, design: &Design, job: &
         let text = with_settings(job, &configuration.settings)
             .map_err(|error| Failure::mistake(format!("configuration {name}: {error}")))?;
         let plan = plan(pipeline, &text).map_err(|mut failure| {
-            failure.message = format!("configuration {name}:\n{}", failure.message);
+            failure.message = format!("in configuration {name}:\n{}", failure.message);
             failure
         })?;
         if study.ladder.is_some() {
@@ -62,7 +62,14 @@ fn plan(pipeline: &Pipeline<'_>, job: &str) -> Result<Plan, Failure> {
     // A file, because that is what job files are named by in messages and variables.
     let file = tempfile::Builder::new().prefix("trial").suffix(".fio").tempfile()?;
     std::fs::write(file.path(), job)?;
-    Ok(pipeline.plan_words(&[file.path().display().to_string()])?.plan)
+    let path = file.path().display().to_string();
+    let planned = pipeline.plan_words(std::slice::from_ref(&path));
+    // The file is gone when the message is read.
+    let planned = planned.map_err(|failure| Failure {
+        message: failure.message.replace(&path, "the job of this configuration"),
+        ..failure
+    });
+    Ok(planned?.plan)
 }
 
 /// The rates of a ladder are those of all its workers, so these have to be alike; and a slow load
@@ -70,8 +77,7 @@ fn plan(pipeline: &Pipeline<'_>, job: &str) -> Result<Plan, Failure> {
 fn fits_a_ladder(plan: &Plan) -> Result<(), String> {
     let Some(first) = plan.workers.first() else { return Ok(()) };
     if plan.workers.iter().any(|worker| worker.section != first.section) {
-        return Err("a ladder needs a job of one section: nobody could say how its rate divides between several \
-                    (numjobs makes more workers of one section)"
+        return Err("a ladder needs a job with one section, because its rate cannot be divided between several (use numjobs for more workers)"
             .to_owned());
     }
     if first.pacing.scheduled().contains(&true) {
@@ -125,7 +131,7 @@ impl Cost {
             .into_iter()
             .find(|name| is_embedded(name));
         let warning = embedded.map_or(String::new(), |name| {
-            format!("warning: '{name}' lives inside of each trial and is fresh in each: serve a device (iolab device serve) and name it, or preconditioning does nothing\n")
+            format!("warning: '{name}' is created anew in each trial, so preconditioning has no effect: run a device with `iolab device serve` and name it\n")
         });
         Ok(format!("preconditioning, {times} times: {text}{rounds}\n{warning}"))
     }

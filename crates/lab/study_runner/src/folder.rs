@@ -51,7 +51,7 @@ impl Folder {
             Ok(found) if found == text && folder.job().is_ok_and(|found| found == job) => return Ok(folder),
             Ok(_) => {
                 return Err(Failure::mistake(format!(
-                    "{} holds another study, or an older form of this one: name another folder with --folder, or remove that one",
+                    "{} holds another study, or an older version of this one: name another folder with --folder, or remove this one",
                     path.display()
                 )));
             }
@@ -60,7 +60,7 @@ impl Folder {
         let make = || -> Result<(), Failure> {
             if std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
                 return Err(Failure::failed(format!(
-                    "{} is not empty and not of a study: name another folder with --folder",
+                    "{} is not empty and is not the folder of a study: name another folder with --folder",
                     path.display()
                 )));
             }
@@ -278,7 +278,7 @@ impl Folder {
 
 /// Why a trial does not count whose recording is there.
 fn damage(step: &Step, error: &dyn std::fmt::Display) -> String {
-    format!("its recording {} is damaged ({error}); it is run again when the study goes on", step.name())
+    format!("its recording {} is damaged ({error}); the trial runs again when the study resumes", step.name())
 }
 
 /// Writes a file of a study's folder, which is the program's as a whole: a link that somebody put

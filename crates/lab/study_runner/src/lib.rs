@@ -21,5 +21,5 @@ mod trials;
 
 pub use collections::{files_of, folders_of};
 pub use folder::Folder;
-pub use reading::{Form, begin, complete, lay_out, read};
+pub use reading::{Form, begin, complete, lay_out, located, read};
 pub use running::{Ended, Permissions, StudyRunner, results_json};

@@ -29,7 +29,7 @@ pub fn begin(pipeline: &Pipeline<'_>, file: &Path, path: &Path, form: Form) -> R
     let mut studies = Vec::new();
     for file in &files {
         let (study, job) = read(file, form)?;
-        cost::of(pipeline, &study, &lay_out(&study)?, &job)?;
+        cost::of(pipeline, &study, &lay_out(&study)?, &job).map_err(|failure| located(file, &study, failure))?;
         studies.push((study, job));
     }
     let folders = match &collection {
@@ -59,6 +59,31 @@ pub fn read(path: &Path, form: Form) -> Result<(Study, String), Failure> {
     let job = text_of(&study.job, folder).map_err(|error| Failure::mistake(format!("{place}: job {error}")))?;
     complete(&mut study, &job, folder)?;
     Ok((study, job))
+}
+
+/// A failure of one of the study's configurations, with the line of the study file that sets what
+/// the message is about.
+pub fn located(path: &Path, study: &Study, mut failure: Failure) -> Failure {
+    let Ok(text) = iolab_bounded_read::read_text(path, STUDY_FILE) else { return failure };
+    let points = study.axes.iter().flat_map(|axis| &axis.points);
+    let settings = study.settings.iter().chain(points.flat_map(|point| &point.settings));
+    for Setting { option, value } in settings {
+        // The line of the job that the message shows.
+        let is_about = shows(&failure.message, &format!("{option}={value}"));
+        let at_option = failure.message.contains("not a job option") || failure.message.contains("neither a job option");
+        if let Some(place) = iolab_study::place_of(&text, option, value, at_option).filter(|_| is_about) {
+            let at = format!("{}:{}:{}", path.display(), place.line, place.column);
+            failure.message = format!("{at}: {option} = {value}\n{}", failure.message);
+            break;
+        }
+    }
+    failure
+}
+
+/// Whether a message shows this line of a job; colours may stand around it.
+fn shows(message: &str, line: &str) -> bool {
+    let goes_on = |rest: &str| rest.starts_with(|next: char| next.is_alphanumeric() || ".,:%".contains(next));
+    message.match_indices(line).any(|(at, _)| !goes_on(&message[at + line.len()..]))
 }
 
 /// Reads what the study names, so that it is whole by itself.

@@ -140,7 +140,7 @@ impl Running<'_> {
         let (Some(level), Some(ladder)) = (trial.level, &self.study.ladder) else { return Ok(()) };
         let closed_loop = results.closed_loop(trial.configuration);
         let rates = closed_loop.and_then(|first| ladder.settings(level, first));
-        let none = || Failure::failed("a level without the closed loop before it");
+        let none = || Failure::failed("a ladder level has no closed-loop run before it");
         let rates = rates.ok_or_else(none)?;
         let configuration = &self.design.configurations[trial.configuration];
         let text = with_settings(self.job, &configuration.settings).and_then(|text| with_settings(&text, &rates));

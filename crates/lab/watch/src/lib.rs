@@ -89,13 +89,12 @@ pub fn watch(wanted: &Wanted, output: &mut dyn Output) -> Result<(), WatchError>
     iolab_process::count_signals();
     let clock = Clock::monotonic();
     let mut looker = Looker::new(system, selection, pace, clock.clone());
-    if (wanted.form.more || wanted.full_screen)
-        && let Some(why) = looker.trace()
-    {
-        output.warn(&why);
-    }
+    let untraced = if wanted.form.more || wanted.full_screen { looker.trace() } else { None };
     if wanted.full_screen {
-        return screen::show(looker, pace, wanted.form.layout.unit);
+        return screen::show(looker, pace, wanted.form.layout.unit, untraced);
+    }
+    if let Some(why) = untraced {
+        output.warn(&format!("no latencies of requests: {why}"));
     }
     let mut print = |text: &str| output.print(text).map_err(WatchError::terminal("printing"));
     let mut printer = Printer::new(wanted.form, looker.facts());

@@ -89,7 +89,7 @@ impl Looker {
                 self.tracer = Some(tracer);
                 None
             }
-            Err(error) => Some(format!("no latencies of requests: {error}")),
+            Err(error) => Some(error.to_string()),
         }
     }
 

@@ -53,7 +53,7 @@ fn requests_text(requests: &RequestInterval) -> String {
         let [p50, p99, p99_9] = [50.0, 99.0, 99.9].map(|percent| us(latency.percentile(percent)));
         let _ = writeln!(
             text,
-            "{:13} {what}: {} in the device for p50 {p50:.1}, p99 {p99:.1}, p99.9 {p99_9:.1}, max {:.1} µs; {} to {} KiB, half of \
+            "{:13} {what}: {} requests, in the device for p50 {p50:.1}, p99 {p99:.1}, p99.9 {p99_9:.1}, max {:.1} µs; {} to {} KiB, half of \
              them up to {}",
             "",
             latency.count,
@@ -66,7 +66,7 @@ fn requests_text(requests: &RequestInterval) -> String {
     if requests.lost_events > 0 {
         let _ = writeln!(
             text,
-            "{:13} {} events were lost: not all requests are in these figures",
+            "{:13} {} trace events were lost: some requests are missing here",
             "", requests.lost_events
         );
     }

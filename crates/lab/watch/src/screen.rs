@@ -23,15 +23,16 @@ const USUAL_NS: u64 = 1_000_000_000;
 /// How long a signal may go unnoticed, and events of traced requests wait.
 const NOTICE: Duration = Duration::from_millis(20);
 
-pub(crate) fn show(mut looker: Looker, pace: Pace, unit: Unit) -> Result<(), WatchError> {
+pub(crate) fn show(mut looker: Looker, pace: Pace, unit: Unit, untraced: Option<String>) -> Result<(), WatchError> {
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         return Err(WatchError::Mistake(
-            "--full-screen needs a terminal; without it, iolab watch prints text".to_owned(),
+            "--full-screen needs a terminal; without --full-screen, iolab watch prints text".to_owned(),
         ));
     }
     let interval_ns = if pace.interval_ns == 0 { USUAL_NS } else { pace.interval_ns };
     let reports = if pace.interval_ns == 0 { None } else { pace.reports };
     let mut state = State::new(looker.facts().hostname, unit);
+    state.untraced = untraced;
     let mut terminal = ratatui::try_init().map_err(WatchError::terminal("taking the terminal"))?;
     let watched = watch(&mut terminal, &mut looker, &mut state, (interval_ns, reports));
     ratatui::restore();

@@ -114,17 +114,17 @@ fn pace(numbers: &[&str]) -> Result<Pace, WatchError> {
         [interval, count] => (interval, Some(count)),
         _ => {
             return Err(WatchError::Mistake(
-                "at most two numbers: the interval in seconds, and how many reports".to_owned(),
+                "at most two numbers are allowed: the interval in seconds and the number of reports".to_owned(),
             ));
         }
     };
     let whole_seconds = !interval.contains('.');
     let interval_ns = interval.parse::<f64>().ok().map(|seconds| (seconds * 1e9).round() as u64);
     let interval_ns = interval_ns.filter(|ns| *ns >= SHORTEST_NS && *ns < u64::MAX / 4);
-    let wrong = || WatchError::Mistake(format!("{interval}: the interval is a number of seconds, such as 1 or 0.2"));
+    let wrong = || WatchError::Mistake(format!("{interval}: the interval must be a number of seconds, such as 1 or 0.2"));
     let reports = count.map(|count| {
         let count = count.parse::<u64>().ok().filter(|count| *count > 0);
-        count.ok_or_else(|| WatchError::Mistake("the number of reports is a whole number from 1 on".to_owned()))
+        count.ok_or_else(|| WatchError::Mistake("the number of reports must be 1 or more".to_owned()))
     });
     Ok(Pace { interval_ns: interval_ns.ok_or_else(wrong)?, reports: reports.transpose()?, whole_seconds })
 }

@@ -14,7 +14,7 @@ use crate::ring::{Record, Ring};
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The kernel's descriptions of its tracepoints cannot be read.
-    #[error("tracefs cannot be read ({path}: {source}): as root, `mount -t tracefs none /sys/kernel/tracing`")]
+    #[error("cannot read tracefs ({path}: {source}): as root, run `mount -t tracefs none /sys/kernel/tracing`")]
     Tracefs {
         /// What was looked for last.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum TraceError {
         field: &'static str,
     },
     /// Tracepoints cannot be opened.
-    #[error("tracepoints cannot be opened: {0}; it takes root or CAP_PERFMON (perf_event_open(2))")]
+    #[error("cannot open tracepoints: {0}; they need root or CAP_PERFMON (perf_event_open(2))")]
     Open(io::Error),
     /// Nothing to trace.
     #[error("none of the devices can be traced")]

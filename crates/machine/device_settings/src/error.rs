@@ -35,8 +35,7 @@ pub enum SettingsError {
     },
     /// Two requested for one device.
     #[error(
-        "jobs {} and {} ask for different values of device.{} for the same device {}: {} and {}; \
-         one run has one value: run them apart, or as configurations of a study",
+        "jobs {} and {} set device.{} of {} to different values, {} and {}: run them separately, or vary the setting in a study",
         one.job, other.job, one.name, one.device, one.value, other.value
     )]
     Conflict {
@@ -46,13 +45,13 @@ pub enum SettingsError {
         other: Box<Wish>,
     },
     /// Another run has changed settings of the device and has not ended.
-    #[error("device {device}: another run has changed its settings and is still going on; wait for its end")]
+    #[error("device {device}: another run has changed its settings and is still running; wait until it ends")]
     Busy {
         /// The device.
         device: String,
     },
     /// Not allowed.
-    #[error("device {device}: {name} cannot be set: {error}; run as root, or leave device.{name} away")]
+    #[error("device {device}: cannot set {name}: {error}; run as root, or remove device.{name}")]
     Forbidden {
         /// The device.
         device: String,
@@ -62,7 +61,7 @@ pub enum SettingsError {
         error: std::io::Error,
     },
     /// The kernel did not take it.
-    #[error("device {device}: the kernel does not take {name}={asked}: {found}{offers}; everything is as it was")]
+    #[error("device {device}: the kernel rejects {name}={asked}: {found}{offers}; no setting was changed")]
     Refused {
         /// The device.
         device: String,
@@ -87,8 +86,7 @@ pub enum SettingsError {
     },
     /// A value could not be put back.
     #[error(
-        "device {device}: {name} could not be put back to {before} ({why}); `iolab device restore` tries again, or: \
-         echo '{before}' > /sys/block/{device}/queue/{name}"
+        "device {device}: could not restore {name} to {before} ({why}); try `iolab device restore`, or: echo '{before}' > /sys/block/{device}/queue/{name}"
     )]
     NotRestored {
         /// The device.

@@ -32,17 +32,17 @@ impl Journal {
             None => error.to_string(),
         })?;
         if journal.device != device {
-            return Err(format!("it speaks of another device, {:?}", journal.device));
+            return Err(format!("it is about another device, {}", journal.device));
         }
         if let Some(odd) = journal.changes.iter().find(|change| !is_attribute(&change.name)) {
-            return Err(format!("{:?} is no setting that iolab changes", odd.name));
+            return Err(format!("`{}` is not a setting that iolab changes", odd.name));
         }
         let values = journal.changes.iter().flat_map(|change| {
             [Some(&change.before), change.asked.as_ref(), change.became.as_ref()].into_iter().flatten()
         });
         let is_odd = |value: &&String| value.len() > MOST_VALUE_BYTES || value.contains(char::is_control);
         if let Some(odd) = values.into_iter().find(is_odd) {
-            return Err(format!("{odd:?} is no value of a setting"));
+            return Err(format!("`{}` is not a value of a setting", odd.escape_debug()));
         }
         Ok(journal)
     }

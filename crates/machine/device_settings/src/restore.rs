@@ -65,7 +65,7 @@ pub fn restore_left(queues: &dyn Queues, notes: &dyn Notes) -> Result<Vec<Restor
             }
         };
         let Some(_lock) = lock else {
-            restored.push(said(&device, "", "is left alone: the run that changed it is still going on"));
+            restored.push(said(&device, "", "unchanged: the run that changed it is still running"));
             continue;
         };
         match restore_device(queues, notes, &device) {
@@ -87,7 +87,7 @@ pub(crate) fn restore_device(
     match Journal::parse(device, &text) {
         Ok(journal) => restore(queues, notes, &journal),
         Err(why) => {
-            let text = "its journal cannot be used; look at the device and remove the file in the state folder";
+            let text = "its journal is damaged; check the device and remove the file in the state folder";
             Err(trouble(device, text, std::io::Error::new(std::io::ErrorKind::InvalidData, why)))
         }
     }
@@ -102,9 +102,9 @@ pub(crate) fn restore(
     let device = journal.device.as_str();
     let mut restored = Vec::new();
     if journal.boot != notes.boot() {
-        restored.push(said(device, "", "nothing to restore: the machine was restarted since"));
+        restored.push(said(device, "", "nothing to restore: the machine has restarted since"));
     } else if journal.identity != queues.identity(device) {
-        restored.push(said(device, "", "nothing to restore: it is another device by now"));
+        restored.push(said(device, "", "nothing to restore: this is now another device"));
     } else {
         let (goals, words) = goals(queues, journal)?;
         restored = words;
@@ -132,7 +132,7 @@ fn goals(queues: &dyn Queues, journal: &Journal) -> Result<(Journal, Vec<Restore
         let found = now(queues, device, goal)?;
         if found != goal.before && goal.became.as_ref() != Some(&found) {
             let old = &goal.before;
-            let outcome = format!("left at {found}: somebody else has set it since (it was {old})");
+            let outcome = format!("left at {found}: something else has changed it since (it was {old})");
             words.push(said(device, &goal.name, &outcome));
             goal.before = found;
             is_changed_by_others |= goal.asked.is_some();
@@ -146,7 +146,7 @@ fn goals(queues: &dyn Queues, journal: &Journal) -> Result<(Journal, Vec<Restore
             goal.before.clone_from(&found);
         }
         if found != goal.before {
-            words.push(said(device, &goal.name, &format!("put back from {found} to {}", goal.before)));
+            words.push(said(device, &goal.name, &format!("restored from {found} to {}", goal.before)));
         }
     }
     Ok((goals, words))

@@ -113,22 +113,22 @@ impl fmt::Display for Danger {
             Danger::Mounted { device, mount_point } => {
                 write!(f, "{device} is mounted on {}", mount_point.display())
             }
-            Danger::Swap { area } => write!(f, "the system swaps to {}", area.display()),
-            Danger::Held { device, holder } => write!(f, "{device} is part of {holder}, which is active"),
+            Danger::Swap { area } => write!(f, "{} is in use as swap", area.display()),
+            Danger::Held { device, holder } => write!(f, "{device} is part of {holder}, which is in use"),
             Danger::LoopBacking { loop_device } => {
-                write!(f, "it is the backing store of {loop_device}, which is active")
+                write!(f, "{loop_device} uses it as backing file")
             }
-            Danger::Claimed => f.write_str("the kernel holds it for exclusive use (a mount elsewhere, perhaps)"),
-            Danger::Locked => f.write_str("another program has locked it (it serves or changes the file)"),
+            Danger::Claimed => f.write_str("the kernel holds it exclusively (perhaps it is mounted in a container)"),
+            Danger::Locked => f.write_str("another program has locked it"),
             Danger::Partitioned { partitions } => write!(f, "it has partitions ({})", partitions.join(", ")),
-            Danger::Foreign { size_bytes: 0, .. } => f.write_str("no job is known to have made this file"),
+            Danger::Foreign { size_bytes: 0, .. } => f.write_str("iolab did not create this file"),
             Danger::Foreign { size_bytes, .. } => {
-                write!(f, "the file holds {size_bytes} bytes that no job is known to have made")
+                write!(f, "the file holds {size_bytes} bytes that iolab did not write")
             }
-            Danger::ForeignFolder => f.write_str("no job is known to have made this folder"),
-            Danger::ForeignLink => f.write_str("no job has made this symbolic link"),
+            Danger::ForeignFolder => f.write_str("iolab did not create this folder"),
+            Danger::ForeignLink => f.write_str("iolab did not create this symbolic link"),
             Danger::Strays { reason } => f.write_str(reason),
-            Danger::Unknown { reason } => write!(f, "cannot tell what is there: {reason}"),
+            Danger::Unknown { reason } => write!(f, "cannot check what is there: {reason}"),
         }
     }
 }

@@ -40,7 +40,7 @@ impl std::fmt::Display for Shortage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{}: its file system has {} bytes to give, and the files need {} more",
+            "{}: the file system has {} bytes free, but the files need {} more",
             self.path.display(),
             self.usable_bytes,
             self.needed_bytes

@@ -17,7 +17,7 @@ pub enum CatalogueError {
     #[error("{0}")]
     Name(String),
     /// There is no place for devices.
-    #[error("no place for devices: neither IOLAB_DEVICES nor XDG_STATE_HOME nor HOME is set")]
+    #[error("no folder for virtual devices: set IOLAB_DEVICES, XDG_STATE_HOME or HOME")]
     NoPlace,
     /// The file of a device cannot be read.
     #[error("{}: {source}", path.display())]
@@ -28,7 +28,7 @@ pub enum CatalogueError {
         source: ReadError,
     },
     /// The file of a device says what it should not.
-    #[error("{}: line {line}: {text:?} is no KEY=VALUE", path.display())]
+    #[error("{}: line {line}: `{text}` is not KEY=VALUE", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -110,7 +110,7 @@ impl Catalogue {
         let removed = std::fs::remove_file(&unfinished);
         match made {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let text = format!("there is a device {0} already (iolab device info {0})", entry.name);
+                let text = format!("device {0} already exists (see `iolab device info {0}`)", entry.name);
                 return Err(CatalogueError::Name(text));
             }
             made => made.and(removed).map_err(CatalogueError::io("writing ", &path))?,
@@ -129,7 +129,7 @@ impl Catalogue {
             Ok(text) => read(&path, name, &text),
             Err(error) if error.is_missing() => {
                 let names: Vec<String> = self.list()?.into_iter().map(|entry| entry.name).collect();
-                Err(CatalogueError::Name(format!("there is no device {name}{}", alternatives(name, &names))))
+                Err(CatalogueError::Name(format!("no device is called {name}{}", alternatives(name, &names))))
             }
             Err(source) => Err(CatalogueError::Unreadable { path, source }),
         }
@@ -199,7 +199,7 @@ fn read(path: &Path, name: &str, text: &str) -> Result<Entry> {
 fn check_name(name: &str) -> Result<()> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        let text = format!("{name:?} is no name for a device: use up to 64 letters, digits, '-' and '_'");
+        let text = format!("`{name}` is not a valid device name: use up to 64 letters, digits, '-' and '_'");
         return Err(CatalogueError::Name(text));
     }
     Ok(())

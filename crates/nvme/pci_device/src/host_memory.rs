@@ -30,7 +30,7 @@ pub trait HostMemory: Send {
 
 /// The device touched an address that is not mapped, or not for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no mapping allows {access:?} access to {bytes} bytes at bus address {address:#x}")]
+#[error("no mapping allows this access to {bytes} bytes at bus address {address:#x}")]
 pub struct DmaFault {
     /// First address of the access.
     pub address: u64,

@@ -14,7 +14,7 @@ pub struct PciAddress {
 
 /// A text that is no address of a PCI function.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not the address of a PCI function: write it as in 0000:01:00.0 (lspci -D shows them)")]
+#[error("`{0}` is not a PCI address: write it as in 0000:01:00.0 (lspci -D shows them)")]
 pub struct AddressError(String);
 
 impl FromStr for PciAddress {

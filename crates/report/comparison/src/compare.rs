@@ -276,8 +276,8 @@ fn single(row: &mut Row, paired: &Paired<'_>, kind: LatencyKind, request: &Reque
     let interval = both.and_then(|(theirs, ours)| ratio_interval(&theirs, &ours));
     row.basis = if interval.is_some() { Basis::WithinRuns } else { Basis::Nothing };
     row.remark = Some(match interval {
-        Some(_) => format!("one run each: no verdict; {}", to_be_sure(&request.rules)),
-        None => format!("one run each: no interval, no verdict; {}", to_be_sure(&request.rules)),
+        Some(_) => format!("one run each, so no verdict: {}", to_be_sure(&request.rules)),
+        None => format!("one run each, so no interval and no verdict: {}", to_be_sure(&request.rules)),
     });
     row.effect = Some(size_of_ratio(ratio));
     // The whole run is the better estimate of what happened; its first and last stretches are in no

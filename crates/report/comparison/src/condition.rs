@@ -126,7 +126,7 @@ impl std::str::FromStr for Condition {
         if holds_at_rest {
             let sign = if is_worse_above(&figure) { "> +" } else { "< -" };
             let better = format!("{} {sign}{}%", figure.name(), percent.abs());
-            return Err(wrong(&format!("this would fail on runs that are the same; did you mean '{better}'?")));
+            return Err(wrong(&format!("this would fail even for identical runs; did you mean '{better}'?")));
         }
         Ok(Condition { text: text.trim().to_owned(), figure, above, percent })
     }
@@ -138,7 +138,7 @@ const NAMES: [&str; 10] = ["iops", "bandwidth", "mean", "cpu", "p50", "p90", "p9
 fn figure(word: &str) -> Result<Figure, String> {
     let word = word.trim();
     if word.is_empty() {
-        return Err("a figure is missing: iops, bandwidth, mean, p99, read.p99.9, …".to_owned());
+        return Err("a metric is missing: iops, bandwidth, mean, p99, read.p99.9, …".to_owned());
     }
     Figure::from_name(word).map_err(|_| {
         let (side, rest) = match word.split_once('.') {
@@ -148,8 +148,8 @@ fn figure(word: &str) -> Result<Figure, String> {
         let nearest = NAMES.iter().min_by_key(|name| strsim::damerau_levenshtein(name, rest));
         let near = nearest.filter(|name| strsim::damerau_levenshtein(name, rest) <= 2.max(rest.len() / 3));
         match near {
-            Some(name) => format!("no figure is called so; did you mean '{side}{name}'?"),
-            None => "no figure is called so: iops, bandwidth, mean, cpu, p50, p99, p99.9, response_p99, and read.… or write.… of those".to_owned(),
+            Some(name) => format!("unknown metric; did you mean '{side}{name}'?"),
+            None => "unknown metric: use iops, bandwidth, mean, cpu, p50, p99, p99.9 or response_p99, or read.… or write.… of those".to_owned(),
         }
     })
 }
@@ -199,10 +199,10 @@ fn judged(condition: &Condition, row: &Row, rules: &Rules) -> (Judgement, Option
         return (Judgement::Refuted, None);
     }
     if !is_beyond {
-        return (Judgement::Open, Some("the interval holds the change".to_owned()));
+        return (Judgement::Open, Some("the interval includes the limit".to_owned()));
     }
     if comparison.adjusted_p > 1.0 - rules.confidence {
-        return (Judgement::Open, Some("corrected for all rows of the figure, it may be chance".to_owned()));
+        return (Judgement::Open, Some("corrected for all rows of the table, it may be chance".to_owned()));
     }
     (Judgement::Holds, None)
 }
@@ -237,12 +237,12 @@ mod tests {
             assert_eq!(error.render(), expected, "{text}");
         };
         check("p99", "  p99\n     ^ a comparison is missing: > or <, as in 'p99 > +5%'");
-        check("> 5%", "  > 5%\n  ^ a figure is missing: iops, bandwidth, mean, p99, read.p99.9, …");
+        check("> 5%", "  > 5%\n  ^ a metric is missing: iops, bandwidth, mean, p99, read.p99.9, …");
         check("iosp < -3%", "  iosp < -3%\n  ^^^^ no figure is called so; did you mean 'iops'?");
         check("read.p999x > 1%", "  read.p999x > 1%\n  ^^^^^^^^^^ no figure is called so; did you mean 'read.p99'?");
         check(
             "latency > 1%",
-            "  latency > 1%\n  ^^^^^^^ no figure is called so: iops, bandwidth, mean, cpu, p50, p99, p99.9, response_p99, and read.… or write.… of those",
+            "  latency > 1%\n  ^^^^^^^ unknown metric: use iops, bandwidth, mean, cpu, p50, p99, p99.9 or response_p99, or read.… or write.… of those",
         );
         check("p99 > ", "  p99 > \n        ^ a change is missing, as in '+5%'");
         check("p99 > much", "  p99 > much\n        ^^^^ a change is a percentage, as in '+5%'");

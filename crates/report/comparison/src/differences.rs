@@ -102,7 +102,7 @@ pub(crate) fn notes(sides: [&Side; 2], kind: LatencyKind, rows: &[Row]) -> Vec<S
     }
     if kind == LatencyKind::Completion && rows.iter().any(|row| row.latency.is_some()) {
         notes.insert(
-            "latencies are completion latencies (clat) on both sides: one has no percentiles of the total (fio: lat_percentiles=1)"
+            "compares completion latency (clat), because one side has no percentiles of total latency (fio: lat_percentiles=1)"
                 .to_owned(),
         );
     }

@@ -23,10 +23,10 @@ const MOST_READINGS: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FioJsonError {
     /// Nothing in it looks like one.
-    #[error("neither an iolab recording nor fio's JSON (--output-format=json or json+)")]
+    #[error("not an iolab recording and not fio's JSON (--output-format=json or json+)")]
     NotFio,
     /// It begins and does not end.
-    #[error("fio's JSON, but it ends in line {line}, before the report does: the run was killed, or its output cut")]
+    #[error("fio's JSON, but cut off in line {line}: the run was killed, or its output was truncated")]
     Cut {
         /// Line, from 1.
         line: usize,

@@ -87,11 +87,11 @@ fn in_order<'r>(cell: &'r Cell<'r>) -> Paired<'r> {
     let trials = [theirs[..pairs].to_vec(), ours[..pairs].to_vec()];
     let has_starts = trials.iter().flatten().all(|trial| trial.run.summary.started_unix_ns.is_some());
     let remark = if theirs.len() != ours.len() {
-        Some(format!("{} runs and {}: the last of the longer side are left out of the pairs", theirs.len(), ours.len()))
+        Some(format!("{} runs and {} runs: the last ones of the longer side have no partner and are left out", theirs.len(), ours.len()))
     } else if !has_starts {
-        Some("start times are not known: runs are paired in the order in which they were named".to_owned())
+        Some("start times are unknown, so runs are paired in the order given".to_owned())
     } else if !runs_side_by_side(&trials) {
-        Some("runs were not made in pairs side by side: what drifted between them counts as a difference".to_owned())
+        Some("the runs were not made in pairs, one after the other: drift between them counts as a difference".to_owned())
     } else {
         None
     };
@@ -107,7 +107,7 @@ fn confounded(cell: &Cell<'_>) -> Option<String> {
     let is_before = |one: &[u64], other: &[u64]| one.iter().max() < other.iter().min();
     let is_apart = is_before(&theirs, &ours) || is_before(&ours, &theirs);
     (is_apart && theirs.len() + ours.len() > 2).then(|| {
-        "all runs of one side were made before those of the other: whatever changed meanwhile counts as a difference (alternate them, or make a study)".to_owned()
+        "all runs of one side came before those of the other: anything that changed in between counts as a difference (alternate the runs, or use a study)".to_owned()
     })
 }
 

@@ -9,7 +9,7 @@ use crate::{Judged, Judgement};
 /// The whole outcome: what is compared, a table, what is not alike, what to know, what became of
 /// the conditions.
 pub fn describe(outcome: &Outcome) -> String {
-    let mut text = iolab_findings::findings_text(&outcome.findings);
+    let mut text = iolab_findings::findings_text(&outcome.findings, iolab_text::USUAL_COLUMNS);
     text += &format!("baseline   {}\n", side(&outcome.baseline));
     text += &format!("candidate  {}\n", side(&outcome.candidate));
     if outcome.rows.is_empty() {
@@ -20,7 +20,7 @@ pub fn describe(outcome: &Outcome) -> String {
             &format!("{method}{}\n{}", if method.is_empty() { "" } else { "\n" }, table(&outcome.rows, &outcome.rules));
     }
     if !outcome.differences.is_empty() {
-        text += "\nNot alike beside their figures:\n";
+        text += "\nOther differences between the two sides:\n";
         let lines = outcome
             .differences
             .iter()

@@ -117,36 +117,40 @@ fn of_cache(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     }
     let experiment = match cause.rule.as_str() {
         "unwritten-blocks" => {
-            format!("{} (after removing the file, so that it is written first): far slower", command(facts, job, &[]))
+            format!(
+                "{} (delete the file first, so that it is written before it is read): far slower",
+                command(facts, job, &[])
+            )
         }
         "cache-beneath" => {
-            "iolab doctor FILE says what lies beneath; the same job on the disk itself: slower".to_owned()
+            "`iolab doctor FILE` shows which disk is below; the same job on that disk: slower".to_owned()
         }
-        _ => format!("{}: what remains is the device", command(facts, job, &[("direct", "1")])),
+        _ => format!("{}: measures the device instead", command(facts, job, &[("direct", "1")])),
     };
-    let answer = "memory: most of the I/O never reached the device, so this is the speed of copying and system calls";
+    let answer =
+        "RAM: most of the I/O never reached the device, so this is the speed of memory copies and system calls";
     Some((Kind::Cache, answer.to_owned(), vec![cause.evidence.clone()], experiment))
 }
 
 fn of_tool(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let first = job.first();
     if first.reach() == Reach::Nothing && !first.waits() {
-        let answer = format!("iolab itself: the engine is {}, so there is nothing else", first.plan.engine.name);
+        let answer = format!("iolab itself: engine {} does no I/O", first.plan.engine.name);
         return Some((
             Kind::Tool,
             answer,
             Vec::new(),
-            format!("{}: more jobs, more operations", command(facts, job, &[("numjobs", "2")])),
+            format!("{}: more jobs do more operations", command(facts, job, &[("numjobs", "2")])),
         ));
     }
     let Seen { evidence, .. } =
         processor::tool_bound(facts).into_iter().find(|seen| seen.jobs.iter().any(|name| name == job.name))?;
     let more = (job.members.len() * 2).to_string();
     let experiment =
-        format!("{}: more jobs do more, if iolab was the limit", command(facts, job, &[("numjobs", &more)]));
+        format!("{}: more jobs do more operations, if iolab was the limit", command(facts, job, &[("numjobs", &more)]));
     Some((
         Kind::Tool,
-        "iolab itself: its own work is a large part of each operation".to_owned(),
+        "iolab itself: its own work takes a large part of each operation".to_owned(),
         vec![evidence],
         experiment,
     ))
@@ -161,14 +165,14 @@ fn of_schedule(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let asked: f64 = schedules().map(|schedule| schedule.asked_iops()).sum();
     let sent: f64 = schedules().map(|schedule| schedule.sent_iops()).sum();
     let evidence = match asked > 0.0 {
-        true => format!("asked {} IOPS, sent {}", count(asked.round() as u64), count(sent.round() as u64)),
-        false => "the job asks for think time between operations".to_owned(),
+        true => format!("requested {} IOPS, sent {}", count(asked.round() as u64), count(sent.round() as u64)),
+        false => "the job waits between operations (thinktime)".to_owned(),
     };
     let without = [("rate", ""), ("rate_iops", ""), ("thinktime", ""), ("rate_process", "")];
-    let experiment = format!("{}: without it, the device shows what it can do", command(facts, job, &without));
+    let experiment = format!("{}: without the limit, shows what the device can do", command(facts, job, &without));
     Some((
         Kind::Schedule,
-        "the load: the job asks for no more, and the device kept up".to_owned(),
+        "the job itself: it requested no more, and the device kept up".to_owned(),
         vec![evidence],
         experiment,
     ))
@@ -181,7 +185,7 @@ fn of_quota(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     }
     let Seen { evidence, .. } = host::cpu_quota(facts).into_iter().next()?;
     let experiment = format!("{} without the quota: faster, with shorter tails", command(facts, job, &[]));
-    let answer = "the CPU quota of its control group, which stops it until the next period begins";
+    let answer = "the CPU quota of its control group, which stops the job until the next period begins";
     Some((Kind::Quota, answer.to_owned(), vec![evidence], experiment))
 }
 
@@ -193,11 +197,11 @@ fn of_host(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         let experiment =
             format!("{command} on a machine that is otherwise idle: as fast, if the device is the limit; else faster");
         let in_devices = format!("operations were requests of the device {} of their time", percent(share));
-        let answer = "the device, or processors that other tasks used: this run cannot tell them apart";
+        let answer = "the device, or other programs on the CPUs: this run cannot tell which";
         return Some((Kind::Host, answer.to_owned(), vec![evidence, in_devices], experiment));
     }
     let experiment = format!("{command} on a machine that is otherwise idle: faster, with shorter tails");
-    Some((Kind::Host, "processors: other tasks used them".to_owned(), vec![evidence], experiment))
+    Some((Kind::Host, "the CPUs: other programs used them".to_owned(), vec![evidence], experiment))
 }
 
 fn of_processor(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
@@ -206,11 +210,11 @@ fn of_processor(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     }
     let busy = job.members.iter().map(Member::cpu_share).fold(f64::INFINITY, f64::min).min(1.0);
     let per_io = job.sum(Member::cpu_ns) as f64 / job.sum(Member::ios).max(1) as f64;
-    let evidence =
-        format!("workers were on a CPU {} of the time, {} for each operation", percent(busy), rounded_ns(per_io));
+    let evidence = format!("workers used a CPU {} of the time, {} per operation", percent(busy), rounded_ns(per_io));
     let more = (job.members.len() * 2).to_string();
-    let experiment = format!("{}: more jobs on free processors do more", command(facts, job, &[("numjobs", &more)]));
-    Some((Kind::Processor, "the processors of its workers, which never waited".to_owned(), vec![evidence], experiment))
+    let experiment =
+        format!("{}: more jobs on free CPUs do more operations", command(facts, job, &[("numjobs", &more)]));
+    Some((Kind::Processor, "the CPU: the workers never waited for the device".to_owned(), vec![evidence], experiment))
 }
 
 fn of_submission(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
@@ -218,10 +222,10 @@ fn of_submission(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         queue::submission_blocks(facts).into_iter().find(|seen| seen.jobs.iter().any(|name| name == job.name))?;
     let more = (job.members.len() * 2).to_string();
     let experiment =
-        format!("{}: as submissions block, only more jobs help", command(facts, job, &[("numjobs", &more)]));
+        format!("{}: submissions block, so only more jobs help", command(facts, job, &[("numjobs", &more)]));
     Some((
         Kind::Submission,
-        "submission: the kernel does the I/O within it, one after another".to_owned(),
+        "submission: the kernel finishes each operation before it accepts the next".to_owned(),
         vec![seen.evidence],
         experiment,
     ))
@@ -234,7 +238,7 @@ fn of_latency(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     }
     let mean = mean_latency_ns(job)?;
     let evidence = vec![format!(
-        "one operation at a time takes {} on average, which makes {} of them a second for each worker",
+        "one operation takes {} on average, so each worker can do {} per second",
         rounded_ns(mean),
         count((1e9 / mean.max(1.0)) as u64)
     )];
@@ -243,9 +247,11 @@ fn of_latency(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         false if job.members.len() > 1 => ("numjobs", (job.members.len() * 2).to_string()),
         false => ("numjobs", "2".to_owned()),
     };
-    let experiment =
-        format!("{}: about twice the IOPS, if the device can do more at once", command(facts, job, &[(option, &more)]));
-    let answer = "latency: each operation waits for the one before, and the rate is one over the latency";
+    let experiment = format!(
+        "{}: about twice the IOPS, if the device can do several operations at once",
+        command(facts, job, &[(option, &more)])
+    );
+    let answer = "latency: each operation waits for the one before it";
     Some((Kind::Latency, answer.to_owned(), evidence, experiment))
 }
 
@@ -264,17 +270,17 @@ fn of_device(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         return None;
     }
     let mut evidence =
-        vec![format!("{mean:.1} operations were in flight on average, of iodepth={depth}: the queue was kept full")];
+        vec![format!("{mean:.1} of iodepth={depth} operations were in flight on average: the queue was full")];
     evidence.extend(
-        busiest.filter(|_| job.is_kernel()).map(|device| {
-            format!("{} had something to do {} of the time", device.name, percent(busy(device).min(1.0)))
-        }),
+        busiest
+            .filter(|_| job.is_kernel())
+            .map(|device| format!("{} was busy {} of the time", device.name, percent(busy(device).min(1.0)))),
     );
     let size = mean_bytes(job);
     let (what, unit) = if size >= LARGE_BYTES { ("its bandwidth", "bandwidth") } else { ("operations", "IOPS") };
     let more = (depth * 2).to_string();
     let experiment = format!(
-        "{}: the same {unit} at twice the latency if the device is full; else it can do more",
+        "{}: the same {unit} at twice the latency, if the device is at its limit",
         command(facts, job, &[("iodepth", &more)])
     );
     Some((Kind::Device, format!("the device ({what} of {})", bytes(size)), evidence, experiment))
@@ -290,14 +296,14 @@ fn other_findings(facts: &Facts<'_>, job: &Job<'_>, told: &[String]) -> Vec<Stri
 }
 
 fn unknown(job: &Job<'_>) -> Cause {
-    let answer = "this recording does not say: neither processors nor the queue nor a schedule stand out";
+    let answer = "unknown: the recording shows no limit by CPU, queue or schedule";
     let mean = job.members.iter().filter_map(Member::mean_depth).sum::<f64>() / job.members.len() as f64;
     let evidence = vec![format!("{mean:.1} operations were in flight on average")];
     (
         Kind::Unknown,
         answer.to_owned(),
         evidence,
-        "iolab run with --interval=100ms shows whether the rate changed with time".to_owned(),
+        "iolab run with --interval=100ms shows whether the rate changed over time".to_owned(),
     )
 }
 
@@ -310,7 +316,7 @@ fn basics(job: &Job<'_>) -> String {
         let _ = write!(text, ", mean latency {}", rounded_ns(mean));
     }
     let busy = job.members.iter().map(Member::cpu_share).sum::<f64>();
-    let _ = write!(text, ", {} workers on a CPU for {busy:.2} of {}", job.members.len(), job.members.len());
+    let _ = write!(text, ", {} workers used {busy:.2} CPUs", job.members.len());
     text
 }
 

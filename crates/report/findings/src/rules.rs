@@ -31,12 +31,14 @@ pub struct Seen {
     pub evidence: String,
     /// Jobs it is about; empty when it is about the run.
     pub jobs: Vec<String>,
+    /// What follows from it, where that is not what the rule's table says.
+    pub consequence: Option<&'static str>,
 }
 
 impl Seen {
     /// About the run as a whole.
     pub(crate) fn of_run(severity: Severity, evidence: String) -> Seen {
-        Seen { severity, evidence, jobs: Vec::new() }
+        Seen { severity, evidence, jobs: Vec::new(), consequence: None }
     }
 
     /// About some jobs together.
@@ -45,7 +47,12 @@ impl Seen {
         if jobs.len() > JOBS_SHOWN {
             names.push_str(", …");
         }
-        Seen { severity, evidence: format!("{names}: {evidence}"), jobs }
+        Seen { severity, evidence: format!("{names}: {evidence}"), jobs, consequence: None }
+    }
+
+    /// The same, with a consequence of its own.
+    pub(crate) fn meaning(self, consequence: &'static str) -> Seen {
+        Seen { consequence: Some(consequence), ..self }
     }
 }
 
@@ -70,5 +77,5 @@ pub(crate) fn together(severity: Severity, seen: Vec<(&str, String)>) -> Vec<See
         sentences.push(format!("and {} more jobs", seen.len() - JOBS_SHOWN));
     }
     let jobs = seen.iter().map(|(job, _)| (*job).to_owned()).collect();
-    vec![Seen { severity, evidence: sentences.join("; "), jobs }]
+    vec![Seen { severity, evidence: sentences.join("; "), jobs, consequence: None }]
 }

@@ -1,14 +1,10 @@
 //! Numbers and findings as people read them.
 
-use std::fmt::Write;
-
 use iolab_recording::{Finding, Severity};
+use iolab_text::paragraph;
 pub(crate) use iolab_text::{grouped as count, rounded_bytes as bytes};
 
 use crate::Limit;
-
-/// Columns of a line of a report.
-const WIDTH: usize = 100;
 
 /// A share as percent.
 pub(crate) fn percent(share: f64) -> String {
@@ -17,8 +13,8 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
-/// Findings as they stand before a report; empty when there are none.
-pub fn findings_text(findings: &[Finding]) -> String {
+/// Findings as they stand before a report, in lines of at most `columns`; empty when there are none.
+pub fn findings_text(findings: &[Finding], columns: usize) -> String {
     let mut text = String::new();
     for finding in findings {
         let word = match finding.severity {
@@ -26,9 +22,9 @@ pub fn findings_text(findings: &[Finding]) -> String {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        paragraph(&mut text, &format!("{word} [{}]: ", finding.rule), &finding.evidence);
-        paragraph(&mut text, "    ", &finding.consequence);
-        paragraph(&mut text, "    > ", &finding.advice);
+        text += &paragraph(&format!("{word} [{}]: ", finding.rule), &finding.evidence, columns);
+        text += &paragraph("    ", &finding.consequence, columns);
+        text += &paragraph("    > ", &finding.advice, columns);
     }
     if !text.is_empty() {
         text.push('\n');
@@ -36,36 +32,18 @@ pub fn findings_text(findings: &[Finding]) -> String {
     text
 }
 
-/// What limited a run, as text.
-pub fn limits_text(limits: &[Limit]) -> String {
+/// What limited a run, as text in lines of at most `columns`.
+pub fn limits_text(limits: &[Limit], columns: usize) -> String {
     let mut text = String::new();
     for limit in limits {
         let name = limit.job.as_str();
-        paragraph(&mut text, &format!("{name}: "), &limit.answer);
+        text += &paragraph(&format!("{name}: "), &limit.answer, columns);
         for evidence in &limit.evidence {
-            paragraph(&mut text, "    - ", evidence);
+            text += &paragraph("    - ", evidence, columns);
         }
-        paragraph(&mut text, "    to confirm: ", &limit.experiment);
+        text += &paragraph("    to confirm: ", &limit.experiment, columns);
     }
     text
-}
-
-/// Adds `head` and `body`, broken between words, later lines indented.
-fn paragraph(text: &mut String, head: &str, body: &str) {
-    let mut line = head.to_owned();
-    for (at, word) in body.split_whitespace().enumerate() {
-        if at > 0 && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{line}");
-            line = format!("      {word}");
-        } else {
-            if at > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    let _ = writeln!(text, "{line}");
 }
 
 #[cfg(test)]
@@ -78,13 +56,5 @@ mod tests {
         assert_eq!([bytes(150.0 * 1048576.0), bytes(1.5e13)], ["150 MiB", "13.6 TiB"]);
         assert_eq!([percent(0.004), percent(0.5), percent(1.0)], ["0.4 %", "50 %", "100 %"]);
         assert_eq!([count(7), count(1000), count(1234567)], ["7", "1,000", "1,234,567"]);
-    }
-
-    #[test]
-    fn long_lines_are_broken_between_words() {
-        let mut text = String::new();
-        paragraph(&mut text, "head: ", &"word ".repeat(40));
-        assert!(text.lines().count() > 1 && text.lines().all(|line| line.len() <= WIDTH), "{text}");
-        assert!(text.lines().skip(1).all(|line| line.starts_with("      word")), "{text}");
     }
 }

@@ -205,8 +205,8 @@ fn the_limit_that_cut_requests_is_named() {
         findings.into_iter().find(|finding| finding.rule == "requests-split").expect(name).evidence
     };
     // This recording does not have the other setting.
-    assert!(split("large-read").ends_with("max_sectors_kb of vda is 4096"), "{}", split("large-read"));
-    let by_segments = "max_sectors_kb of vda is 4096, max_segments (pieces of memory in a request) 254";
+    assert!(split("large-read").ends_with("vda has max_sectors_kb=4096"), "{}", split("large-read"));
+    let by_segments = "vda has max_sectors_kb=4096 and max_segments=254 (pieces of memory in one request)";
     assert!(split("many-segments").ends_with(by_segments), "{}", split("many-segments"));
 }
 
@@ -215,8 +215,28 @@ fn the_quota_is_named() {
     let findings = find(&recording("cpu-quota"));
     let quota = findings.iter().find(|finding| finding.rule == "cpu-quota").expect("it has one");
     let expected =
-        "the CPU quota (20.0 ms of CPU time in 100 ms for control group /box) was used up in 37 of 40 periods";
+        "the CPU quota (20.0 ms of CPU time per 100 ms for control group /box) was used up in 37 of 40 periods";
     assert!(quota.evidence.starts_with(expected), "{}", quota.evidence);
+}
+
+/// Most of the I/O, or a part of it: the words say as much as was seen.
+#[test]
+fn how_much_came_from_the_page_cache_is_said() {
+    let mut recording = recording("buffered-mix");
+    let consequences = |recording: &Recording| {
+        let findings = find(recording).into_iter().filter(|finding| finding.rule == "page-cache");
+        findings.map(|finding| (finding.severity, finding.consequence)).collect::<Vec<_>>()
+    };
+    let seen = consequences(&recording);
+    assert!(seen[0].1.starts_with("Most of this I/O came from the page cache: you measured RAM"), "{seen:?}");
+    assert!(seen[1].1.starts_with("Most of these writes stopped in the page cache"), "{seen:?}");
+    // Seven tenths of the reads reach the device.
+    let read: u64 = recording.workers.iter().map(|worker| worker.directions[0].bytes).sum();
+    let device = &mut recording.devices[0];
+    device.after.read_sectors = device.before.read_sectors + read / 512 * 7 / 10;
+    let seen = consequences(&recording);
+    let milder = seen.iter().find(|(severity, _)| *severity == Severity::Warning).expect("a warning");
+    assert!(milder.1.starts_with("Part of this I/O"), "{seen:?}");
 }
 
 #[test]

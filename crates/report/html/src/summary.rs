@@ -35,7 +35,7 @@ pub(crate) fn section(outcome: &Outcome<'_>, findings: &[Gathered], missing: usi
             p.weak { "The study is not complete: " (counted(missing, "trial is", "trials are")) " still to be run. What follows is what is known so far." }
         }
         @for caveat in steady::caveats(outcome) { p { strong.severity { (caveat) } } }
-        @if analysis.figures.is_empty() { p { "The study asks for no figure." } }
+        @if analysis.figures.is_empty() { p { "The study has no metric to compare." } }
         ul.conclusions {
             @for figure in 0..analysis.figures.len() {
                 @let links = links(figure);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// Something else stands at its name.
-    #[error("{}: {what}, not {wanted} that iolab wrote: it is not replaced; name another file, or add --force", path.display())]
+    #[error("{}: this is {what}, not {wanted} that iolab wrote, so iolab does not replace it: name another file, or add --force", path.display())]
     Foreign {
         /// The name.
         path: PathBuf,
@@ -17,7 +17,7 @@ pub enum OutputError {
         wanted: &'static str,
     },
     /// What stands at its name is never replaced, whatever the user says.
-    #[error("{}: {what}: an output is never written there", path.display())]
+    #[error("{}: {what}: iolab never writes output there", path.display())]
     Never {
         /// The name.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum OutputError {
         what: String,
     },
     /// Two outputs of one command have the same name.
-    #[error("{}: this name is wanted for {one} and for {other}: name another file for one of them", path.display())]
+    #[error("{}: {one} and {other} would go to the same file: rename one of them", path.display())]
     Clash {
         /// The name.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum OutputError {
         reason: String,
     },
     /// What stands at the name is not what stood there when it was judged.
-    #[error("{}: another file took this name meanwhile: it is left as it is", path.display())]
+    #[error("{}: another file appeared under this name in the meantime; it was not changed", path.display())]
     Changed {
         /// The name.
         path: PathBuf,

@@ -34,7 +34,7 @@ impl Name {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(parent, flags, Mode::empty()).map_err(|errno| {
             let reason = match errno {
-                Errno::NOENT => format!("there is no folder {}: make it first", parent.display()),
+                Errno::NOENT => format!("the folder {} does not exist: create it first", parent.display()),
                 Errno::NOTDIR => format!("{} is not a folder", parent.display()),
                 other => format!("{}: {}", parent.display(), std::io::Error::from(other)),
             };

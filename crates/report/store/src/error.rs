@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// It is not a database, or is damaged.
-    #[error("{}: damaged, or not a database of iolab ({reason}); recordings are not in it and are safe: move it away, and iolab db import FOLDER makes a new one", path.display())]
+    #[error("{}: damaged, or not an iolab database ({reason}). Your recordings are separate files and are safe: move this file away, then run `iolab db import FOLDER`", path.display())]
     Corrupt {
         /// Its file.
         path: PathBuf,
@@ -14,7 +14,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A later version of the program made it.
-    #[error("{}: made by a later version of iolab (format {found}; this one reads up to {known}): use that one, or name another database with IOLAB_DB", path.display())]
+    #[error("{}: a later version of iolab wrote this database (format {found}; this version reads up to {known}): use that version, or another database (IOLAB_DB)", path.display())]
     Newer {
         /// Its file.
         path: PathBuf,
@@ -24,7 +24,7 @@ pub enum StoreError {
         known: u32,
     },
     /// It is a database of something else.
-    #[error("{}: a database, but not of iolab: name another with IOLAB_DB", path.display())]
+    #[error("{}: a database, but not iolab's: name another file with IOLAB_DB", path.display())]
     Foreign {
         /// Its file.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There is no such entry.
-    #[error("no entry {id}: iolab db list shows what there is")]
+    #[error("there is no entry {id} (`iolab db list` shows all)")]
     NoEntry {
         /// The number.
         id: i64,

@@ -109,7 +109,7 @@ fn one_rate_in_every_text() {
         ("perf", iolab_report::perf(&recording, PerfDetail::Table), " 180000.00      703.12 "),
         ("summary", iolab_report::summary(&[("case", std::slice::from_ref(&recording))]), "case  180k"),
         ("page", recording_page(&recording, "r.iolab", &[], "0").html, "180 k/s"),
-        ("what limited it", iolab_findings::limits_text(&limits), "180,000 IOPS"),
+        ("what limited it", iolab_findings::limits_text(&limits, 100), "180,000 IOPS"),
     ] {
         assert!(text.contains(expected), "{who} does not say '{expected}': {text}");
     }

@@ -24,7 +24,7 @@ pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules
     let told = Told { design, analysis, rules };
     let primary = study.primary_figure();
     let Some(standing) = analysis.standings.iter().find(|one| one.figure == primary) else {
-        let sentence = "The study asks for no figure.".to_owned();
+        let sentence = "The study has no metric to compare.".to_owned();
         return Answer { sentence, findings: told.about_trials(None), ..Answer::default() };
     };
     let mut findings = told.axes(standing);
@@ -106,9 +106,9 @@ impl Told<'_> {
             (0, 0) => format!("{name} is {superlative}: {value}{base}"),
             (0, _) => format!("{name} is {superlative}: {value}{base}; equivalent: {}", self.names(&equal)),
             (open, _) if open == rivals.len() => {
-                format!("no difference is decided; {name} looks {superlative}: {value}{base}")
+                format!("no difference is certain yet; {name} looks {superlative}: {value}{base}")
             }
-            _ => format!("{name} is among the {superlative}: {value}{base}; not told apart from {}", self.names(&open)),
+            _ => format!("{name} is among the {superlative}: {value}{base}; no certain difference from {}", self.names(&open)),
         };
         if let Some(decide) = would_decide_all(open.iter().map(|one| &one.comparison), self.rules) {
             text += &format!("; {decide}");
@@ -179,7 +179,7 @@ impl Told<'_> {
             Verdict::Better | Verdict::Worse if place == 0 => "matters most",
             Verdict::Better | Verdict::Worse => "matters",
             Verdict::Equivalent => "makes no difference",
-            Verdict::Undecided { .. } if comparison.blocks < self.rules.least_blocks => "cannot be judged yet",
+            Verdict::Undecided { .. } if comparison.blocks < self.rules.least_blocks => "is not certain yet",
             Verdict::Undecided { .. } => "may or may not matter",
         };
         let decide = would_decide(comparison, self.rules).map(|decide| format!("; {decide}")).unwrap_or_default();
@@ -210,7 +210,7 @@ impl Told<'_> {
     fn about_trials(&self, standing: Option<&Standing>) -> Vec<String> {
         let mut told = Vec::new();
         if let Some(noise) = standing.and_then(|one| one.noise) {
-            told.push(format!("trials of one configuration stray by {:.1} % within a block", noise * 100.0));
+            told.push(format!("trials of the same configuration vary by {:.1} % within a block", noise * 100.0));
         }
         let far = standing.map(|one| one.far.as_slice()).unwrap_or_default();
         if far.len() > MOST_NAMED {

@@ -35,7 +35,7 @@ pub fn read_collection(text: &str) -> Result<Option<Collection>, StudyError> {
     }
     let collection: Collection = toml::from_str(text).map_err(|error| StudyError::Shape {
         place: Place::of(text, error.span().map_or(0, |span| span.start)),
-        message: error.message().to_owned(),
+        message: crate::file::in_plain_words(error.message()),
     })?;
     if collection.studies.is_empty() {
         return Err(StudyError::meaning("studies = []: a collection has one study at least"));
@@ -78,7 +78,7 @@ mod tests {
         };
         check("title = \"t\"\nstudies = []", "one study at least");
         check("title = \"t\"\nstudies = [\"a/x.toml\", \"b/x.toml\"]", "'x'");
-        check("title = \"t\"\nstudies = [\"a.toml\"]\nblocks = 3", "unknown field `blocks`");
+        check("title = \"t\"\nstudies = [\"a.toml\"]\nblocks = 3", "unknown key `blocks`");
         check("studies = [\"a.toml\"]", "missing field `title`");
     }
 }

@@ -66,7 +66,7 @@ pub fn design(study: &Study) -> Result<Design, StudyError> {
     let trials_of_one = 1 + study.ladder.as_ref().map_or(0, |ladder| ladder.levels.len());
     let size = study.axes.iter().try_fold(trials_of_one, |size, axis| size.checked_mul(axis.points.len()));
     if size.and_then(|size| size.checked_mul(study.blocks as usize)).is_none_or(|trials| trials > MOST_TRIALS) {
-        return Err(StudyError::meaning(format!("more than {MOST_TRIALS} trials: name fewer values or fewer blocks")));
+        return Err(StudyError::meaning(format!("more than {MOST_TRIALS} trials: use fewer values or fewer blocks")));
     }
     let mut rows: Vec<Vec<usize>> = vec![Vec::new()];
     for axis in &study.axes {
@@ -79,7 +79,7 @@ pub fn design(study: &Study) -> Result<Design, StudyError> {
     let configurations: Vec<Configuration> =
         rows.iter().map(|row| configuration(study, row)).filter(|made| !is_excluded(study, made)).collect();
     if configurations.is_empty() {
-        return Err(StudyError::meaning("every combination is excluded: nothing is left to run"));
+        return Err(StudyError::meaning("every combination is excluded, so there is nothing to run"));
     }
     Ok(Design {
         axes: study.axes.iter().map(|axis| axis.name.clone()).collect(),
@@ -165,7 +165,7 @@ fn check_options(study: &Study) -> Result<(), StudyError> {
         for option in options {
             if let Some((_, other)) = seen.iter().find(|(name, _)| *name == option) {
                 let message =
-                    format!("'{option}' is set by axis '{}' and by {other}: one of them has to go", axis.name);
+                    format!("'{option}' is set by axis '{}' and by {other}: remove one of them", axis.name);
                 return Err(StudyError::meaning(message));
             }
             seen.push((option, &axis.name));
@@ -183,7 +183,7 @@ fn check_names(study: &Study) -> Result<(), StudyError> {
         let Some(axis) = study.axes.iter().find(|axis| axis.name == *name) else {
             let names: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
             return Err(StudyError::meaning(format!(
-                "{place}: no axis is called '{name}'; there are: {}",
+                "{place}: unknown axis '{name}'; the axes are: {}",
                 names.join(", ")
             )));
         };
@@ -221,7 +221,7 @@ fn confounded(study: &Study, configurations: &[Configuration]) -> Vec<String> {
             if vary && follows(first, second) && follows(second, first) {
                 let (first, second) = (&study.axes[first].name, &study.axes[second].name);
                 warnings.push(format!(
-                    "'{first}' and '{second}' only ever change together: no one could say which of them made a difference"
+                    "'{first}' and '{second}' always change together, so their effects cannot be separated"
                 ));
             }
         }

@@ -90,7 +90,7 @@ impl Figure {
         };
         let unknown = || {
             StudyError::meaning(format!(
-                "no figure is called '{name}': iops, bandwidth, mean, p50, p99, p99.9, response_p99, cpu, and read.… or write.… of those; {}",
+                "unknown metric '{name}': use iops, bandwidth, mean, p50, p99, p99.9, response_p99 or cpu, or read.… or write.… of those; {}",
                 DeviceFigure::names()
             ))
         };

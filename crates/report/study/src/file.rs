@@ -4,6 +4,7 @@
 //! truth values and mean what they mean in a job file.
 
 mod axes;
+mod place;
 mod procedure;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use toml::Spanned;
 
 use crate::{Axis, Figure, Ladder, Measure, Place, Precondition, Reported, Setting, Side, StudyError, profile};
 use axes::{AxisTable, Values, axis};
+pub use place::place_of;
 use procedure::{Blocks, LadderTable, PreconditionKey};
 
 /// A study, as its author means it.
@@ -163,6 +165,17 @@ fn settings(table: &BTreeMap<String, Scalar>) -> Vec<Setting> {
     table.iter().map(|(option, value)| Setting { option: option.clone(), value: value.text() }).collect()
 }
 
+/// What the parser says, with the key that may have been meant.
+pub(crate) fn in_plain_words(message: &str) -> String {
+    let Some(rest) = message.strip_prefix("unknown field `") else { return message.to_owned() };
+    let mut names = rest.split('`').step_by(2);
+    let written = names.next().unwrap_or_default();
+    let known: Vec<&str> = names.collect();
+    let near = iolab_text::closest(written, known.iter().copied());
+    let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    format!("unknown key `{written}`; {near}The keys here are {}", known.join(", "))
+}
+
 /// Reads a study file.
 ///
 /// # Errors
@@ -170,7 +183,7 @@ fn settings(table: &BTreeMap<String, Scalar>) -> Vec<Setting> {
 pub fn read(text: &str) -> Result<Study, StudyError> {
     let file: File = toml::from_str(text).map_err(|error| StudyError::Shape {
         place: Place::of(text, error.span().map_or(0, |span| span.start)),
-        message: error.message().to_owned(),
+        message: in_plain_words(error.message()),
     })?;
     file.study(text)
 }
@@ -241,7 +254,7 @@ impl File {
     fn quick(&self) -> Result<Option<Quick>, StudyError> {
         let Some(quick) = &self.quick else { return Ok(None) };
         if quick.blocks == Some(0) {
-            return Err(StudyError::meaning("quick: blocks = 0: a study has one block at least"));
+            return Err(StudyError::meaning("quick: blocks = 0: a study needs at least one block"));
         }
         Ok(Some(Quick { blocks: quick.blocks, settings: settings(&quick.settings) }))
     }
@@ -325,7 +338,7 @@ impl Study {
     /// It has no quick form.
     pub fn quickened(mut self) -> Result<Study, StudyError> {
         let quick = self.quick.take().ok_or_else(|| {
-            StudyError::meaning("this study has no quick form: give it a [quick] table with blocks and settings")
+            StudyError::meaning("this study has no quick form: add a [quick] table with blocks and settings")
         })?;
         if let Some(blocks) = quick.blocks {
             (self.blocks, self.auto_blocks) = (blocks, None);

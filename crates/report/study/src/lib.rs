@@ -48,7 +48,7 @@ pub use design::{Configuration, Design, Planned, Setting, design};
 pub use device_figure::DeviceFigure;
 pub use error::{Place, StudyError};
 pub use figure::{Figure, Measure, Operations, Side, known_percentile};
-pub use file::{AutoBlocks, JobSource, Quick, Study, read};
+pub use file::{AutoBlocks, JobSource, Quick, Study, place_of, read};
 pub use job_text::with_settings;
 pub use ladder::{Ladder, Slo};
 pub use ladder_result::{Capacity, Knee, KneeRule, LadderResult, LevelPercentile, LevelResult};

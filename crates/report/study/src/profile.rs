@@ -21,17 +21,17 @@ pub const PROFILES: &[Profile] = &[
         settings: &[(
             "iodepth",
             "128",
-            "dies work side by side: below that depth many are idle, and the figure is about the depth",
+            "flash chips work in parallel: at a smaller depth many are idle, and the depth limits the result",
         )],
         precondition: (
             Some(PreconditionKind::Snia),
-            "a fresh or trimmed drive writes faster than it ever will again: fill it, and write until it is steady",
+            "a fresh or trimmed drive writes faster than it will later: fill it, then write until it is steady",
         ),
     },
     Profile {
         name: "optane",
-        settings: &[("iodepth", "8", "eight at once keep it busy: more only adds waiting")],
-        precondition: (None, "cells are overwritten in place: there is no fresh state to get out of"),
+        settings: &[("iodepth", "8", "eight operations at once keep it busy; more only wait")],
+        precondition: (None, "cells are overwritten in place, so there is no fresh state"),
     },
 ];
 
@@ -42,7 +42,7 @@ pub const PROFILES: &[Profile] = &[
 pub fn profile(name: &str) -> Result<&'static Profile, StudyError> {
     PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-        StudyError::meaning(format!("no profile is called '{name}': {}", names.join(", ")))
+        StudyError::meaning(format!("unknown profile '{name}': {}", names.join(", ")))
     })
 }
 

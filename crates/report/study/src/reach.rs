@@ -14,7 +14,7 @@ const MOST_CONFIGURATIONS: usize = 60;
 pub(crate) fn warning(configurations: usize, blocks: u32) -> Option<String> {
     let least = Rules::default().least_blocks;
     (configurations > 1 && (blocks as usize) < least).then(|| {
-        format!("with {blocks} repeats there are sizes and intervals, but no verdicts: repeat at least {least} times")
+        format!("{blocks} repeats give sizes and intervals, but no verdicts: repeat at least {least} times")
     })
 }
 

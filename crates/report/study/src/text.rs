@@ -122,7 +122,7 @@ pub fn describe_results(
     warnings: &[String],
 ) -> String {
     let answer = answer(study, design, analysis, rules);
-    let findings = iolab_findings::findings_text(&analysis.findings);
+    let findings = iolab_findings::findings_text(&analysis.findings, iolab_text::USUAL_COLUMNS);
     let mut text = format!("{}\n\n{findings}{}\n", study.title, answer.sentence);
     let others = answer.others.iter().map(|(number, told)| format!("{}: {told}", analysis.figures[*number].name()));
     text += &listed(answer.findings.iter().cloned().chain(others).map(|told| format!("- {told}")), 3 * MOST_LINES);
@@ -172,7 +172,7 @@ fn warm_ups(study: &Study, design: &Design, analysis: &Analysis) -> String {
 fn ladder_text(study: &Study, design: &Design, ladder: &LadderResult) -> String {
     let name = design.configurations[ladder.configuration].name();
     let Some(maximum) = ladder.maximum_iops else {
-        return format!("\nload and latency, {name}: no closed-loop maximum, so no ladder\n");
+        return format!("\nload and latency, {name}: the closed-loop run has no result, so there is no ladder\n");
     };
     let iops = |rate: f64| scaled(rate, &[(1e6, "M"), (1e3, "k"), (1.0, "")], "");
     let mut text = format!("\nload and latency, {name}: 100 % are {} operations per second\n", iops(maximum));
@@ -196,7 +196,7 @@ fn ladder_text(study: &Study, design: &Design, ladder: &LadderResult) -> String 
     if let Some(knee) = ladder.knee {
         let by = match knee.by {
             KneeRule::Kneedle => "Kneedle",
-            KneeRule::Power => "the most throughput for its latency; the curve itself has no knee",
+            KneeRule::Power => "the best throughput for its latency; the curve has no knee",
         };
         let level = &ladder.levels[knee.level];
         text += &format!("  knee: {} % ({} operations per second), by {by}\n", level.percent, iops(level.asked_iops));
@@ -214,7 +214,7 @@ fn kept(level: &LevelResult) -> String {
 
 fn capacity_line(study: &Study, ladder: &LadderResult) -> String {
     let Some(slo) = study.ladder.as_ref().and_then(|ladder| ladder.slo) else { return String::new() };
-    let Some(capacity) = &ladder.capacity else { return format!("  {slo}: no level keeps it\n") };
+    let Some(capacity) = &ladder.capacity else { return format!("  {slo}: no level meets it\n") };
     let response = &capacity.response;
     let mut text = format!(
         "  {slo}: up to {} operations per second ({} %): there it is {}, at most {} ({:.1} %)",
@@ -225,13 +225,13 @@ fn capacity_line(study: &Study, ladder: &LadderResult) -> String {
         response.confidence * 100.0
     );
     if !capacity.is_sure {
-        text += "; fewer than five trials: a hint, no verdict";
+        text += "; fewer than five trials, so this is only a hint";
     }
     if capacity.lower_misses > 0 {
         text += &format!("; {} lower levels miss it", capacity.lower_misses);
     }
     if capacity.limited_by_generator {
-        text += "; the load generator could not do more, the storage perhaps could";
+        text += "; the load generator was the limit; the storage may do more";
     }
     text + "\n"
 }

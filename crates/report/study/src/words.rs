@@ -46,9 +46,9 @@ pub fn would_decide(comparison: &Comparison, rules: &Rules) -> Option<String> {
         return Some(format!("repeat at least {times} times to be sure at {percent} %"));
     }
     Some(match more_repeats {
-        Some(1) => "1 more repeat would decide".to_owned(),
-        Some(more) => format!("{more} more repeats would decide"),
-        None => format!("not even {} repeats would decide", rules.most_blocks),
+        Some(1) => "about 1 more repeat should settle it".to_owned(),
+        Some(more) => format!("about {more} more repeats should settle it"),
+        None => format!("even {} repeats would not settle it", rules.most_blocks),
     })
 }
 

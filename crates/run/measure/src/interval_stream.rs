@@ -158,7 +158,7 @@ impl IntervalStream {
         };
         let reason = match answer {
             Ok(written) if written == bytes.len() => return,
-            Ok(written) => format!("only {written} of {} bytes could be written", bytes.len()),
+            Ok(written) => format!("wrote only {written} of {} bytes", bytes.len()),
             Err(error) => error.to_string(),
         };
         self.trouble = Some(format!("the latencies of intervals are recorded up to here only: {reason}"));

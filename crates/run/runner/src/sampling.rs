@@ -52,7 +52,7 @@ impl Sampling {
         let tracer = traced.then(|| Tracer::open(system, names, clock.now_ns()));
         let (tracer, trouble) = match tracer.transpose() {
             Ok(tracer) => (tracer, None),
-            Err(error) => (None, Some(format!("requests of block devices are not traced: {error}"))),
+            Err(error) => (None, Some(format!("request tracing is off: {error}"))),
         };
         let news = Observations { interval_ns, devices, ..Observations::default() };
         let observations = Observations::default();

@@ -134,7 +134,7 @@ fn fill_worker(worker: &mut WorkerRecording, partial: &mut Partial) {
         return;
     }
     let rebuilt = partial::worker_from(worker.number, intervals);
-    let note = "its figures are those of the intervals that were complete when it died".to_owned();
+    let note = "its results cover the intervals that were complete when it died".to_owned();
     *worker = WorkerRecording { pid: worker.pid, outcome: worker.outcome.clone(), notes: vec![note], ..rebuilt };
 }
 

@@ -128,7 +128,7 @@ impl<'a> Supervisor<'a> {
     pub(crate) fn into_recording(mut self) -> Recording {
         self.recording.workers = collect(self.ground, &self.ends);
         for worker in self.left_behind {
-            let message = "it was still waiting for its device when the run was ended".to_owned();
+            let message = "it was still waiting for its device when the run ended".to_owned();
             self.recording.workers[worker].outcome = Outcome::Crashed { signal: 0, message };
         }
         self.recording

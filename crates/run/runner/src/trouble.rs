@@ -106,7 +106,7 @@ impl<'a> Trouble<'a> {
     pub(crate) fn abandoned(&mut self, in_flight: usize) {
         if in_flight > 0 {
             self.note(format!(
-                "{in_flight} operations were still in flight when the run was ended; they are not counted"
+                "{in_flight} operations were still in flight when the run ended; they are not counted"
             ));
         }
     }
@@ -132,7 +132,7 @@ impl<'a> Trouble<'a> {
         if self.notes.len() < MOST {
             self.notes.push(text);
         } else if self.notes.len() == MOST {
-            self.notes.push("further errors are counted, not listed".to_owned());
+            self.notes.push("more errors follow; they are counted but not listed".to_owned());
         }
     }
 }

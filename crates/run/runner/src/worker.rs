@@ -287,7 +287,7 @@ fn close<R: Recorder>(
         recorder.write_to(recording.runtime_ns, recording);
         recording.cpu = cpu_use::between(&used_before, &used);
     } else {
-        recording.notes.push("the job ended before its ramp_time was over: nothing was measured".to_owned());
+        recording.notes.push("the job ended before ramp_time was over, so nothing was measured".to_owned());
     }
 }
 

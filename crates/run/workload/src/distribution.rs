@@ -1,4 +1,4 @@
-//! Where random offsets fall when not everywhere alike: one block number per draw.
+//! Distribution of random offsets when not everywhere alike: one block number per draw.
 //!
 //! Guarantees: every block is below the domain's count. Which block is hot follows from the seed of
 //! the job, not from the pass: a hot spot that moved between passes would be none.

@@ -139,7 +139,7 @@ fn check_sizes(direction: Direction, sizes: &BlockSizes) -> Result<(), WorkloadE
         return wrong("a block cannot have 4 GiB or more");
     }
     match sizes {
-        BlockSizes::Range { min, max } if min > max => wrong("the range ends before it begins"),
+        BlockSizes::Range { min, max } if min > max => wrong("the first value of the range is larger than the second"),
         BlockSizes::Split(parts) => {
             let total: u64 = parts.iter().map(|part| u64::from(part.1)).sum();
             match total {

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let Some(iolab) = candidates(this.as_deref(), path).find(|file| is_another_program(file, this.as_deref())) else {
         let folder = this.as_deref().and_then(Path::parent).unwrap_or(Path::new("?")).display();
-        eprintln!("fio: no program iolab in {folder} nor on the PATH: it does the work, so install both together");
+        eprintln!("fio: cannot find the program iolab in {folder} or on the PATH; install both together");
         return ExitCode::from(NOT_FOUND);
     };
     let error = Command::new(&iolab).arg0("fio").args(std::env::args_os().skip(1)).exec();

@@ -83,15 +83,15 @@ impl RunOption {
 }
 
 /// Advice to those who ask for an option of single runs beside a study.
-const EACH_TRIAL: &str = "its trials are ordinary runs: try the job alone first, by `iolab run JOB`";
-const REPORTS: &str = "`iolab study show FOLDER` prints it again, `iolab report FOLDER` makes a page";
-const PROGRESS: &str = "a study shows how far it is by itself";
+const EACH_TRIAL: &str = "a study runs the job many times: try the job alone first with `iolab run JOB`";
+const REPORTS: &str = "use `iolab study show FOLDER` to print the results, or `iolab report FOLDER -o PAGE.html`";
+const PROGRESS: &str = "a study always shows its progress";
 
 /// Shortest interval of the status line, as in fio.
 const SHORTEST_ETA_NS: u64 = 250_000_000;
 
-const NO_REMOTE: Support = Support::Missing("jobs run on this machine only");
-const NO_TRIGGER: Support = Support::Missing("there are no triggers");
+const NO_REMOTE: Support = Support::Missing("iolab runs jobs on this machine only");
+const NO_TRIGGER: Support = Support::Missing("iolab has no triggers");
 
 // The compiler takes a field that is assigned for one that is read, so these make the struct anew.
 // (A list that is added to is read by that: those have tests of what they do.)
@@ -138,7 +138,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         .letter('f')
         .not_in_study(REPORTS),
     valued("eta", "WHEN", "Show the status line: always, never or auto", eta).letter('e').not_in_study(PROGRESS),
-    valued("eta-newline", "TIME", "Begin a new status line this often", time!(eta_newline_ns))
+    valued("eta-newline", "TIME", "Start a new status line this often", time!(eta_newline_ns))
         .letter('E')
         .not_in_study(PROGRESS),
     valued("eta-interval", "TIME", "Update the status line this often", |run, text| {
@@ -159,7 +159,7 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         Ok(run)
     })
     .letter('x')
-    .not_in_study("leave the others out of the job file"),
+    .not_in_study("remove the other sections from the job file"),
     switch("parse-only", "Check the jobs without running them", on!(parse_only))
         .letter('P')
         .not_in_study("`iolab plan` with the same words checks a study and says what it would run"),
@@ -191,68 +191,68 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     .letter('a'),
     switch("bandwidth-log", "Write aggregate bandwidth logs", on!(bandwidth_log)).letter('b').not_in_study(EACH_TRIAL),
     option("latency-log", "Write aggregate latency logs", NO_LATENCY_LOG).with_value("PREFIX").letter('l'),
-    option("idle-prof", "Measure CPU idleness", Support::Missing("idleness is not measured"))
+    option("idle-prof", "Measure CPU idleness", Support::Missing("iolab does not measure idleness"))
         .with_value("WHAT")
         .letter('I'),
     option("trigger-file", "Run the trigger when this file appears", NO_TRIGGER).with_value("FILE").letter('W'),
     option("trigger-timeout", "Run the trigger after this time", NO_TRIGGER).with_value("TIME").letter('B'),
     option("trigger", "Command of the trigger", NO_TRIGGER).with_value("COMMAND").letter('H'),
     option("trigger-remote", "Command of the trigger on servers", NO_TRIGGER).with_value("COMMAND").letter('J'),
-    option("inflate-log", "Print a compressed log", Support::Missing("logs are not compressed"))
+    option("inflate-log", "Print a compressed log", Support::Missing("iolab does not compress logs"))
         .with_value("FILE")
         .letter('X'),
-    option("merge-blktrace-only", "Merge traces and end", Support::Missing("traces are not merged")).letter('A'),
+    option("merge-blktrace-only", "Merge traces and end", Support::Missing("iolab does not merge traces")).letter('A'),
     option("server", "Serve jobs to clients", NO_REMOTE).with_value("ADDRESS").optional().letter('S'),
     option("daemonize", "Serve in the background", NO_REMOTE).with_value("FILE").letter('D'),
     option("client", "Run the jobs on a server", NO_REMOTE).with_value("HOST").letter('C'),
     option("remote-config", "Job file on the server", NO_REMOTE).with_value("FILE").letter('R'),
     option("cpuclock-test", "Test the processor's clock", NO_CLOCK_TEST).letter('T'),
-    option("crctest", "Measure checksums", Support::Missing("checksums are not measured"))
+    option("crctest", "Measure checksums", Support::Missing("iolab does not measure checksums"))
         .with_value("TYPE")
         .optional()
         .letter('G'),
-    option("memcpytest", "Measure copying of memory", Support::Missing("copying is not measured"))
+    option("memcpytest", "Measure copying of memory", Support::Missing("iolab does not measure memory copies"))
         .with_value("TYPE")
         .optional()
         .letter('M'),
-    valued("allow-destroy", "TARGET", "Device that may be overwritten; may be repeated", |mut run, text| {
+    valued("allow-destroy", "TARGET", "Allow overwriting this device; may be repeated", |mut run, text| {
         add(&mut run.allow_destroy, text)?;
         Ok(run)
     }),
     valued("record", "FILE", "Write the recording to a file", word!(record))
         .not_in_study("its folder keeps the recording of each trial"),
-    switch("no-db", "Do not list the run in the database", on!(no_database)),
-    switch("force", "Let outputs replace files that iolab did not write", on!(force))
-        .not_in_study("name a folder that is not there yet: --folder=FOLDER"),
+    switch("no-db", "Do not add the run to the database", on!(no_database)),
+    switch("force", "Allow outputs to replace files that iolab did not write", on!(force))
+        .not_in_study("name a new folder with --folder=FOLDER"),
     switch("keep-secrets", "Keep the values of ${VARIABLES} in recording and database", on!(keep_secrets)),
-    valued("vary", "OPTION=VALUES", "Try each of these values, in blocks (iodepth=1,4,16; bs=4k..1M:x2)", vary),
+    valued("vary", "OPTION=VALUES", "Compare these values of an option (iodepth=1,4,16; bs=4k..1M:x2); may be repeated", vary),
     valued(
         "repeat",
         "N",
-        "Try each configuration this often, and say how sure the figures are; auto, the default of --vary, ends when 10 % differences show",
+        "Run each configuration N times and report how certain the results are; auto, the default with --vary, stops when a 10 % difference can be seen",
         blocks,
     ),
     valued("blocks", "N", "The same as --repeat", blocks),
     valued(
         "ladder",
         "TARGET",
-        "Latency against load, and the load that keeps a target (p99<=1ms; none)",
+        "Measure latency at rising load, and the highest load that meets a target (p99<=1ms; none)",
         of_study!(ladder),
     ),
-    valued("precondition", "HOW", "Before the trials: snia, fill, or a job file", of_study!(precondition)),
-    valued("steady", "auto", "Leave out the warm-up of each trial of a study", of_study!(steady)),
+    valued("precondition", "HOW", "Prepare the drive before the trials: snia, fill, or a job file", of_study!(precondition)),
+    valued("steady", "auto", "Leave the warm-up of each trial out of the results", of_study!(steady)),
     valued(
         "drive-profile",
         "NAME",
-        "Begin a study from settings that suit a kind of drive: nand, optane",
+        "Use study settings that suit a kind of drive: nand, optane",
         of_study!(profile),
     ),
-    valued("folder", "FOLDER", "Where the trials of a study are kept", of_study!(folder)),
+    valued("folder", "FOLDER", "Folder for the trials of a study", of_study!(folder)),
 ];
 
 const NO_CLOCK_TEST: Support = Support::Missing("the clock is checked whenever it is used");
 const NO_DEBUG: Support =
-    Support::Harmless("what happens inside is not printed; `iolab plan` has every resolved value of a job");
+    Support::Harmless("iolab has no debug output; `iolab plan` shows every value of a job");
 const NO_LATENCY_LOG: Support = Support::Harmless(
     "there is no latency log of all jobs together; the job option write_lat_log=PREFIX writes each job's",
 );
@@ -298,7 +298,7 @@ fn count(text: &str, min: i64, max: i64) -> Result<i64, Refusal> {
     if (min..=max).contains(&count) {
         return Ok(count);
     }
-    Err(refusal(format!("{count} is not within {min} to {max}")))
+    Err(refusal(format!("{count} is not between {min} and {max}")))
 }
 
 fn number(text: &str, min: u32, max: u32) -> Result<u32, Refusal> {
@@ -329,7 +329,7 @@ fn eta(run: RunOptions, text: &str) -> Result<RunOptions, Refusal> {
         "auto" => EtaWhen::Auto,
         "always" => EtaWhen::Always,
         "never" => EtaWhen::Never,
-        other => return Err(advise(format!("`{other}` is no time to show it"), "always, never or auto")),
+        other => return Err(advise(format!("`{other}` is not a value of --eta"), "always, never or auto")),
     };
     Ok(RunOptions { eta, ..run })
 }

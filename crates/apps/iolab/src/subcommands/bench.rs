@@ -50,7 +50,7 @@ pub(crate) struct BenchArguments {
 const QUICK_SECONDS: u64 = 6;
 
 pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
-    let unknown = || Failure::mistake(format!("iolab: there is no profile {}", arguments.profile));
+    let unknown = || Failure::mistake(format!("iolab: unknown profile {}", arguments.profile));
     let mut files = outputs::beside(arguments.force, []);
     let place = arguments.output.as_deref().map(|path| files.place(path, Kind::Report, "the page (-o)")).transpose()?;
     let request = BenchRequest {

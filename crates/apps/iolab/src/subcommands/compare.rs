@@ -102,7 +102,7 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
 fn told(arguments: &CompareArguments, outcome: &Outcome, sides: [&Side; 2]) -> Result<String, Failure> {
     let wants_page = arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
     Ok(match (wants_page, arguments.json) {
-        (true, true) => return Err(Failure::mistake("iolab: a page is no JSON: either -o FILE.html or --json")),
+        (true, true) => return Err(Failure::mistake("iolab: -o FILE.html writes a page and --json writes JSON: use one of them")),
         (true, false) => {
             let version = env!("CARGO_PKG_VERSION");
             let command = command_line();
@@ -152,7 +152,7 @@ fn named_sides(arguments: &CompareArguments) -> Result<[Vec<String>; 2], Failure
         [baseline, candidate] => Ok([listed(baseline), listed(candidate)]),
         [] if !arguments.baseline.is_empty() => Ok([arguments.baseline.clone(), arguments.candidate.clone()]),
         _ => Err(Failure::mistake(
-            "iolab: compare what with what? iolab compare BASELINE CANDIDATE, or --baseline RUN… --candidate RUN…",
+            "iolab: name two runs: iolab compare BASELINE CANDIDATE, or --baseline RUN… --candidate RUN…",
         )),
     }
 }

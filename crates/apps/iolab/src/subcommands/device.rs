@@ -44,7 +44,7 @@ pub(super) fn pairs(parameters: &DeviceParameters) -> Result<Vec<(String, String
     let mut pairs: Vec<(String, String)> = named.collect();
     for word in &parameters.more {
         let mistake =
-            || Failure::mistake(format!("iolab: {word:?} is no KEY=VALUE (iolab device parameters lists them)"));
+            || Failure::mistake(format!("iolab: `{word}` is not KEY=VALUE (iolab device parameters lists them)"));
         let (key, value) = word.split_once('=').ok_or_else(mistake)?;
         pairs.push((key.to_owned(), value.to_owned()));
     }
@@ -88,7 +88,7 @@ pub(super) fn summary(config: &Config) -> String {
 fn list() -> Result<u8, Failure> {
     let entries = Catalogue::of_user()?.list()?;
     if entries.is_empty() {
-        output::print("no devices; `iolab device create NAME --model nand --size 8G` makes one\n")?;
+        output::print("no virtual devices; create one with `iolab device create NAME --model nand --size 8G`\n")?;
         return Ok(0);
     }
     let mut text = String::new();
@@ -132,7 +132,7 @@ fn stats(name: &str, json: bool) -> Result<u8, Failure> {
         Err(LinkError::NotServed { .. }) => {
             Catalogue::of_user()?.find(name)?;
             return Err(Failure::mistake(format!(
-                "iolab: device {name} is not served, so it has no statistics (iolab device serve {name})"
+                "iolab: device {name} is not running, so it has no statistics (start it with `iolab device serve {name}`)"
             )));
         }
         Err(other) => return Err(Failure::failed(format!("iolab: {name}: {other}"))),
@@ -145,23 +145,23 @@ fn destroy(name: &str, data: bool) -> Result<u8, Failure> {
     let entry = catalogue.find(name)?;
     if is_served(&socket(name)?) {
         return Err(Failure::refused(format!(
-            "iolab: device {name} is being served: end `iolab device serve {name}` first"
+            "iolab: device {name} is running: stop `iolab device serve {name}` first"
         )));
     }
     let file = config(&entry.parameters).ok().and_then(|config| config.media_file().map(Path::to_owned));
     let removed = match &file {
         Some(file) if data => Some(remove_media(file).map_err(|error| {
-            Failure::refused(format!("iolab: device {name} is still there, with all its data: {error}"))
+            Failure::refused(format!("iolab: device {name} was not removed and keeps its data: {error}"))
         })?),
         _ => None,
     };
     catalogue.destroy(name)?;
-    let mut text = format!("device {name} is gone\n");
+    let mut text = format!("device {name} was removed\n");
     // Writing to a String cannot fail.
     let _ = match (file, removed) {
         (Some(file), Some(true)) => writeln!(text, "and its data in {}", file.display()),
         (Some(file), Some(false)) => writeln!(text, "it had no data in {}", file.display()),
-        (Some(file), None) => writeln!(text, "its data is still in {} (--data removes it, too)", file.display()),
+        (Some(file), None) => writeln!(text, "its data is still in {} (--data removes that too)", file.display()),
         (None, _) => Ok(()),
     };
     output::print(&text)?;
@@ -181,7 +181,7 @@ fn parameters_table() -> String {
 fn restore() -> Result<u8, Failure> {
     let restored = iolab_pipeline::restore_device_settings()?;
     if restored.is_empty() {
-        output::print("no device has settings that a run has left\n")?;
+        output::print("no device has settings left over from a run\n")?;
     }
     output::print(&restored.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     Ok(0)

@@ -35,7 +35,9 @@ pub(crate) fn enghelp(topic: &str) -> Result<String, Failure> {
 fn find(name: &str) -> Result<&'static EngineDescription, Failure> {
     engine_registry::description(name).ok_or_else(|| {
         let names: Vec<&str> = engine_registry::descriptions().iter().map(|engine| engine.name).collect();
-        Failure::mistake(format!("iolab: no engine {name}; there are {}", names.join(", ")))
+        let near = iolab_text::closest(name, names.iter().copied());
+        let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        Failure::mistake(format!("iolab: unknown engine {name}: {near}The engines are {}", names.join(", ")))
     })
 }
 

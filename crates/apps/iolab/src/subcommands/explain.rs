@@ -6,7 +6,7 @@ use iolab_archive::recordings::load;
 use iolab_jobfile::help;
 
 use crate::exit::Failure;
-use crate::{engine_registry, output};
+use crate::{console, engine_registry, output};
 
 pub(crate) fn main(term: &str) -> Result<u8, Failure> {
     let path = std::path::Path::new(term);
@@ -69,9 +69,9 @@ fn recording(path: &std::path::Path) -> Result<u8, Failure> {
     loaded.notes.iter().for_each(|note| eprintln!("iolab: warning: {note}"));
     let limits = iolab_findings::limits(&loaded.recording);
     if limits.is_empty() {
-        output::print("no job of this run did anything\n")?;
+        output::print("no job of this run did any I/O\n")?;
     }
-    output::print(&iolab_findings::limits_text(&limits))?;
+    output::print_for_people(&iolab_findings::limits_text(&limits, console::columns()))?;
     Ok(0)
 }
 
@@ -85,5 +85,5 @@ pub(crate) fn cmdhelp(topic: &str) -> Result<String, Failure> {
 
 fn unknown(term: &str) -> String {
     let near = iolab_jobfile::suggest(term).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-    format!("iolab: nothing is known of {term}{near}")
+    format!("iolab: unknown term `{term}`{near}")
 }

@@ -73,7 +73,7 @@ fn list() -> Result<String, Failure> {
         let _ = writeln!(text, "{:<16} {:<12} virtual", entry.name, state);
     }
     if text.is_empty() {
-        text += "no NVMe controllers on the PCI bus, and no virtual ones (iolab device create makes one)\n";
+        text += "no NVMe controllers, on the PCI bus or virtual (`iolab device create` creates one)\n";
     }
     Ok(text)
 }
@@ -156,8 +156,8 @@ fn smart_text(log: &HealthLog) -> String {
 fn hello(device: &str, allowed: bool) -> Result<String, Failure> {
     let name = named(device)?;
     if matches!(name.place, Place::Pcie(_)) && !allowed {
-        let why = "it writes to the first block of a real device, and puts back what was there";
-        return Err(Failure::refused(format!("iolab: hello: {why}; say --allow-destroy if that is what you want")));
+        let why = "it writes to the first block of a real device and then restores it";
+        return Err(Failure::refused(format!("iolab: hello: {why}; add --allow-destroy if you want that")));
     }
     let (name, opened) = opened(device)?;
     let namespace = opened.namespace(name.namespace).map_err(|error| trouble(device, &error))?;
@@ -238,7 +238,7 @@ impl<'a> Greeting<'a> {
             }
         }
         match outcome {
-            Some(outcome) if !outcome.is_done() => Err(failed(format!("the command ended with {outcome:?}"))),
+            Some(outcome) if !outcome.is_done() => Err(failed(format!("the command failed: {outcome}"))),
             _ => Ok(()),
         }
     }

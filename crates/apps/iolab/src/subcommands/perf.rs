@@ -35,10 +35,10 @@ fn detail(arguments: &PerfArguments) -> PerfDetail {
 fn words(arguments: &PerfArguments) -> Result<Vec<String>, Failure> {
     let mistake = |text: &str| Failure::mistake(format!("iolab: {text}"));
     let cores = cores(&arguments.core_mask).ok_or_else(|| {
-        mistake(&format!("-c {} is no core mask: give bits (0xF) or a list ([0,2-3])", arguments.core_mask))
+        mistake(&format!("-c {} is not a core mask: use bits (0xF) or a list ([0,2-3])", arguments.core_mask))
     })?;
     if arguments.io_count.is_none() && arguments.seconds.is_none() {
-        return Err(mistake("how long? -t gives seconds, -d a number of operations"));
+        return Err(mistake("set the length of the run: -t SECONDS or -d OPERATIONS"));
     }
     let mixes = ["rw", "randrw"].contains(&arguments.pattern.as_str());
     if mixes != arguments.read_share.is_some() {

@@ -3,11 +3,11 @@
 use iolab_resolve::Mode;
 
 use crate::exit::Failure;
-use crate::{output, pipeline};
+use crate::{output, pipeline, run_options};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let asked = super::run::take_apart(words, Mode::Iolab)?;
-    if let Some(code) = super::run::answer_questions(&asked.run)? {
+    if let Some(code) = super::run::answer_questions(&asked.run, run_options::PLAN)? {
         return Ok(code);
     }
     super::run::something_to_run(&asked.line)?;

@@ -10,6 +10,7 @@ use iolab_report::TerseVersion;
 use iolab_study_runner::report as study_report;
 
 use crate::arguments::ReportArguments;
+use crate::console;
 use crate::exit::Failure;
 use crate::output::{self, Format};
 use crate::outputs;
@@ -32,17 +33,23 @@ pub(crate) fn main(arguments: &ReportArguments) -> Result<u8, Failure> {
     match place {
         // Who asks for figures as files only does not want a page on the terminal.
         None if arguments.figures.is_some() && !arguments.output_format.iter().any(|word| word == "html") => {}
+        None if is_for_people(arguments) => output::print_for_people(&text)?,
         None => output::print(&text)?,
         Some(place) => place.write(shown(&text).as_bytes())?,
     }
     Ok(0)
 }
 
+/// Whether nothing is printed that a program would read.
+fn is_for_people(arguments: &ReportArguments) -> bool {
+    arguments.output_format.iter().all(|word| word == "normal") && arguments.intervals.as_deref() != Some("json")
+}
+
 /// A study has figures of its own, and no single recording that other formats could be made of.
 fn of_study(arguments: &ReportArguments) -> Result<String, Failure> {
     for (option, is_set) in [("--intervals", arguments.intervals.is_some()), ("--watch", arguments.watch.is_some())] {
         if is_set {
-            let reason = "is of one recording, and this is a study: name a recording of its folder";
+            let reason = "needs a recording, but this is a study: name a recording in its folder";
             return Err(Failure::mistake(format!("iolab: {option} {reason}")));
         }
     }
@@ -51,7 +58,7 @@ fn of_study(arguments: &ReportArguments) -> Result<String, Failure> {
         ["normal"] => Ok(study_report::text(&arguments.recording)?),
         ["json"] => Ok(study_report::json(&arguments.recording)?),
         _ => Err(Failure::mistake(format!(
-            "iolab: --output-format={} is of one recording, and this is a study: normal, json or html",
+            "iolab: --output-format={} needs a recording, but this is a study: use normal, json or html",
             formats.join(",")
         ))),
     }
@@ -61,7 +68,7 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
     if arguments.intervals.is_some()
         || arguments.output_format.iter().any(|word| !["html", "normal"].contains(&word.as_str()))
     {
-        return Err(Failure::mistake("iolab: html is a format by itself: name no other with it, and no --intervals"));
+        return Err(Failure::mistake("iolab: html cannot be combined with other formats or with --intervals"));
     }
     let page = if study_report::is_study(&arguments.recording) {
         study_report::page(&arguments.recording, &crate::printing::StandardError)?
@@ -108,23 +115,27 @@ fn in_formats(arguments: &ReportArguments) -> Result<String, Failure> {
         Some(_) => return Ok(iolab_report::observed_json_lines(&recording)),
         None => {}
     }
+    let columns = if arguments.output.is_none() { console::columns() } else { iolab_text::USUAL_COLUMNS };
     Ok(match arguments.intervals.as_deref() {
         Some("table") => iolab_report::intervals_table(&recording),
         Some(_) => iolab_report::intervals_json_lines(&recording),
         None => {
             let has_json = formats.iter().any(|format| matches!(format, Format::Json | Format::JsonPlus));
-            formats.into_iter().map(|format| in_format(&recording, &notes, format, has_json)).collect()
+            formats.into_iter().map(|format| in_format(&recording, &notes, format, (has_json, columns))).collect()
         }
     })
 }
 
 /// The report as the run printed it: what is to be known of the figures stands before them, after
 /// the header. One JSON document beside it stays one.
-fn in_format(recording: &Recording, notes: &[String], format: Format, has_json: bool) -> String {
+fn in_format(recording: &Recording, notes: &[String], format: Format, (has_json, columns): (bool, usize)) -> String {
     match format {
         Format::Normal if !has_json => {
             let header = iolab_report::normal_header(&recording.plan);
-            noted(format, notes) + &header + &told(format, recording) + &output::render(recording, format, false)
+            noted(format, notes)
+                + &header
+                + &told(format, recording, columns)
+                + &output::render(recording, format, false)
         }
         _ => noted(format, notes) + &output::render(recording, format, true),
     }
@@ -138,12 +149,12 @@ fn noted(format: Format, notes: &[String]) -> String {
 }
 
 /// Findings. Recordings of older versions have none in them.
-fn told(format: Format, recording: &Recording) -> String {
+fn told(format: Format, recording: &Recording, columns: usize) -> String {
     match format {
         Format::Normal if recording.findings.is_empty() => {
-            iolab_findings::findings_text(&iolab_findings::find(recording))
+            iolab_findings::findings_text(&iolab_findings::find(recording), columns)
         }
-        Format::Normal => iolab_findings::findings_text(&recording.findings),
+        Format::Normal => iolab_findings::findings_text(&recording.findings, columns),
         _ => String::new(),
     }
 }

@@ -24,14 +24,14 @@ use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::output::{Format, Output};
 use crate::pipeline::{self, Planned};
 use crate::printing::StandardError;
-use crate::run_options::{self, Asked, EtaWhen, OutputFormat, RunOptions};
+use crate::run_options::{self, Asked, EtaWhen, OutputFormat, Program, RunOptions};
 use crate::snapshot_file::SnapshotFile;
 use crate::terminal::{Display, StatusTo, Terminal};
-use crate::{output, outputs};
+use crate::{console, output, outputs};
 
 pub(crate) fn main(words: &[String]) -> Result<u8, Failure> {
     let asked = take_apart(words, Mode::Iolab)?;
-    if let Some(code) = answer_questions(&asked.run)? {
+    if let Some(code) = answer_questions(&asked.run, run_options::RUN)? {
         return Ok(code);
     }
     something_to_run(&asked.line)?;
@@ -103,7 +103,7 @@ pub(crate) fn execute_as(
     printed?;
     if saved == log_files::Saved::CutShort {
         show_outcomes(&recording, if mode == Mode::Fio { "fio" } else { "iolab" });
-        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while logs were written".to_owned() });
+        return Err(Failure { code: INTERRUPTED, message: "iolab: interrupted while writing logs".to_owned() });
     }
     Ok(recording)
 }
@@ -112,7 +112,7 @@ pub(crate) fn execute_as(
 fn warn_of_left_over_settings() {
     for left in left_over_settings() {
         StandardError.note(&format!(
-            "warning: device {} still has settings of a run that was killed ({}): iolab device restore",
+            "warning: device {} still has settings of a killed run ({}): run `iolab device restore`",
             left.device,
             left.changes.join(", ")
         ));
@@ -209,16 +209,16 @@ pub(crate) fn take_apart(words: &[String], mode: Mode) -> Result<Asked, Failure>
 pub(crate) fn something_to_run(command_line: &CommandLine) -> Result<(), Failure> {
     if command_line.files.is_empty() && !command_line.defines_jobs() {
         return Err(Failure::mistake(
-            "iolab: no job to run: name a job file, or describe a job: iolab run --name=try --rw=randread --size=64m",
+            "iolab: no job to run: name a job file, or describe a job, for example: iolab run --name=try --rw=randread --size=64m",
         ));
     }
     Ok(())
 }
 
 /// Options that ask for information instead of a run.
-pub(crate) fn answer_questions(run: &RunOptions) -> Result<Option<u8>, Failure> {
+pub(crate) fn answer_questions(run: &RunOptions, program: Program) -> Result<Option<u8>, Failure> {
     if run.help {
-        output::print(&run_options::usage("iolab run"))?;
+        output::print_for_people(&run_options::usage(program, console::columns()))?;
     } else if run.version {
         output::print(&format!("iolab {}\n", env!("CARGO_PKG_VERSION")))?;
     } else if let Some(topic) = &run.cmdhelp {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use iolab_study::Study;
 use iolab_study_runner::{
-    Folder, Form, Permissions, StudyRunner, begin, files_of, folders_of, read, report, results_json,
+    Folder, Form, Permissions, StudyRunner, begin, files_of, folders_of, located, read, report, results_json,
 };
 
 use crate::exit::{Failure, INTERRUPTED};
@@ -120,7 +120,14 @@ fn one_after_another<T>(all: &[T], mut each: impl FnMut(&T) -> Result<u8, Failur
 
 fn plan(file: &Path, form: Form) -> Result<u8, Failure> {
     let (study, job) = read(file, form)?;
-    announce(&study, &job)
+    announce(&study, &job).map_err(|failure| located_in(file, &study, failure))
+}
+
+/// The failure with its line in the study file.
+fn located_in(file: &Path, study: &Study, failure: Failure) -> Failure {
+    let Failure { code, message } = failure;
+    let kind = iolab_activity::FailureKind::of_exit_code(code.into()).unwrap_or(iolab_activity::FailureKind::Mistake);
+    located(file, study, iolab_activity::Failure::report(kind, message)).into()
 }
 
 /// Says what a study would run.
@@ -130,7 +137,10 @@ fn announce(study: &Study, job: &str) -> Result<u8, Failure> {
 }
 
 fn show(folder: &Path, json: bool) -> Result<u8, Failure> {
-    output::print(&if json { results_json(folder)? } else { report::text(folder)? })?;
+    match json {
+        true => output::print(&results_json(folder)?)?,
+        false => output::print_verdicts(&report::text(folder)?)?,
+    }
     Ok(0)
 }
 
@@ -141,10 +151,10 @@ fn runner(permissions: &Permissions) -> StudyRunner<'_> {
 
 fn go_on(runner: &StudyRunner<'_>, folder: &Folder, study: &Study) -> Result<u8, Failure> {
     let ended = runner.go_on(folder, study)?;
-    output::print(&ended.results)?;
+    output::print_verdicts(&ended.results)?;
     let path = folder.path().display();
     if ended.is_whole {
-        eprintln!("iolab: for the whole report, with figures: iolab report {path} -o {path}.html");
+        eprintln!("iolab: full report with figures: iolab report {path} -o {path}.html");
         return Ok(0);
     }
     eprintln!("iolab: interrupted; go on with: iolab study resume {path}");

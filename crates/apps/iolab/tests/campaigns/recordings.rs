@@ -141,8 +141,8 @@ fn read(bytes: &[u8], good: &Recording, store: &mut Store) -> bool {
     made.push(iolab_report::intervals_json_lines(&recording));
     made.push(iolab_report::observed_table(&recording));
     made.push(iolab_report::observed_json_lines(&recording));
-    made.push(iolab_findings::findings_text(&iolab_findings::find(&recording)));
-    made.push(iolab_findings::limits_text(&iolab_findings::limits(&recording)));
+    made.push(iolab_findings::findings_text(&iolab_findings::find(&recording), 80));
+    made.push(iolab_findings::limits_text(&iolab_findings::limits(&recording), 80));
     made.push(iolab_plan::describe(&recording.plan));
     made.push(recording_page(&recording, "source", &[], "0").html);
     assert!(made.iter().any(|text| !text.is_empty()));

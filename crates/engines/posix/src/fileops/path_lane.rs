@@ -50,7 +50,7 @@ impl<C: PathCall> PathLane<C> {
 
 fn c_path(file: &TargetFile) -> Result<CString, OpenError> {
     CString::new(file.path.as_os_str().as_bytes()).map_err(|_| OpenError {
-        message: format!("the file name {:?} contains a zero byte; no system call takes such a name", file.path),
+        message: format!("the file name `{}` contains a zero byte, which no system call accepts", file.path.display()),
         errno: Some(libc::EINVAL),
     })
 }

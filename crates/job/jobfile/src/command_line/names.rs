@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use iolab_options::OptionEntry;
+use iolab_text::closest;
 
 use super::arguments::{Arguments, Token, Written};
 use super::{Argument, ProgramOption};
 use crate::collect::{engine_option, takes_no_value};
 use crate::options::OPTIONS;
-use crate::suggest::closest;
 use crate::{Surroundings, find_option};
 
 /// What an option on the command line is.

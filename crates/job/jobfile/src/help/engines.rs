@@ -1,9 +1,9 @@
 //! `--enghelp`: the engines of a build, one of them with its options, or one option, as text.
 
 use iolab_options::OptionEntry;
+use iolab_text::closest;
 
 use super::options::{describe, line};
-use crate::suggest::closest;
 
 /// What help needs of an engine.
 #[derive(Debug, Clone, Copy)]

@@ -11,8 +11,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::BlockSize,
         kind: Kind::Sizes,
         default: DefaultValue::Text("4096"),
-        summary: "Size of operations, bytes, for reads, writes and trims",
-        details: "A value also holds for the directions after it, unless a comma ends it: `8k,32k,` leaves trims at the default.",
+        summary: "Block size of reads, writes and trims, bytes",
+        details: "A value also applies to the directions after it, unless a comma ends it: `8k,32k,` leaves trims at the default.",
         accepts: &[
             ("4k", "4k"),
             ("4kb", "4k"),
@@ -32,9 +32,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         aliases: &["blockalign"],
         category: Category::BlockSize,
         kind: Kind::Sizes,
-        default: DefaultValue::Derived("the smallest block size, and always that in sequential patterns"),
-        summary: "Multiple that random offsets are aligned to",
-        details: "Switches the map of visited blocks off.",
+        default: DefaultValue::Derived("the smallest block size; sequential patterns always use that"),
+        summary: "Align random offsets to a multiple of this",
+        details: "Turns off the map of visited blocks.",
         accepts: &[("512", "512"), ("4k,8k", "4k,8k,8k")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -55,7 +55,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::BlockSize,
         kind: Kind::Splits,
         summary: "Mix of block sizes with percentages",
-        details: "An empty percentage takes an equal part of what the others leave. Percentages beyond 100 are refused.",
+        details: "Empty percentages share what the others leave. A sum above 100 is refused.",
         accepts: &[
             ("4k/10:64k/50:32k/40", "4k/10:64k/50:32k/40"),
             ("4k/50:1k/:32k/", "4k/50:1k/:32k/"),

@@ -11,7 +11,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Write zeroes",
-        details: "Drives and file systems that compress or deduplicate make such a run meaningless.",
+        details: "A drive or file system that compresses or deduplicates makes such a run meaningless.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -21,7 +21,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Buffers,
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
-        summary: "Fill the buffer anew for every write",
+        summary: "Fill the buffer with new data for every write",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -40,7 +40,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "buffer_pattern",
         category: Category::Buffers,
         kind: Kind::BytePattern,
-        summary: "Bytes that written buffers repeat",
+        summary: "Bytes to fill write buffers with, repeated",
         details: "Quoted text, `0x` and hexadecimal digits, and decimal numbers may follow one another.",
         accepts: &[
             ("\"abcd\"", "0x61626364"),
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Buffers,
         kind: Kind::Size,
         default: DefaultValue::Text("512"),
-        summary: "Length within which the compressibility holds",
+        summary: "Size of the piece to which buffer_compress_percentage applies",
         accepts: &[("4k", "4k")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -124,7 +124,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Buffers,
         kind: Kind::BufferMemory,
         default: DefaultValue::Text("malloc"),
-        summary: "Kind of memory that buffers live in",
+        summary: "Kind of memory for I/O buffers",
         details: "`mmap`, `mmaphuge` and `mmapshared` take `:PATH`, a file to map.",
         accepts: &[("malloc", "malloc"), ("mmaphuge:/dev/hugepages/x", "mmaphuge:/dev/hugepages/x")],
         rejects: &["heap", "malloc:/x", "mmap:"],
@@ -136,7 +136,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Buffers,
         kind: Kind::Size,
         default: DefaultValue::Text("0"),
-        summary: "Distance of each buffer from a page boundary",
+        summary: "Offset of each buffer from a page boundary",
         accepts: &[("512", "512")],
         rejects: &["x"],
         ..OptionEntry::BLANK

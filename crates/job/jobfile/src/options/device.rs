@@ -20,7 +20,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Text,
         default: UNTOUCHED,
         summary: "I/O scheduler of the devices under the files",
-        details: "`none`, `mq-deadline`, `kyber`, `bfq`, as far as the kernel has them.",
+        details: "`none`, `mq-deadline`, `kyber` or `bfq`, if the kernel has it.",
         accepts: &[("none", "none"), ("mq-deadline", "mq-deadline")],
         ..OptionEntry::BLANK
     },
@@ -50,7 +50,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Device,
         kind: Kind::Integer { min: 1, max: i32::MAX as i64 },
         default: UNTOUCHED,
-        summary: "Requests that the block layer holds in each queue of the device",
+        summary: "Requests that the block layer keeps in each queue of the device",
         accepts: &[("64", "64")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -81,7 +81,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: UNTOUCHED,
         summary: "Polling for completions, where the device has queues for it",
-        details: "Kernels since 6.0 let drivers decide (`nvme.poll_queues`) and refuse or ignore another value.",
+        details: "Since Linux 6.0 the driver decides (`nvme.poll_queues`), and the kernel refuses or ignores other values.",
         accepts: &[("1", "1")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -101,8 +101,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Device,
         kind: Kind::Bool,
         default: UNTOUCHED,
-        summary: "Whether the kernel takes the device for a disk with moving parts",
-        details: "Schedulers and file systems decide by it.",
+        summary: "Whether the kernel treats the device as a rotating disk",
+        details: "Schedulers and file systems behave differently on rotating disks.",
         accepts: &[("0", "0")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -112,7 +112,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Device,
         kind: Kind::Bool,
         default: UNTOUCHED,
-        summary: "Whether completions feed the kernel's entropy pool",
+        summary: "Whether completions add to the kernel's entropy pool",
         accepts: &[("0", "0")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -123,7 +123,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: UNTOUCHED,
         summary: "Whether the kernel counts requests",
-        details: "Without, neither reports nor findings know what the device did.",
+        details: "Without the counters, reports and findings cannot tell what the device did.",
         accepts: &[("0", "0")],
         rejects: &["2"],
         ..OptionEntry::BLANK
@@ -133,7 +133,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Device,
         kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
         default: UNTOUCHED,
-        summary: "Time after which the kernel gives a request up, ms",
+        summary: "Time after which the kernel gives up on a request, ms",
         accepts: &[("30000", "30000")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -143,10 +143,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Device,
         kind: Kind::Choice(&[
             Choice { name: "write back", aliases: &["write_back"], summary: "flushes are sent to the device" },
-            Choice { name: "write through", aliases: &["write_through"], summary: "flushes are left away" },
+            Choice { name: "write through", aliases: &["write_through"], summary: "flushes are not sent" },
         ]),
         default: UNTOUCHED,
-        summary: "What the kernel believes of the device's write cache",
+        summary: "What the kernel assumes about the device's write cache",
         details: "The cache itself stays as it is: with `write through` on a device whose cache is volatile, a power failure loses data that was flushed.",
         accepts: &[("write through", "write through"), ("write_back", "write back")],
         rejects: &["none"],

@@ -14,7 +14,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "dsync", aliases: &[], summary: "O_DSYNC" },
         ]),
         default: DefaultValue::Text("none"),
-        summary: "Open files for synchronous writes",
+        summary: "Open files for synchronous writes (O_SYNC, O_DSYNC) (O_SYNC, O_DSYNC)",
         accepts: &[("0", "none"), ("1", "sync"), ("dsync", "dsync")],
         rejects: &["2", "always"],
         ..OptionEntry::BLANK
@@ -44,7 +44,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Durability,
         kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
-        summary: "Make every Nth write wait for all before it",
+        summary: "Make every Nth write wait for all writes before it",
         accepts: &[("8", "8")],
         rejects: &["-1"],
         ..OptionEntry::BLANK

@@ -10,8 +10,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Engine,
         kind: Kind::Text,
         default: DefaultValue::Text("psync"),
-        summary: "Engine that carries the operations out",
-        details: "`iolab engines` lists them; each has options of its own.",
+        summary: "I/O engine that performs the operations",
+        details: "`iolab engines` lists them. Some engines have options of their own.",
         accepts: &[("io_uring", "io_uring"), ("psync", "psync")],
         ..OptionEntry::BLANK
     },
@@ -21,7 +21,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Integer { min: 1, max: 1_048_576 },
         default: DefaultValue::Text("1"),
         summary: "Most operations in flight",
-        details: "Synchronous engines never have more than one in flight, whatever is asked for.",
+        details: "Synchronous engines always have one operation in flight, whatever iodepth says.",
         accepts: &[("32", "32"), ("1k", "1024")],
         rejects: &["0", "-1", "5000000", "8q"],
         ..OptionEntry::BLANK
@@ -33,8 +33,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Integer { min: 0, max: 1_048_576 },
         default: DefaultValue::Derived("a quarter of iodepth, 1 to 16; called as fio, 1 for sequential patterns"),
         summary: "Submit as soon as this many operations are queued",
-        details: "0 means the whole of iodepth. Left out, all free slots go with one call once the device has as many \
-                  operations as a batch, except for sequential operations when called as fio.",
+        details: "0 means all of iodepth. By default, all free slots are submitted in one call once the device has as many operations as a batch holds, except for sequential patterns when called as fio.",
         accepts: &[("16", "16")],
         rejects: &["-1"],
         ..OptionEntry::BLANK
@@ -90,7 +89,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Engine,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Never have two operations on the same bytes in flight",
+        summary: "Never have two operations on the same bytes in flight at once at once",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

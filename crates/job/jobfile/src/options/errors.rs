@@ -26,7 +26,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "ignore_error",
         category: Category::Errors,
         kind: Kind::ErrorNumbers,
-        summary: "Errors that are no errors, for reads, writes and verification",
+        summary: "Errors to ignore, for reads, writes and verification",
         details: "Names or numbers separated by `:`; commas separate the three lists.",
         accepts: &[("EIO", "EIO"), ("EAGAIN:ENOSPC,122", "EAGAIN:ENOSPC,122")],
         rejects: &["EWHATEVER", "0"],
@@ -37,7 +37,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Errors,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Print every error that is ignored or survived",
+        summary: "Print each error that does not end the job",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -47,7 +47,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Errors,
         kind: Kind::Times { unit: TimeUnit::Microseconds },
         default: DefaultValue::Text("0"),
-        summary: "End the job when an operation takes longer than this, microseconds",
+        summary: "End the job if an operation takes longer than this, microseconds",
         accepts: &[("10ms", "10ms"), ("1s,2s", "1s,2s,2s")],
         rejects: &["x"],
         ..OptionEntry::BLANK

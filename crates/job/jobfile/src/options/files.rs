@@ -10,7 +10,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Text,
         summary: "Files or devices to use, separated by `:`",
-        details: "A colon within a path is written `\\:`. With several files, size is shared among them unless filesize is given. Some engines take other names here, such as the address of a controller.",
+        details: "Write `\\:` for a colon in a path. With several files, size is divided among them unless filesize is set. Some engines take other names here, such as the address of a controller.",
         accepts: &[
             ("/tmp/a", "/tmp/a"),
             ("a:b", "a:b"),
@@ -22,13 +22,13 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "filetype",
         category: Category::Files,
         kind: Kind::Choice(&[
-            Choice { name: "none", aliases: &[], summary: "found out by looking" },
+            Choice { name: "none", aliases: &[], summary: "detected" },
             Choice { name: "file", aliases: &[], summary: "regular file" },
             Choice { name: "block", aliases: &[], summary: "block device" },
             Choice { name: "char", aliases: &[], summary: "character device" },
         ]),
         default: DefaultValue::Text("none"),
-        summary: "What kind of file to assume instead of looking",
+        summary: "Assume this kind of file instead of detecting it",
         status: Status::NotYet,
         accepts: &[("block", "block")],
         rejects: &["disk"],
@@ -54,7 +54,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Text,
         summary: "Directory in front of generated and relative file names",
-        details: "Several directories, separated by `:`, are handed out to the clones of a job in turn.",
+        details: "If there are several, separated by `:`, the clones of a job take them in turn.",
         accepts: &[("/mnt/a:/mnt/b", "/mnt/a:/mnt/b")],
         ..OptionEntry::BLANK
     },
@@ -64,7 +64,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Text,
         default: DefaultValue::Text("$jobname.$jobnum.$filenum"),
         summary: "Pattern of generated file names",
-        details: "`$jobname`, `$jobnum`, `$filenum` and `$clientuid` are replaced for each worker and file. Leaving `$jobnum` out makes clones share files.",
+        details: "`$jobname`, `$jobnum`, `$filenum` and `$clientuid` are replaced for each worker and file. Without `$jobnum`, clones share files.",
         accepts: &[("data.$filenum", "data.$filenum")],
         ..OptionEntry::BLANK
     },
@@ -74,7 +74,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: DefaultValue::Text("1"),
         summary: "Put the client's address in front of generated file names",
-        status: Status::NoEffect("there are no remote clients here whose file names could clash"),
+        status: Status::NoEffect("there are no remote clients whose file names could clash"),
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -94,7 +94,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Derived("1, or as many as filename names"),
         summary: "Number of files of each worker",
-        details: "The files share size equally unless filesize is given. With filename, so many of its names are used.",
+        details: "size is divided equally among the files unless filesize is set. With filename, this many of its names are used.",
         accepts: &[("8", "8")],
         rejects: &["0", "-1"],
         ..OptionEntry::BLANK
@@ -105,7 +105,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Derived("all files"),
         summary: "Number of files in use at once",
-        details: "Operations go to so many at a time. All of them stay open even so: the limit of open files is raised as far as the hard one (`ulimit -Hn`) allows.",
+        details: "Operations go to this many files at a time. All files stay open: the limit of open files is raised up to the hard limit (`ulimit -Hn`).",
         accepts: &[("4", "4")],
         rejects: &["0"],
         ..OptionEntry::BLANK
@@ -116,7 +116,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::FileService,
         default: DefaultValue::Text("roundrobin"),
         summary: "How the next file is chosen",
-        details: "`roundrobin`, `sequential` and `random` take `:N`, the operations before switching. `zipf`, `pareto` and `normal` take their shape, as random_distribution does.",
+        details: "`roundrobin`, `sequential` and `random` take `:N`, the number of operations before the next file. `zipf`, `pareto` and `normal` take a parameter, as in random_distribution.",
         accepts: &[("random:8", "random:8"), ("zipf:1.2", "zipf:1.2"), ("sequential", "sequential")],
         rejects: &["alphabetic", "random:0", "zipf:1"],
         ..OptionEntry::BLANK
@@ -125,7 +125,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "filesize",
         category: Category::Files,
         kind: Kind::SizeRange,
-        summary: "Size of each file, or a range from which sizes are drawn",
+        summary: "Size of each file, or a range to draw sizes from",
         accepts: &[("1g", "1g"), ("4k-16k", "4k-16k"), ("16k-4k", "4k-16k")],
         rejects: &["10%", "4k-"],
         ..OptionEntry::BLANK
@@ -134,9 +134,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "size",
         category: Category::Files,
         kind: Kind::SizeOrPercent,
-        default: DefaultValue::Derived("what is there of the file or device"),
+        default: DefaultValue::Derived("the whole file or device"),
         summary: "Total size of the job's files, and of one pass over them",
-        details: "A percentage is taken of the file or device, `z` counts zones. Without size, the whole of an existing file or device is used.",
+        details: "A percentage is of the file or device; `z` counts zones. Without size, the whole of an existing file or device is used.",
         accepts: &[("4g", "4g"), ("100%", "100%"), ("9000", "9000"), ("20z", "20z"), ("(2*1g)", "2g")],
         rejects: &["-1", "101%", "5q", "10*1k"],
         ..OptionEntry::BLANK
@@ -147,8 +147,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::SizeOrPercent,
         default: DefaultValue::Derived("one pass over size"),
-        summary: "Amount of data to move in one pass, if different from size",
-        details: "May exceed size, in which case the range is gone over again.",
+        summary: "Data to transfer in one pass, if not size",
+        details: "If it is larger than size, the job starts over at the beginning of the range.",
         accepts: &[("64m", "64m"), ("50%", "50%")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -159,7 +159,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Write until no space is left",
+        summary: "Write until the device or file system is full",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -201,8 +201,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::SizeOrPercent,
         default: DefaultValue::Text("0"),
-        summary: "Distance between the first bytes of a job's clones",
-        details: "Clone n begins at offset + n times this, so that clones can share a device without touching each other's part.",
+        summary: "Distance between the offsets of a job's clones",
+        details: "Clone n starts at offset + n times this value, so clones can share a device without overlapping.",
         accepts: &[("1g", "1g"), ("5%", "5%")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -233,8 +233,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Lay written files out completely before starting",
-        details: "Otherwise a write job extends its files as it goes.",
+        summary: "Write files completely before the job starts",
+        details: "Otherwise a write job extends its files while it runs.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -244,8 +244,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("1"),
-        summary: "Drop the files' pages from the page cache before starting",
-        details: "And, with direct=0, whenever a file begins again: for each of the loops, and for each pass of time_based. Files whose offsets never come to an end (norandommap, a skewed random_distribution) do not begin again. Dirty pages stay; those from before the start are written back first.",
+        summary: "Drop the files from the page cache before starting",
+        details: "With direct=0, also whenever the job starts over on a file: on each of the loops, and on each pass of time_based. Jobs whose offsets never come to an end (norandommap, a skewed random_distribution) do not start over. Dirty pages stay; those from before the start are written back first.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -261,7 +261,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "truncate", aliases: &[], summary: "set the length only" },
         ]),
         default: DefaultValue::Text("native"),
-        summary: "How space is reserved when files are laid out",
+        summary: "How to allocate space when files are created",
         accepts: &[("none", "none"), ("1", "posix"), ("0", "none")],
         rejects: &["lazy"],
         ..OptionEntry::BLANK
@@ -271,13 +271,13 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Choice(&[
             Choice { name: "none", aliases: &["0"], summary: "no advice" },
-            Choice { name: "1", aliases: &[], summary: "after the access pattern" },
+            Choice { name: "1", aliases: &[], summary: "according to the access pattern" },
             Choice { name: "random", aliases: &[], summary: "random access" },
             Choice { name: "sequential", aliases: &[], summary: "sequential access" },
             Choice { name: "noreuse", aliases: &[], summary: "data is used once" },
         ]),
         default: DefaultValue::Text("1"),
-        summary: "Advice to the page cache when a file is opened",
+        summary: "Advice to the kernel about how each file will be accessed (fadvise)",
         accepts: &[("0", "none"), ("random", "random")],
         rejects: &["maybe"],
         ..OptionEntry::BLANK
@@ -286,14 +286,14 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "write_hint",
         category: Category::Files,
         kind: Kind::Choice(&[
-            Choice { name: "none", aliases: &[], summary: "no particular life time" },
+            Choice { name: "none", aliases: &[], summary: "no particular lifetime" },
             Choice { name: "short", aliases: &[], summary: "short life" },
             Choice { name: "medium", aliases: &[], summary: "medium life" },
             Choice { name: "long", aliases: &[], summary: "long life" },
-            Choice { name: "extreme", aliases: &[], summary: "very long life" },
+            Choice { name: "extreme", aliases: &[], summary: "very long lifetimetime" },
         ]),
         default: DefaultValue::Derived("the file keeps the hint it has"),
-        summary: "Expected life time of written data",
+        summary: "Expected lifetime of written data",
         accepts: &[("short", "short")],
         rejects: &["eternal"],
         ..OptionEntry::BLANK
@@ -303,7 +303,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("1"),
-        summary: "Lay out the files of one job after those of another",
+        summary: "Create the files of one job after those of another",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -313,7 +313,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("1"),
-        summary: "Flush files after laying them out",
+        summary: "Flush files to the device after creating them",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -323,7 +323,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Create files only when they are first opened",
+        summary: "Create each file when it is first opened",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -333,7 +333,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Stop when the files are laid out",
+        summary: "Create the files, then stop",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -343,7 +343,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("1"),
-        summary: "Whether missing files may be created",
+        summary: "Whether the job may create missing files",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -353,8 +353,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Whether a mounted device may be written",
-        details: "Writing to a mounted device destroys its file system; nothing is written without this.",
+        summary: "Whether the job may write to a mounted device",
+        details: "Writing to a mounted device destroys its file system, so iolab refuses it without this option.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -365,7 +365,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Read the files once before starting",
-        details: "Leaves their pages in the page cache, so invalidate is switched off.",
+        details: "This fills the page cache, so invalidate is turned off.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -394,7 +394,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "ioscheduler",
         category: Category::Files,
         kind: Kind::Text,
-        summary: "I/O scheduler to select for the device",
+        summary: "I/O scheduler to set for the device",
         status: Status::NotYet,
         accepts: &[("none", "none")],
         ..OptionEntry::BLANK
@@ -405,7 +405,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
         summary: "Bypass the page cache (O_DIRECT)",
-        details: "Without it, what is measured may be memory. Block sizes, offsets and buffers must then suit the device's sectors.",
+        details: "Without it, you may measure RAM. With it, block sizes, offsets and buffers must be multiples of the device's sector size.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -425,7 +425,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Files,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Ask for writes that cannot be torn (RWF_ATOMIC)",
+        summary: "Use writes that cannot be torn by a power failure (RWF_ATOMIC)",
         details: "Implies direct.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],

@@ -11,7 +11,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Text,
         default: DefaultValue::Derived("the name of the section"),
         summary: "Name of the job",
-        details: "On the command line, `--name` also begins a new job. In a job file it replaces the section's name in reports.",
+        details: "On the command line, `--name` starts a new job. In a job file it replaces the section's name in reports.",
         accepts: &[("mine", "mine")],
         ..OptionEntry::BLANK
     },
@@ -19,7 +19,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "description",
         category: Category::Job,
         kind: Kind::Text,
-        summary: "Free text shown in reports",
+        summary: "Free text for reports",
         accepts: &[("a b", "a b")],
         ..OptionEntry::BLANK
     },
@@ -29,7 +29,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Integer { min: 1, max: u32::MAX as i64 },
         default: DefaultValue::Text("1"),
         summary: "Number of passes over the workload",
-        details: "With time_based the runtime decides instead.",
+        details: "With time_based, runtime decides instead.",
         accepts: &[("3", "3"), ("2k", "2048")],
         rejects: &["0", "-1", "3x"],
         ..OptionEntry::BLANK
@@ -39,7 +39,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Job,
         kind: Kind::Integer { min: 1, max: 65_536 },
         default: DefaultValue::Text("1"),
-        summary: "Number of clones of the job, each a worker of its own",
+        summary: "Number of clones of the job; each is a worker of its own",
         details: "Clones share the job's name and reporting group; group_reporting sums them up.",
         accepts: &[("4", "4"), ("(2*3)", "6")],
         rejects: &["0", "1.5", "four"],
@@ -52,7 +52,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Start only when all earlier jobs have ended",
-        details: "Also begins a new reporting group.",
+        details: "Also starts a new reporting group.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -62,7 +62,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Job,
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
-        summary: "Begin a new reporting group with this job",
+        summary: "Start a new reporting group with this job",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -71,7 +71,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "wait_for",
         category: Category::Job,
         kind: Kind::Text,
-        summary: "Name of the job that must have ended before this one starts",
+        summary: "Job that must end before this one starts",
         details: "The job must be defined earlier.",
         accepts: &[("fill", "fill")],
         ..OptionEntry::BLANK
@@ -82,7 +82,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
         summary: "End other jobs when this one ends",
-        details: "exit_what says which others.",
+        details: "exit_what chooses which ones.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -119,7 +119,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "act", aliases: &[], summary: "Aerospike certification load" },
         ]),
         summary: "Built-in workload of another benchmark",
-        details: "A profile replaces the whole job, so a job with one cannot be run without it.",
+        details: "A profile replaces the whole job, so the job means nothing without it.",
         status: Status::NotYetChangesData,
         accepts: &[("act", "act")],
         rejects: &["mine"],

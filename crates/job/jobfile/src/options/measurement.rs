@@ -10,7 +10,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
-        summary: "Report the jobs of a group as one",
+        summary: "Report all jobs of a group together",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -71,7 +71,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Integer { min: 1, max: 10 },
         default: DefaultValue::Text("4"),
-        summary: "Significant figures of the normal report",
+        summary: "Significant digits in the normal report",
         accepts: &[("6", "6")],
         rejects: &["0", "11"],
         ..OptionEntry::BLANK
@@ -91,8 +91,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Read the clock as little as possible",
-        details: "Switches latency and bandwidth statistics off.",
+        summary: "Read the clock as rarely as possible",
+        details: "Turns off latency and bandwidth statistics.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -142,12 +142,12 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "unified_rw_reporting",
         category: Category::Measurement,
         kind: Kind::Choice(&[
-            Choice { name: "none", aliases: &["0"], summary: "each direction for itself" },
+            Choice { name: "none", aliases: &["0"], summary: "each direction separately" },
             Choice { name: "mixed", aliases: &["1"], summary: "all directions together" },
-            Choice { name: "both", aliases: &["2"], summary: "each for itself and all together" },
+            Choice { name: "both", aliases: &["2"], summary: "each separately and all together" },
         ]),
         default: DefaultValue::Text("none"),
-        summary: "Whether directions are reported together",
+        summary: "Whether to report reads, writes and trims together",
         accepts: &[("1", "mixed"), ("both", "both")],
         rejects: &["3"],
         ..OptionEntry::BLANK
@@ -160,7 +160,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "clock_gettime", aliases: &[], summary: "the kernel's monotonic clock" },
             Choice { name: "cpu", aliases: &[], summary: "the processor's time stamp counter" },
         ]),
-        default: DefaultValue::Derived("the time stamp counter where it can be trusted, else clock_gettime"),
+        default: DefaultValue::Derived("the time stamp counter if it is reliable, else clock_gettime"),
         summary: "Clock to measure with",
         accepts: &[("cpu", "cpu")],
         rejects: &["sundial"],
@@ -174,8 +174,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "1000", aliases: &[], summary: "k is 1000 and ki is 1024, as the standards say" },
         ]),
         default: DefaultValue::Text("1024"),
-        summary: "What unit prefixes mean",
-        details: "Holds for the whole section, wherever it stands in it.",
+        summary: "What k, M, ki and Mi mean",
+        details: "Applies to the whole section, wherever it appears in it.",
         accepts: &[("1000", "1000")],
         rejects: &["512"],
         ..OptionEntry::BLANK
@@ -219,7 +219,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Integer { min: 0, max: 15 },
         default: DefaultValue::Text("0"),
-        summary: "Clock that the start of the job is reported in",
+        summary: "Clock for the job's start time in reports",
         status: Status::NotYet,
         accepts: &[("1", "1")],
         rejects: &["-1"],
@@ -242,11 +242,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::SteadyState,
         default: DefaultValue::Text("iops_slope:0.01%"),
-        summary: "End the job when its rate has become steady",
-        details: "`iops` and `bw` bound the largest deviation from the mean over the window, `iops_slope` and `bw_slope` \
-                  the slope of its line from one check to the next; with `%` as a share of the mean, else in IOPS or \
-                  bytes per second. Needs `steadystate_duration`. With `group_reporting` the sums of the group are \
-                  judged, and all its jobs end.",
+        summary: "End the job when its rate is steady",
+        details: "`iops` and `bw` limit the largest deviation from the mean over the window; `iops_slope` and `bw_slope` limit the slope of a line through it, per check. With `%` the limit is a share of the mean, otherwise IOPS or bytes per second. Needs `steadystate_duration`. With `group_reporting`, the sum over the group is checked and all its jobs end together.",
         accepts: &[("iops:0.3%", "iops:0.3%"), ("bw_slope:5", "bw_slope:5"), ("bw:1m", "bw:1048576")],
         rejects: &["iops", "rate:1%", "iops:x", "iops:-5", "lat:5%", "bw:x"],
         ..OptionEntry::BLANK
@@ -257,9 +254,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
-        summary: "Time over which the rate must be steady",
-        details: "The window in which the rate is judged; 0 judges nothing. It holds one sample for each \
-                  `steadystate_check_interval`.",
+        summary: "Length of the window in which the rate must be steady",
+        details: "0 turns the check off. The window holds one sample per `steadystate_check_interval`.",
         accepts: &[("10s", "10s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -270,8 +266,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
-        summary: "Time before steadiness is judged",
-        details: "Counted from the start of the measured part, after `ramp_time`; the window begins after it.",
+        summary: "Time to wait before the first check",
+        details: "Counted from the start of the measured part, after `ramp_time`. The window starts after it.",
         accepts: &[("5", "5s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -282,8 +278,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("1"),
-        summary: "How often steadiness is judged",
-        details: "One sample is taken each time; 10ms or more. Not in fio 3.33, which takes one a second.",
+        summary: "How often to check whether the rate is steady",
+        details: "Each check takes one sample. 10ms or more. fio 3.33 does not have this option and takes one sample a second.",
         accepts: &[("1", "1s"), ("100ms", "100ms")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -293,10 +289,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("1"),
-        summary: "Length of the intervals whose latencies are recorded",
-        details: "iolab's own. 10ms to 1h; 0 records none. Every interval has a full latency histogram for each \
-                  direction, kept as the run goes on: a run that is killed keeps all but the last. `iolab report \
-                  --intervals` shows them.",
+        summary: "Length of the recorded intervals",
+        details: "iolab only. 10ms to 1h; 0 records none. Each interval has a full latency histogram per direction and is saved while the run goes on: a killed run loses only the last one. `iolab report --intervals` shows them.",
         accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0s"), ("10ms", "10ms")],
         rejects: &["x", "-1"],
         ..OptionEntry::BLANK
@@ -306,12 +300,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Derived(
-            "a twentieth of the runtime, within 100ms and 1s, and in runs of more than an hour a 3600th of it; 1s when the runtime is not known; called as fio, 0",
+            "a twentieth of the runtime, between 100ms and 1s; for runs longer than an hour a 3600th; 1s if the runtime is unknown; 0 when called as fio",
         ),
-        summary: "Time between looks at the block devices and the machine",
-        details: "iolab's own. 10ms to 1h; 0 looks never. Counters and queue depths of the block devices under the job's files, CPU \
-                  times, pressure and page cache go into the recording, also of a run that is killed; the first look is when the run \
-                  begins, the last when it ends. The shortest of all jobs holds for the run.",
+        summary: "Time between samples of the block devices and the machine",
+        details: "iolab only. 10ms to 1h; 0 takes no samples. Each sample records counters and queue depths of the block devices below the job's files, CPU times, pressure and page cache; a killed run keeps its samples. The first is taken when the run starts, the last when it ends. If jobs differ, the shortest interval counts.",
         accepts: &[("100ms", "100ms"), ("1", "1s"), ("0", "0s")],
         rejects: &["x", "-1"],
         ..OptionEntry::BLANK
@@ -321,11 +313,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Measurement,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Follow every request of the block devices by tracepoints",
-        details: "iolab's own. For each interval between looks (sample_interval) and each block device under the files, the recording \
-                  gets histograms of the time from issue to completion and of the sizes. Takes root and tracefs; where they \
-                  cannot be had, a warning says so. Each request costs two events; events that could not be read in time are \
-                  counted.",
+        summary: "Trace every request of the block devices",
+        details: "iolab only. For each sample_interval and each block device below the files, records histograms of the time from issue to completion and of the request sizes. Needs root and tracefs; without them, a warning says so. Each request costs two trace events; lost events are counted.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -334,11 +323,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "calibrate",
         category: Category::Measurement,
         kind: Kind::Bool,
-        default: DefaultValue::Derived("1; called as fio, 0"),
-        summary: "Measure before the run what iolab itself costs",
-        details: "iolab's own. A few milliseconds before the jobs start: time of iolab's own for each I/O of such a \
-                  job, cost of a time stamp, lateness of timers. The report tells them, and a warning says so when \
-                  iolab rather than the device is what was measured.",
+        default: DefaultValue::Derived("1; 0 when called as fio"),
+        summary: "Measure iolab's own cost before the run",
+        details: "iolab only. Takes a few milliseconds before the jobs start: iolab's own time per I/O, the cost of a time stamp, how late timers fire. The report shows them, and a warning appears if iolab was the limit instead of the device.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK

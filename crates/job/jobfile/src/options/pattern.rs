@@ -15,7 +15,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Pattern,
         default: DefaultValue::Text("read"),
         summary: "Access pattern",
-        details: "Random patterns take `:N`: N operations share each random offset (rw_sequencer says how). Sequential ones take `:BYTES`, a gap added after every operation, which may be negative.",
+        details: "Random patterns take `:N`: N operations per random offset (rw_sequencer chooses how). Sequential patterns take `:BYTES`: a gap after every operation, which may be negative.",
         accepts: &[
             ("read", "read"),
             ("readwrite", "rw"),
@@ -32,11 +32,11 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "rw_sequencer",
         category: Category::Pattern,
         kind: Kind::Choice(&[
-            Choice { name: "sequential", aliases: &[], summary: "the operations follow each other" },
-            Choice { name: "identical", aliases: &[], summary: "the operations repeat the offset" },
+            Choice { name: "sequential", aliases: &[], summary: "each operation continues where the last one ended" },
+            Choice { name: "identical", aliases: &[], summary: "all operations use the same offset" },
         ]),
         default: DefaultValue::Text("sequential"),
-        summary: "What the operations of `rw=…:N` do",
+        summary: "What the N operations of `rw=…:N` do",
         accepts: &[("identical", "identical")],
         rejects: &["random"],
         ..OptionEntry::BLANK
@@ -58,7 +58,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Percent,
         default: DefaultValue::Derived("what rwmixread leaves of 100"),
         summary: "Percent of writes in a mixed pattern",
-        details: "If rwmixread is given too, the later of the two counts. Fractions as for rwmixread.",
+        details: "If rwmixread is set too, the later of the two counts. Fractions as for rwmixread.",
         accepts: &[("30", "30"), ("12.5", "12.5")],
         rejects: &["101", "12.3456"],
         ..OptionEntry::BLANK
@@ -77,7 +77,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: Kind::Integers { min: 0, max: 100 },
         default: DefaultValue::Text("100"),
-        summary: "Percent of a random pattern's operations that jump, per direction",
+        summary: "Percent of operations that are random in a random pattern, per direction",
         accepts: &[("50", "50"), ("0,100", "0,100,100")],
         rejects: &["101"],
         ..OptionEntry::BLANK
@@ -95,9 +95,9 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "random_generator",
         category: Category::Pattern,
         kind: Kind::Choice(&[
-            Choice { name: "tausworthe", aliases: &[], summary: "strong, needs a map" },
-            Choice { name: "tausworthe64", aliases: &[], summary: "the same with 64 bits" },
-            Choice { name: "lfsr", aliases: &[], summary: "a permutation that needs no map" },
+            Choice { name: "tausworthe", aliases: &[], summary: "strong; needs a map of visited blocks" },
+            Choice { name: "tausworthe64", aliases: &[], summary: "the same, with 64 bits" },
+            Choice { name: "lfsr", aliases: &[], summary: "visits each block once without a map" },
         ]),
         default: DefaultValue::Text("tausworthe"),
         summary: "Generator of random offsets",
@@ -110,8 +110,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: Kind::Distribution,
         default: DefaultValue::Text("random"),
-        summary: "Where random offsets fall",
-        details: "`zipf:THETA`, `pareto:POWER` and `normal:DEVIATION` take an optional `:CENTRE` from 0 to 1. `zoned:ACCESS/SIZE:…` gives shares of accesses to shares of the range, `zoned_abs` to sizes in bytes. Anything but `random` switches the map of visited blocks off.",
+        summary: "Distribution of random offsets",
+        details: "`zipf:THETA`, `pareto:POWER` and `normal:DEVIATION` take an optional `:CENTRE` from 0 to 1. `zoned:ACCESS/SIZE:…` sends a percentage of accesses to a percentage of the range, `zoned_abs` to a size in bytes. Every distribution except `random` turns off the map of visited blocks.",
         accepts: &[
             ("random", "random"),
             ("zipf:1.2", "zipf:1.2"),
@@ -153,7 +153,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
         summary: "Choose random offsets without keeping a map of visited blocks",
-        details: "Some blocks are then visited twice and others not at all, as most real loads do.",
+        details: "Some blocks are then visited twice and others never, as in most real loads.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -163,7 +163,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Pattern,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Go on without the map if there is no memory for it",
+        summary: "Continue without the map if there is not enough memory for it",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -185,7 +185,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Integer { min: i64::MIN, max: i64::MAX },
         default: DefaultValue::Text("0x89"),
         summary: "Seed of all random numbers",
-        details: "Takes precedence over randrepeat: with randrepeat=0 and without randseed, each run has another seed.",
+        details: "Takes precedence over randrepeat. With randrepeat=0 and no randseed, each run uses another seed.",
         accepts: &[("42", "42"), ("0x89", "137")],
         rejects: &["seed"],
         ..OptionEntry::BLANK

@@ -11,7 +11,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         kind: Kind::Sizes,
         default: DefaultValue::Text("0"),
         summary: "Most bytes per second, for reads, writes and trims",
-        details: "Latency is also reported against the schedule that the rate sets, so that a stall is not hidden.",
+        details: "Response time is reported too: it counts from when the schedule wanted the operation, so a stall is not hidden.",
         accepts: &[("1m", "1m"), ("1m,500k", "1m,500k,500k"), (",500k", ",500k,500k"), ("500k,", "500k,,")],
         rejects: &["1q"],
         ..OptionEntry::BLANK
@@ -52,10 +52,10 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Rate,
         kind: Kind::Choice(&[
             Choice { name: "linear", aliases: &[], summary: "evenly spaced" },
-            Choice { name: "poisson", aliases: &[], summary: "as independent users would ask" },
+            Choice { name: "poisson", aliases: &[], summary: "at random, as independent users would" },
         ]),
         default: DefaultValue::Text("linear"),
-        summary: "How operations are spread over time under a rate",
+        summary: "How operations are spread over time when a rate is set",
         accepts: &[("poisson", "poisson")],
         rejects: &["bursty"],
         ..OptionEntry::BLANK
@@ -64,12 +64,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "arrivals",
         category: Category::Rate,
         kind: Kind::Text,
-        summary: "File with the time at which each operation is to be sent, in place of a rate",
-        details: "One time per line, microseconds from the start of the job's I/O, ascending; a fraction is allowed; \
-                  lines that begin with # are skipped. Every clone of the job replays all of it. When the device falls \
-                  behind, operations are sent as soon as there is room, and their response time counts from the \
-                  time in the file. The job ends with the last arrival, unless arrivals_repeat is set. An option of \
-                  iolab's own: fio does not know it.",
+        summary: "File with the time at which to send each operation, instead of a rate",
+        details: "One time per line, in microseconds from the start of the job's I/O, ascending; fractions are allowed; lines that start with # are skipped. Every clone of the job replays the whole file. If the device falls behind, operations are sent as soon as there is room, and their response time counts from the time in the file. The job ends with the last arrival unless arrivals_repeat is set. iolab only: fio does not have this option.",
         accepts: &[("arrivals.txt", "arrivals.txt")],
         ..OptionEntry::BLANK
     },
@@ -78,8 +74,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Rate,
         kind: Kind::Bool,
         default: DefaultValue::Text("0"),
-        summary: "Begin again with the first of the arrivals after the last, until the job ends otherwise",
-        details: "A mean gap follows the last arrival, so that the rate stays the same. An option of iolab's own.",
+        summary: "Start over with the first arrival after the last one, until the job ends for another reason",
+        details: "An average gap follows the last arrival, so that the rate stays the same. iolab only.",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -90,7 +86,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Rate,
         kind: Kind::Time { unit: TimeUnit::Milliseconds },
         default: DefaultValue::Text("1000"),
-        summary: "Time over which minimum rates are judged, milliseconds",
+        summary: "Time over which minimum rates are checked, milliseconds",
         accepts: &[("500", "500ms"), ("2s", "2s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -120,7 +116,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Rate,
         kind: Kind::Time { unit: TimeUnit::Microseconds },
         default: DefaultValue::Text("0"),
-        summary: "How much of the pause is spent busy, microseconds",
+        summary: "How much of the pause is spent using the CPU, microseconds",
         accepts: &[("10", "10us")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -143,7 +139,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
             Choice { name: "issue", aliases: &[], summary: "when they are issued" },
         ]),
         default: DefaultValue::Text("complete"),
-        summary: "When operations count towards a pause",
+        summary: "Whether operations count towards thinktime_blocks when issued or when completed",
         accepts: &[("issue", "issue")],
         rejects: &["begin"],
         ..OptionEntry::BLANK
@@ -205,7 +201,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Rate,
         kind: Kind::Integer { min: 0, max: u32::MAX as i64 },
         default: DefaultValue::Text("0"),
-        summary: "Time to sleep when held back by the flow, microseconds",
+        summary: "Time to sleep when the flow holds the job back, microseconds",
         status: Status::NotYet,
         accepts: &[("100", "100")],
         rejects: &["-1"],
@@ -215,7 +211,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "latency_target",
         category: Category::Rate,
         kind: Kind::Time { unit: TimeUnit::Microseconds },
-        summary: "Find the deepest queue whose latency stays below this, microseconds",
+        summary: "Find the largest queue depth whose latency stays below this, microseconds",
         status: Status::NotYet,
         accepts: &[("10ms", "10ms")],
         rejects: &["x"],
@@ -225,7 +221,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "latency_window",
         category: Category::Rate,
         kind: Kind::Time { unit: TimeUnit::Microseconds },
-        summary: "Time over which the latency target is judged, microseconds",
+        summary: "Time over which the latency target is checked, microseconds",
         status: Status::NotYet,
         accepts: &[("1s", "1s")],
         rejects: &["x"],

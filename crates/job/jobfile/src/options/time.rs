@@ -22,7 +22,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Time,
         kind: Kind::Switch,
         default: DefaultValue::Text("0"),
-        summary: "Begin again at the end of the files until the runtime is over",
+        summary: "Start over at the end of the files until the runtime is over",
         accepts: &[("1", "1"), ("0", "0")],
         rejects: &["2", "yes"],
         ..OptionEntry::BLANK
@@ -42,8 +42,8 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Time,
         kind: Kind::Time { unit: TimeUnit::Seconds },
         default: DefaultValue::Text("0"),
-        summary: "Time to run before anything is counted",
-        details: "Comes on top of the runtime.",
+        summary: "Warm-up: time to run before measuring",
+        details: "Adds to the runtime.",
         accepts: &[("5", "5s"), ("0", "0s")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -52,7 +52,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         name: "ramp_size",
         category: Category::Time,
         kind: Kind::SizeOrPercent,
-        summary: "Data to move before anything is counted",
+        summary: "Warm-up: data to transfer before measuring",
         status: Status::NotYet,
         accepts: &[("1g", "1g")],
         rejects: &["x"],

@@ -34,7 +34,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: Kind::Size,
         default: DefaultValue::Text("0"),
-        summary: "Data to move in a zone before the next; for zoned devices the size of a zone",
+        summary: "Data to transfer in a zone before moving to the next; for zoned devices, the size of a zone",
         accepts: &[("256m", "256m")],
         rejects: &["x"],
         ..OptionEntry::BLANK
@@ -44,7 +44,7 @@ pub(super) const TABLE: &[OptionEntry] = &[
         category: Category::Zones,
         kind: Kind::Size,
         default: DefaultValue::Text("0"),
-        summary: "Usable part of a zone",
+        summary: "Usable size of a zone",
         status: Status::NotYet,
         accepts: &[("128m", "128m")],
         rejects: &["x"],

@@ -20,7 +20,7 @@ const SUM_SLACK: f64 = 0.01;
 pub(super) fn distributions(whole: Piece<'_>, rules: NumberRules) -> Result<PerDirection<Distribution>, ValueError> {
     let parts = whole.split(',');
     if whole.text.starts_with("sequence") {
-        return Err(whole.refuse("the distribution `sequence` is not built yet"));
+        return Err(whole.refuse("the distribution `sequence` is not supported yet"));
     }
     if let Some(extra) = parts.get(3) {
         return Err(extra.refuse("there are only three directions: read,write,trim"));
@@ -101,7 +101,7 @@ fn shape(
     };
     let parts = arguments.split(':');
     if let Some(extra) = parts.get(2) {
-        return Err(extra.refuse("at most a number and a centre are taken"));
+        return Err(extra.refuse("expected at most a number and a centre"));
     }
     let number = float(parts[0], bounds)?;
     let center = parts.get(1).map(|part| float(*part, (0.0, 1.0))).transpose()?;

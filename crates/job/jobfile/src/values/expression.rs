@@ -41,7 +41,7 @@ pub(super) fn evaluate(text: &str, measure: Measure) -> Result<i128, String> {
     match (measure, value.dimension) {
         (Measure::Count(_), _) | (Measure::Time { .. }, 1) => Ok(value.number),
         (Measure::Time { bare_ns }, 0) => multiply(value.number, i128::from(bare_ns)),
-        (Measure::Time { .. }, _) => Err("the expression does not come out as a time".to_owned()),
+        (Measure::Time { .. }, _) => Err("the result of the expression is not a time".to_owned()),
     }
 }
 
@@ -100,7 +100,7 @@ impl Parser<'_> {
             (same, other) if same == other => Ok((left.number, right.number, same)),
             (0, 1) => Ok((multiply(left.number, bare)?, right.number, 1)),
             (1, 0) => Ok((left.number, multiply(right.number, bare)?, 1)),
-            _ => Err("numbers of different dimensions are added".to_owned()),
+            _ => Err("a time and a plain number cannot be added".to_owned()),
         }
     }
 
@@ -124,7 +124,7 @@ impl Parser<'_> {
                 }
             };
             if !(-8..=8).contains(&left.dimension) {
-                return Err("the expression does not come out as a time".to_owned());
+                return Err("the result of the expression is not a time".to_owned());
             }
         }
         Ok(left)
@@ -138,7 +138,7 @@ impl Parser<'_> {
         // Right-associative, as on paper.
         let exponent = self.nested(Parser::power)?;
         if exponent.dimension != 0 || base.dimension != 0 {
-            return Err("a time cannot stand in a power".to_owned());
+            return Err("a time cannot be raised to a power".to_owned());
         }
         let exponent = u32::try_from(exponent.number).map_err(|_| "an exponent must be a small positive number")?;
         Ok(Quantity { number: base.number.checked_pow(exponent).ok_or_else(too_large)?, dimension: 0 })
@@ -166,8 +166,8 @@ impl Parser<'_> {
         let word = self.word();
         if word.is_empty() {
             return match self.rest.chars().next() {
-                None => Err("the expression ends where a number should stand".to_owned()),
-                Some(letter) => Err(format!("`{letter}` stands where a number should")),
+                None => Err("expected a number, but the expression ends here".to_owned()),
+                Some(letter) => Err(format!("expected a number, found `{letter}`")),
             };
         }
         self.number(&word)

@@ -55,7 +55,7 @@ pub(super) fn share(piece: Piece<'_>, rules: NumberRules) -> Result<Percent, Val
 pub(super) fn bytes(piece: Piece<'_>, rules: NumberRules) -> Result<u64, ValueError> {
     if is_expression(piece, rules) {
         let wide = evaluate(piece.text, Measure::Count(rules.kb_base)).map_err(|reason| piece.refuse(reason))?;
-        return u64::try_from(wide).map_err(|_| piece.refuse(format!("{wide} is no size")));
+        return u64::try_from(wide).map_err(|_| piece.refuse(format!("{wide} is not a size")));
     }
     parse_bytes(piece.text, rules.kb_base).map_err(|error| unit_refusal(piece, &error))
 }
@@ -67,7 +67,7 @@ pub(super) fn size_spec(piece: Piece<'_>, rules: NumberRules) -> Result<SizeSpec
     }
     if let Some(front) = piece.text.strip_suffix(['z', 'Z']) {
         let zones: u64 =
-            front.trim().parse().map_err(|_| piece.refuse("a whole number of zones is wanted before `z`"))?;
+            front.trim().parse().map_err(|_| piece.refuse("expected a whole number of zones before `z`"))?;
         return Ok(SizeSpec::Zones(zones));
     }
     bytes(piece, rules).map(SizeSpec::Bytes)
@@ -93,7 +93,7 @@ pub(super) fn size_range(piece: Piece<'_>, rules: NumberRules, single: bool) -> 
             let size = bytes(piece, rules)?;
             return Ok((size, size));
         }
-        return Err(piece.refuse_with("a range is wanted", "write it as `min-max`, for example `1k-4k`"));
+        return Err(piece.refuse_with("expected a range", "write it as `min-max`, for example `1k-4k`"));
     };
     let (low, high) = (bytes(low, rules)?, bytes(high, rules)?);
     Ok((low.min(high), low.max(high)))
@@ -111,7 +111,7 @@ pub(super) fn time(piece: Piece<'_>, unit: TimeUnit, rules: NumberRules) -> Resu
         // unit.
         let bare_ns = if piece.text.starts_with('(') { NS_PER_MICROSECOND } else { bare_ns };
         let wide = evaluate(piece.text, Measure::Time { bare_ns }).map_err(|reason| piece.refuse(reason))?;
-        return u64::try_from(wide).map_err(|_| piece.refuse("the expression is no time that can be waited for"));
+        return u64::try_from(wide).map_err(|_| piece.refuse("the result of the expression is not a valid time"));
     }
     parse_ns(piece.text, bare_ns).map_err(|error| unit_refusal(piece, &error))
 }
@@ -141,7 +141,7 @@ pub(super) fn triple<T: Clone>(
         return Err(extra.refuse("there are only three directions: read,write,trim"));
     }
     if parts.iter().all(|part| part.is_empty()) {
-        return Err(whole.refuse("no direction is given a value"));
+        return Err(whole.refuse("no direction has a value"));
     }
     let mut each: PerDirection<Option<T>> = [None, None, None];
     for (slot, part) in each.iter_mut().zip(&parts) {
@@ -162,7 +162,7 @@ pub(super) fn triple<T: Clone>(
 pub(super) fn floats(whole: Piece<'_>, most: usize, bounds: (f64, f64)) -> Result<Vec<f64>, ValueError> {
     let parts = whole.split(':');
     if parts.len() > most {
-        return Err(parts[most].refuse(format!("at most {most} numbers are taken")));
+        return Err(parts[most].refuse(format!("at most {most} numbers are allowed")));
     }
     parts.into_iter().map(|part| float(part, bounds)).collect()
 }
@@ -171,7 +171,7 @@ pub(super) fn floats(whole: Piece<'_>, most: usize, bounds: (f64, f64)) -> Resul
 pub(super) fn float(piece: Piece<'_>, (min, max): (f64, f64)) -> Result<f64, ValueError> {
     let number: f64 = piece.text.parse().map_err(|_| piece.refuse(format!("`{}` is not a number", piece.text)))?;
     if !number.is_finite() || number < min || number > max {
-        return Err(piece.refuse(format!("{} is not within {min} to {max}", piece.text)));
+        return Err(piece.refuse(format!("{} is not between {min} and {max}", piece.text)));
     }
     Ok(number)
 }

@@ -34,7 +34,7 @@ pub(super) fn pattern(whole: Piece<'_>, rules: NumberRules) -> Result<Value, Val
     let (mut every, mut skip_bytes) = (None, 0);
     if let Some(suffix) = suffix {
         if choice.name.starts_with("rand") {
-            let refuse = || suffix.refuse("a random pattern takes a number of operations here, at least 1");
+            let refuse = || suffix.refuse("a random pattern takes a number of operations here, 1 or more");
             every = Some(suffix.text.parse::<u32>().ok().filter(|count| *count > 0).ok_or_else(refuse)?);
         } else {
             skip_bytes = parse_count(suffix.text, rules.kb_base).map_err(|error| suffix.refuse(error.to_string()))?;

@@ -1,9 +1,9 @@
 //! Flags, choices and lists of words.
 
 use iolab_options::{Choice, Value};
+use iolab_text::closest;
 
 use super::{Piece, ValueError};
-use crate::suggest::closest;
 
 /// `0` or `1`.
 pub(super) fn flag(whole: Piece<'_>) -> Result<Value, ValueError> {

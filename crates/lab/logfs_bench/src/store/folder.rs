@@ -205,7 +205,7 @@ impl Driver for RingDriver {
         let wait = if wait { Wait { at_least: 1, timeout_ns: u64::MAX } } else { Wait::POLL };
         ring.batch.clear();
         if let Err(error) = ring.lane.flush_and_reap(wait, &mut ring.batch) {
-            ring.failed = Some(format!("{error:?}"));
+            ring.failed = Some(format!("{} failed (errno {})", error.call, error.errno));
             return false;
         }
         let done: Vec<(usize, i32)> =

@@ -45,6 +45,11 @@ pub(super) struct Device {
 }
 
 impl Device {
+    /// The latest figure of the column with this name.
+    pub(super) fn value_of(&self, name: &str) -> f64 {
+        EXTENDED.iter().find(|column| column.name == name).map_or(0.0, |column| self.value(column, Unit::Kilobytes))
+    }
+
     pub(super) fn value(&self, column: &Column, unit: Unit) -> f64 {
         self.course.back().map_or(0.0, |point| (column.value)(&point.activity, unit))
     }
@@ -64,11 +69,15 @@ pub(super) struct State {
     pub(super) reversed: bool,
     pub(super) selected: Option<String>,
     pub(super) devices: Vec<Device>,
+    /// Why requests are not traced; `None` when they are.
+    pub(super) untraced: Option<String>,
     /// The machine, in a line.
     pub(super) machine: String,
     last: Option<Look>,
     /// What is shown is of the time since boot.
     since_boot: bool,
+    /// Which device is selected is the user's choice from now on.
+    is_settled: bool,
 }
 
 impl State {
@@ -83,9 +92,11 @@ impl State {
             reversed: false,
             selected: None,
             devices: Vec::new(),
+            untraced: None,
             machine: String::new(),
             last: None,
             since_boot: false,
+            is_settled: false,
         }
     }
 
@@ -128,6 +139,7 @@ impl State {
             self.machine += "  (since boot)";
         }
         self.last = Some(look);
+        self.select_busiest();
         self.sort();
     }
 
@@ -164,7 +176,25 @@ impl State {
         self.devices.iter().position(|device| Some(device.name.as_str()) == selected).unwrap_or(0)
     }
 
+    /// Selects the device that did most, since boot and then in the first interval in which one did
+    /// anything. After that the selection stays where it is.
+    fn select_busiest(&mut self) {
+        if self.is_settled {
+            return;
+        }
+        let did = |device: &Device| ["%util", "rkB/s", "wkB/s", "r/s", "w/s"].map(|name| device.value_of(name));
+        // Devices that do not count how long they are busy have their bytes.
+        let busiest = self.devices.iter().max_by(|one, other| {
+            let [one, other] = [did(one), did(other)];
+            one[0].total_cmp(&other[0]).then((one[1] + one[2]).total_cmp(&(other[1] + other[2])))
+        });
+        let Some(busiest) = busiest.filter(|device| did(device).iter().any(|figure| *figure > 0.0)) else { return };
+        self.selected = Some(busiest.name.clone());
+        self.is_settled = !self.since_boot;
+    }
+
     fn select(&mut self, by: isize) {
+        self.is_settled = true;
         let place = self.place().saturating_add_signed(by).min(self.devices.len().saturating_sub(1));
         self.selected = self.devices.get(place).map(|device| device.name.clone());
     }

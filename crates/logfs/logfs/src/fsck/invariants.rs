@@ -38,7 +38,7 @@ fn root(tree: &mut Tree) -> Vec<Fault> {
     }
     // It cannot fail: a node says all about its inode, whatever was there.
     let _made = tree.apply(&Record::Node(Tree::root(0o755, 0)), &mut Vec::new());
-    let was = found.map_or_else(|| "is missing".to_owned(), |kind| format!("is a {kind:?}"));
+    let was = found.map_or_else(|| "is missing".to_owned(), |_| "is not a directory".to_owned());
     vec![fault(FaultKind::Root, format!("inode {}, the root directory, {was}", InodeId::ROOT.0))]
 }
 

@@ -58,7 +58,7 @@ impl Functions for Drive {
             "name" => Ok(self.name.clone()),
             "stats" => Ok(self.subsystem.statistics().text()),
             "stats json" => Ok(self.subsystem.statistics().json()),
-            other => Err(format!("a served device cannot answer {other:?}")),
+            other => Err(format!("a served device cannot answer `{other}`")),
         }
     }
 

@@ -83,6 +83,16 @@ pub enum Loss {
     Dead,
 }
 
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Outcome::Done => write!(out, "done"),
+            Outcome::Failed(status) => write!(out, "the device answered: {status}"),
+            Outcome::Lost(loss) => write!(out, "no answer: {loss}"),
+        }
+    }
+}
+
 impl Outcome {
     /// Whether the command succeeded.
     pub const fn is_done(self) -> bool {

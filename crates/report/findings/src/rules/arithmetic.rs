@@ -17,7 +17,7 @@ pub(crate) fn littles_law(facts: &Facts<'_>) -> Vec<Seen> {
         let worst = job.members.iter().find(|member| breaks_littles_law(member))?;
         let depth = worst.mean_depth().unwrap_or(0.0);
         Some(format!(
-            "IOPS times mean latency is {depth:.1} operations in flight, but at most {} fit into the queue",
+            "IOPS times mean latency means {depth:.1} operations in flight, but the queue holds at most {}",
             worst.plan.queue.depth
         ))
     })

@@ -33,19 +33,27 @@ pub(crate) fn page_cache(facts: &Facts<'_>) -> Vec<Seen> {
             let files = file_bytes(facts, stage);
             let memory = facts.recording.host.memory_bytes as f64;
             let fits = if files > 0.0 && files < memory {
-                format!("; the files' {} fit into the memory's {}", bytes(files), bytes(memory))
+                format!("; the files ({}) fit in RAM ({})", bytes(files), bytes(memory))
             } else {
                 String::new()
             };
             let evidence = format!(
-                "of {} {} without direct=1, the device {} {} ({}){fits}",
+                "{} {} without direct=1, but the device {} only {} ({}){fits}",
                 bytes(asked),
                 if direction == Direction::Read { "read" } else { "written" },
                 past(direction),
                 bytes(device),
                 percent(device / asked)
             );
-            seen.push(Seen::of_several(severity, names(facts, stage, direction, Job::is_buffered), &evidence));
+            let found = Seen::of_several(severity, names(facts, stage, direction, Job::is_buffered), &evidence);
+            seen.push(match (severity, direction) {
+                (Severity::Invalid, Direction::Read) => found,
+                (Severity::Invalid, _) => {
+                    found.meaning("Most of these writes stopped in the page cache: you measured RAM.")
+                }
+                _ => found
+                    .meaning("Part of this I/O went no further than the page cache: that part of the result is RAM."),
+            });
         }
     }
     seen
@@ -59,7 +67,7 @@ pub(crate) fn unwritten_blocks(facts: &Facts<'_>) -> Vec<Seen> {
         let device = traffic.bytes[Direction::Read as usize];
         if asked >= LEAST_BYTES && device <= HARDLY * asked {
             let evidence = format!(
-                "of {} read with direct=1, the device read {} ({})",
+                "{} read with direct=1, but the device read only {} ({})",
                 bytes(asked),
                 bytes(device),
                 percent(device / asked)
@@ -79,7 +87,7 @@ pub(crate) fn device_bytes(facts: &Facts<'_>) -> Vec<Seen> {
         let device = traffic.bytes[Direction::Write as usize];
         if asked >= LEAST_BYTES && device <= HARDLY * asked {
             let evidence = format!(
-                "of {} written with direct=1, the device wrote {} ({})",
+                "{} written with direct=1, but the device wrote only {} ({})",
                 bytes(asked),
                 bytes(device),
                 percent(device / asked)
@@ -104,7 +112,7 @@ pub(crate) fn cache_beneath(facts: &Facts<'_>) -> Vec<Seen> {
             let (above, below) = (own.bytes[direction as usize], below.bytes[direction as usize]);
             if above >= LEAST_BYTES && below <= HARDLY * above {
                 let evidence = format!(
-                    "{} {} {}, {} beneath it {} ({})",
+                    "{} {} {}, but {} below it only {} ({})",
                     device.name,
                     past(direction),
                     bytes(above),
@@ -130,7 +138,7 @@ pub(crate) fn fits_in_memory(facts: &Facts<'_>) -> Vec<Seen> {
         let is_about_reads = job.is_buffered() && job.whole_bytes(Direction::Read) as f64 >= LEAST_BYTES;
         (is_about_reads && files > 0 && files < memory).then(|| {
             format!(
-                "{} of files read without direct=1 fit into {} of memory, and no block device was found under them",
+                "the files ({}), read without direct=1, fit in RAM ({}), and no block device was found below them",
                 bytes(files as f64),
                 bytes(memory as f64)
             )
@@ -147,7 +155,7 @@ pub(crate) fn no_device(facts: &Facts<'_>) -> Vec<Seen> {
         let moved: u64 = DATA.iter().map(|direction| job.whole_bytes(*direction)).fold(0, u64::saturating_add);
         let looked = job.first().plan.measurement.disk_util;
         (looked && job.is_direct() && moved as f64 >= LEAST_BYTES)
-            .then(|| format!("no block device was found under its files, to which {} went", bytes(moved as f64)))
+            .then(|| format!("no block device was found below its files; {} were read or written", bytes(moved as f64)))
     })
 }
 

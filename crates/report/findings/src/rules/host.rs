@@ -79,9 +79,9 @@ pub(crate) fn host_busy(facts: &Facts<'_>) -> Vec<Seen> {
     if others < OTHERS || idle > IDLE || waited.is_some_and(|share| share < WAITING) {
         return Vec::new();
     }
-    let waited = waited.map(|share| format!(", and tasks waited for a CPU {} of the time", percent(share.min(1.0))));
+    let waited = waited.map(|share| format!("; tasks waited for a CPU {} of the time", percent(share.min(1.0))));
     let evidence = format!(
-        "tasks other than the jobs used {} of the {} CPUs' time; {} was idle{}",
+        "other programs used {} of the time of {} CPUs; {} was idle{}",
         percent(others),
         facts.recording.host.cpus,
         percent(idle),
@@ -97,7 +97,7 @@ pub(crate) fn steal(facts: &Facts<'_>) -> Vec<Seen> {
     if share < STOLEN {
         return Vec::new();
     }
-    vec![Seen::of_run(Severity::Warning, format!("the hypervisor took {} of the CPU time", percent(share)))]
+    vec![Seen::of_run(Severity::Warning, format!("the hypervisor took away {} of the CPU time", percent(share)))]
 }
 
 /// CPU time that a quota of the run's control group took away.
@@ -109,10 +109,10 @@ pub(crate) fn cpu_quota(facts: &Facts<'_>) -> Vec<Seen> {
     }
     let quotas = facts.recording.host.cpu_quotas.iter().map(|quota| {
         let (part, whole) = (rounded_ns(quota.quota_ns as f64), rounded_ns(quota.period_ns as f64));
-        format!(" ({part} of CPU time in {whole} for control group {})", quota.group)
+        format!(" ({part} of CPU time per {whole} for control group {})", quota.group)
     });
     let evidence = format!(
-        "the CPU quota{} was used up in {} of {} periods, and tasks that would have run stood still for {} of CPU time in {}",
+        "the CPU quota{} was used up in {} of {} periods, which stopped tasks for {} of CPU time in {}",
         quotas.collect::<Vec<_>>().join(""),
         count(throttled.throttled_periods),
         count(throttled.periods),
@@ -145,7 +145,7 @@ pub(crate) fn thermal(facts: &Facts<'_>) -> Vec<Seen> {
         return Vec::new();
     }
     let length = rounded_ns(last.at_ns.saturating_sub(first.at_ns) as f64);
-    let evidence = format!("processors slowed down {} times in {length} because they were too hot", count(events));
+    let evidence = format!("CPUs slowed down {} times in {length} because they were too hot", count(events));
     vec![Seen::of_run(Severity::Warning, evidence)]
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn other_traffic(facts: &Facts<'_>) -> Vec<Seen> {
         let other = extra[0] + extra[1];
         if other > OWN_BYTES.max(OTHER_TRAFFIC * asked) {
             let evidence = format!(
-                "the device read {} and wrote {} beside the {} of the jobs",
+                "the device read {} and wrote {} in addition to the jobs' {}",
                 bytes(extra[0]),
                 bytes(extra[1]),
                 bytes(asked)

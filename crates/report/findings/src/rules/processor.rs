@@ -20,7 +20,7 @@ pub(crate) fn cpu_bound(facts: &Facts<'_>) -> Vec<Seen> {
             let busy = job.members.iter().map(Member::cpu_share).fold(f64::INFINITY, f64::min);
             let per_io = job.sum(Member::cpu_ns) as f64 / job.sum(Member::ios).max(1) as f64;
             format!(
-                "its workers were on a CPU {} of the time, {} for each operation, and hardly waited",
+                "its workers used a CPU {} of the time ({} per operation) and hardly waited",
                 percent(busy.min(1.0)),
                 rounded_ns(per_io)
             )

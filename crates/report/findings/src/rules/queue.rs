@@ -22,7 +22,7 @@ pub(crate) fn synchronous_engine(facts: &Facts<'_>) -> Vec<Seen> {
         let plan = job.first().plan;
         let (asked, depth) = (plan.queue.asked_depth, plan.queue.depth);
         (asked > depth && asked > 1).then(|| {
-            format!("iodepth={asked} was asked of engine {}, which has {depth} operation in flight", plan.engine.name)
+            format!("iodepth={asked} was requested, but engine {} keeps {depth} operation in flight", plan.engine.name)
         })
     })
 }
@@ -38,7 +38,7 @@ pub(crate) fn depth_not_reached(facts: &Facts<'_>) -> Vec<Seen> {
         let depths = depths?;
         let mean = depths.iter().sum::<f64>() / depths.len() as f64;
         (mean < REACHED * depth)
-            .then(|| format!("{mean:.1} operations were in flight on average, iodepth={depth} was asked"))
+            .then(|| format!("{mean:.1} operations were in flight on average; iodepth={depth} was requested"))
     })
 }
 
@@ -50,10 +50,7 @@ pub(crate) fn submission_blocks(facts: &Facts<'_>) -> Vec<Seen> {
         }
         let share = job.members.iter().map(|member| submission_share(*member)).fold(f64::INFINITY, f64::min);
         (share.is_finite() && share >= MOSTLY).then(|| {
-            format!(
-                "{} of the time went into handing operations to the kernel, not into waiting for them",
-                percent(share.min(1.0))
-            )
+            format!("{} of the time was spent submitting operations, not waiting for them", percent(share.min(1.0)))
         })
     })
 }

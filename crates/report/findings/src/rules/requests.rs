@@ -46,7 +46,7 @@ pub(crate) fn split(facts: &Facts<'_>) -> Vec<Seen> {
         });
         if let Some((direction, operation, requests, request)) = cut {
             let evidence = format!(
-                "operations of {} on average became {requests:.1} requests of {}{}",
+                "each operation ({} on average) became {requests:.1} requests of {}{}",
                 bytes(operation),
                 bytes(request),
                 largest_request(facts, request)
@@ -72,7 +72,7 @@ pub(crate) fn merged(facts: &Facts<'_>) -> Vec<Seen> {
                 continue;
             }
             let evidence = format!(
-                "{} of the {} requests were merged with others; the device saw requests of {} on average",
+                "{} of the {} requests were merged; the device received requests of {} on average",
                 percent(traffic.merges[way] / all),
                 if direction == Direction::Read { "read" } else { "write" },
                 bytes(traffic.bytes[way] / traffic.requests[way].max(1.0))
@@ -97,7 +97,7 @@ pub(crate) fn volatile_cache(facts: &Facts<'_>) -> Vec<Seen> {
     if jobs.is_empty() {
         return Vec::new();
     }
-    let evidence = format!("{} has a write cache (write back), and no flush is asked for", device.name);
+    let evidence = format!("{} has a volatile write cache, and the job never flushes it", device.name);
     vec![Seen::of_several(Severity::Note, jobs, &evidence)]
 }
 
@@ -110,8 +110,8 @@ fn largest_request(facts: &Facts<'_>, request: f64) -> String {
         let kib = of("max_sectors_kb")?;
         let is_smaller = kib.parse::<f64>().is_ok_and(|kib| request < WELL_BELOW * kib * 1024.0);
         let pieces = of("max_segments").filter(|_| is_smaller);
-        let pieces = pieces.map(|pieces| format!(", max_segments (pieces of memory in a request) {pieces}"));
-        Some(format!("; max_sectors_kb of {} is {kib}{}", device.name, pieces.unwrap_or_default()))
+        let pieces = pieces.map(|pieces| format!(" and max_segments={pieces} (pieces of memory in one request)"));
+        Some(format!("; {} has max_sectors_kb={kib}{}", device.name, pieces.unwrap_or_default()))
     });
     limits.collect()
 }

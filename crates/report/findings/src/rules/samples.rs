@@ -75,7 +75,7 @@ fn weak_percentiles(job: &Job<'_>, direction: Direction) -> Option<Weak> {
     weak.sort_by(f64::total_cmp);
     let above = if weak.len() > 1 { " and above" } else { "" };
     let words = format!(
-        "{} {} samples are too few for p{}{above} (which takes {})",
+        "{} {} samples are too few for p{}{above}, which needs {}",
         count(samples),
         word(direction),
         weak[0],

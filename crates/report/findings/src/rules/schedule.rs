@@ -30,7 +30,7 @@ pub(crate) fn rate_not_reached(facts: &Facts<'_>) -> Vec<Seen> {
         // Arrivals of a Poisson process differ from their expected number by its root.
         let chance = 3.0 / (operations.max(1) as f64).sqrt();
         (asked > 0.0 && sent < (REACHED - chance) * asked)
-            .then(|| format!("asked {} IOPS, did {}", count(asked.round() as u64), count(sent.round() as u64)))
+            .then(|| format!("requested {} IOPS, reached {}", count(asked.round() as u64), count(sent.round() as u64)))
     })
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn generator_late(facts: &Facts<'_>) -> Vec<Seen> {
         }
         (response > 0.0 && late >= LATE * response).then(|| {
             let share = percent(late / response);
-            format!("{share} of the response time was iolab's own lateness, up to {}", rounded_ns(worst as f64))
+            format!("{share} of the response time was delay in iolab itself, up to {}", rounded_ns(worst as f64))
         })
     })
 }
@@ -65,7 +65,7 @@ pub(crate) fn clock(facts: &Facts<'_>) -> Vec<Seen> {
             overheads.iter().find(|overhead| !overhead.null && overhead.stamp_ns > STAMP * overhead.per_io_ns)?;
         let stamp = rounded_ns(slow.stamp_ns);
         Some(format!(
-            "time stamps come from {} and take {stamp} each, of {} per operation",
+            "time stamps come from {} and cost {stamp} each; an operation takes {}",
             recording.host.clock,
             rounded_ns(slow.per_io_ns)
         ))

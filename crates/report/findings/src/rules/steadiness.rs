@@ -37,7 +37,7 @@ pub(crate) fn drift(facts: &Facts<'_>) -> Vec<Seen> {
         let moves = |from: f64, to: f64| (to - from).abs() > DRIFT * mean;
         (moves(first, last) && moves(early, late) && (last > first) == (late > early)).then(|| {
             let word = if late > early { "rose" } else { "fell" };
-            format!("the rate {word} from {} to {} IOPS", rounded(early), rounded(late))
+            format!("IOPS {word} from {} to {}", rounded(early), rounded(late))
         })
     })
 }

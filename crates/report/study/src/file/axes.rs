@@ -58,7 +58,7 @@ pub(super) fn axis(table: &AxisTable) -> Result<Axis, StudyError> {
     }
     let name = match &table.name {
         Some(name) => name.clone(),
-        None if options.is_empty() => return Err(StudyError::meaning("an axis made of points needs a name")),
+        None if options.is_empty() => return Err(StudyError::meaning("an axis with points needs a name")),
         None => options.join("/"),
     };
     let axis = Axis { name, points };

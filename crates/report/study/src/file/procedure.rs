@@ -41,10 +41,10 @@ impl Blocks {
                 Err(StudyError::meaning(format!("blocks = \"{word}\": a number of blocks, or \"auto\"")))
             }
             _ if half_width.is_some() => {
-                Err(StudyError::meaning("half_width says when blocks = \"auto\" ends: write both, or neither"))
+                Err(StudyError::meaning("half_width needs blocks = \"auto\", and ends it: use both or neither"))
             }
             Some(Blocks::Number(0)) => {
-                Err(StudyError::meaning("blocks = 0: a study has one block at least, and seven unless told"))
+                Err(StudyError::meaning("blocks = 0: a study needs at least one block; the default is seven"))
             }
             Some(Blocks::Number(blocks)) => Ok((*blocks, None)),
             None => Ok((BLOCKS, None)),

@@ -26,7 +26,7 @@ fn line(entry: &Entry) -> Vec<String> {
     };
     let mark = match &entry.flaw {
         Some(flaw) => format!("! {flaw}"),
-        None if !std::path::Path::new(&entry.path).exists() => "! its file is gone".to_owned(),
+        None if !std::path::Path::new(&entry.path).exists() => "! its file no longer exists".to_owned(),
         None => entry.note.clone(),
     };
     vec![

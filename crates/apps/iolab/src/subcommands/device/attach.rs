@@ -29,9 +29,9 @@ pub(super) fn main(arguments: &AttachArguments) -> Result<u8, Failure> {
     let stop = Arc::new(Stop::by_signals().map_err(failed)?);
     let tally = match (arguments.by.as_str(), &arguments.mount_point) {
         ("ublk", None) => block_device(arguments, &name, size, stop)?,
-        ("ublk", Some(_)) => return Err(Failure::mistake("iolab: ublk makes /dev/ublkbN; it takes no mount point")),
+        ("ublk", Some(_)) => return Err(Failure::mistake("iolab: ublk creates /dev/ublkbN and takes no mount point")),
         (_, Some(folder)) => file(arguments, folder, &name, size, stop)?,
-        (_, None) => return Err(Failure::mistake("iolab: where? Name an empty folder for the file to appear in")),
+        (_, None) => return Err(Failure::mistake("iolab: name an empty folder for the file to appear in")),
     };
     output::print(&format!("{tally}\n"))?;
     Ok(0)
@@ -100,9 +100,9 @@ fn file(
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path, transport } => tell(&format!("{} by {transport}; end with Ctrl-C", path.display())),
         Moment::Note(text) => eprintln!("iolab: {text}"),
-        Moment::Busy => eprintln!("iolab: the file is in use: served until it is unmounted, or interrupted once more"),
+        Moment::Busy => eprintln!("iolab: the file is in use: it stays mounted until you unmount it; press Ctrl-C again to end now"),
         Moment::CannotUnmount(reason) => {
-            eprintln!("iolab: cannot unmount: {reason}; interrupt once more to end anyway")
+            eprintln!("iolab: cannot unmount: {reason}; press Ctrl-C again to end anyway")
         }
     }));
     let shape = options.pool_shape();
@@ -119,7 +119,7 @@ fn block_device(arguments: &AttachArguments, name: &str, size: Size, stop: Arc<S
     options.stop = Some(stop);
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path } => tell(&format!("{}; end with Ctrl-C", path.display())),
-        Moment::Busy => eprintln!("iolab: the device is in use: served until interrupted once more"),
+        Moment::Busy => eprintln!("iolab: the device is in use; press Ctrl-C again to end anyway"),
     }));
     let shape = options.pool_shape();
     let open = |_| open(name, shape);

@@ -22,7 +22,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
     let described = super::summary(&config);
     let socket = socket(&arguments.name)?;
     if super::is_served(&socket) {
-        return Err(Failure::refused(format!("iolab: device {} is being served already", arguments.name)));
+        return Err(Failure::refused(format!("iolab: device {} is already running", arguments.name)));
     }
     make_socket_folder(&socket).map_err(|error| Failure::refused(format!("iolab: {error}")))?;
     allow_media(arguments.allow_destroy.iter().map(PathBuf::as_path));
@@ -49,7 +49,7 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
         std::thread::sleep(Duration::from_millis(200));
     }
     drop(service);
-    drive.flush().map_err(|error| Failure::failed(format!("iolab: {}: writing its data: {error}", arguments.name)))?;
+    drive.flush().map_err(|error| Failure::failed(format!("iolab: {}: cannot write its data: {error}", arguments.name)))?;
     output::print(&drive.statistics().text())?;
     Ok(0)
 }

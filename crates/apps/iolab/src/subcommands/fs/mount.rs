@@ -96,9 +96,9 @@ fn observe(moment: &Moment, image: &Path, behind: bool, log: Option<&Path>) {
             ));
         }
         Moment::Note(text) => pass_on(text, behind, log),
-        Moment::Busy => say("in use: served until it is unmounted, or interrupted once more", log),
+        Moment::Busy => say("in use: it stays mounted until you unmount it; press Ctrl-C again to end now", log),
         Moment::CannotUnmount(reason) => {
-            say(&format!("cannot unmount: {reason}; interrupt once more to end anyway"), log);
+            say(&format!("cannot unmount: {reason}; press Ctrl-C again to end anyway"), log);
         }
     }
 }
@@ -172,7 +172,7 @@ fn start_behind(arguments: &Arguments, options: &Options) -> Result<u8, Failure>
     let code = server.wait().map_err(failed)?.code();
     let code = code.and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);
     if said.is_empty() {
-        "iolab: the server ended without a word; try --foreground".clone_into(&mut said);
+        "iolab: the server ended without a message; try --foreground".clone_into(&mut said);
     }
     Err(Failure { code: code.unwrap_or(crate::exit::FAILED), message: said })
 }

@@ -24,14 +24,14 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     let shown = folder.display();
     let Some(image) = source_on(&folder, "logfs") else {
         return Err(Failure::mistake(format!(
-            "iolab: {shown}: no logfs is mounted there; `mount -t fuse.logfs` lists them"
+            "iolab: {shown}: no logfs is mounted there; `mount -t fuse.logfs` lists what is mounted"
         )));
     };
     match unmount(&folder) {
         Unmounted::Gone => {}
         Unmounted::Busy => {
             let what =
-                "in use; `fuser -vm` tells by whom, `umount -l` takes it out of sight and leaves it to its users";
+                "in use; `fuser -vm` shows by whom; `umount -l` detaches it and lets its users finish";
             return Err(Failure::refused(format!("iolab: {shown}: {what}")));
         }
         Unmounted::Failed(reason) => return Err(Failure::failed(format!("iolab: {shown}: {reason}"))),

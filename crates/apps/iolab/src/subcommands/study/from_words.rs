@@ -98,13 +98,13 @@ fn job(line: &CommandLine) -> Result<(String, String), Failure> {
             let read = |error: iolab_bounded_read::ReadError| Failure::mistake(format!("iolab: {file}: {error}"));
             let bytes = read_job_file(file).map_err(read)?;
             let text = String::from_utf8(bytes)
-                .map_err(|_| Failure::mistake(format!("iolab: {file}: not UTF-8: this is not a job file")))?;
+                .map_err(|_| Failure::mistake(format!("iolab: {file}: not a job file (not UTF-8)")))?;
             let stem = Path::new(file).file_stem().map_or("job".to_owned(), |stem| stem.to_string_lossy().into_owned());
             let stem = if file == "-" { "job".to_owned() } else { stem };
             // Options before a job file are those of all its jobs.
             Ok((own + &text, stem))
         }
-        _ => Err(Failure::mistake("iolab: a study has one job file: name one, or write a collection of studies")),
+        _ => Err(Failure::mistake("iolab: a study takes one job file; for several, write a collection of studies")),
     }
 }
 

@@ -4,7 +4,7 @@
 use iolab_iostat::Column;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Text;
 use ratatui::widgets::{Cell, Row, Table, TableState};
 
@@ -31,10 +31,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
     };
     let name_style = if state.sorted_by.is_none() { Style::from(Modifier::REVERSED) } else { Style::default() };
     let header = [Cell::from("Device").style(name_style), Cell::from("flight")];
-    let header = Row::new(header.into_iter().chain(columns.iter().map(heading))).style(Modifier::BOLD);
+    let header = Row::new(header.into_iter().chain(columns.iter().map(heading)))
+        .style(Style::from(Modifier::BOLD).fg(Color::Cyan));
     let row = |device: &Device| {
         let number = |(_, column): &(usize, &'static Column)| {
-            Text::from(figure(device.value(column, state.unit), width(column))).right_aligned()
+            let value = device.value(column, state.unit);
+            Text::from(figure(value, width(column))).right_aligned().style(style_of(column, value))
         };
         let first = [Text::from(device.name.clone()), Text::from(in_flight(device))];
         Row::new(first.into_iter().chain(columns.iter().map(number)))
@@ -45,6 +47,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, area: Rect) {
         Table::new(state.devices.iter().map(row), widths).header(header).row_highlight_style(Modifier::REVERSED);
     let mut selected = TableState::default().with_selected(state.place());
     frame.render_stateful_widget(table, area, &mut selected);
+}
+
+/// A device that is busy all the time stands out; what did nothing steps back.
+fn style_of(column: &Column, value: f64) -> Style {
+    match value {
+        90.0.. if column.name == "%util" => Style::from(Color::Red),
+        60.0.. if column.name == "%util" => Style::from(Color::Yellow),
+        0.0 => Style::from(Color::DarkGray),
+        _ => Style::default(),
+    }
 }
 
 fn width(column: &Column) -> usize {

@@ -83,9 +83,16 @@ fn the_table_and_the_course_of_the_first_device() {
     assert!(text.contains("3r4w") && text.contains("1000.00") && text.contains("100.00"), "{text}");
     assert!(row_of(&lines, "sdb").0 == sda + 1);
     let whole = lines.join("\n");
-    for expected in
-        ["rMB/s", " sda read MB/s 100.00, max 100.00 ", "requests are not traced", "scheduler [kyber]", "q leave"]
-    {
+    for expected in [
+        "rMB/s",
+        " MB/s ━ read 100.00 ━ written 0.00 ",
+        "request tracing is off",
+        "Off because",
+        "scheduler [kyber]",
+        "q leave",
+        "now",
+        "-60 s",
+    ] {
         assert!(whole.contains(expected), "{expected}: {lines:#?}");
     }
 }
@@ -94,7 +101,7 @@ fn the_table_and_the_course_of_the_first_device() {
 fn traced_requests_are_a_heat_map() {
     let lines = drawn(&state(true));
     let whole = lines.join("\n");
-    assert!(whole.contains("sda requests by latency, 6 events lost"), "{lines:#?}");
+    assert!(whole.contains("latency of each request, 6 events lost"), "{lines:#?}");
     let row =
         |label: &str| lines.iter().find(|line| line.contains(label)).unwrap_or_else(|| panic!("{label}: {lines:#?}"));
     assert!(row("100 µs ").contains("███"), "the many: {lines:#?}");
@@ -107,7 +114,7 @@ fn keys_sort_select_explain_and_leave() {
     let mut state = state(false);
     assert!(state.press(Key::Down));
     assert_eq!(state.selected.as_deref(), Some("sdb"));
-    assert!(drawn(&state).join("\n").contains(" sdb written MB/s 1.00"));
+    assert!(drawn(&state).join("\n").contains("━ written 1.00"));
     // By w/s, the seventh column: sdb writes.
     (0..7).for_each(|_| assert!(state.press(Key::NextColumn)));
     let lines = drawn(&state);
@@ -122,6 +129,55 @@ fn keys_sort_select_explain_and_leave() {
     assert!(state.press(Key::Up) && drawn(&state).join("\n").contains("iolab explain COLUMN"));
     // The first closes the help, the second leaves.
     assert!(state.press(Key::Leave) && !state.press(Key::Leave));
+}
+
+/// A look at two disks and an optical drive that nobody uses; the busy one is not the first.
+#[test]
+fn the_screen_begins_on_the_busiest_device() {
+    let look = |second: u64, busy: u64| {
+        let idle = DeviceSample { at_ns: second * 1_000_000_000, ..DeviceSample::default() };
+        let counters = |ms| DeviceCounters {
+            read_ios: 10 * second,
+            read_sectors: 800 * second,
+            io_ticks_ms: ms,
+            ..DeviceCounters::default()
+        };
+        let disk = |ms| DeviceSample { counters: counters(ms), ..idle };
+        Look {
+            at_ns: second * 1_000_000_000,
+            devices: vec![("fd0".into(), idle), ("vda".into(), disk(900 * second)), ("vdb".into(), disk(busy))],
+            ..Look::default()
+        }
+    };
+    let mut state = State::new("lab".into(), Unit::Kilobytes);
+    // Since boot, vda was used most; now it is vdb.
+    state.take(look(10, 100), |_| BTreeMap::new());
+    assert_eq!(state.selected.as_deref(), Some("vda"));
+    state.take(look(11, 100 + 1000), |_| BTreeMap::new());
+    assert_eq!(state.selected.as_deref(), Some("vdb"));
+    // Whoever looks at a device goes on looking at it.
+    state.take(look(12, 100 + 1000), |_| BTreeMap::new());
+    assert_eq!(state.selected.as_deref(), Some("vdb"));
+    assert!(state.press(Key::Up));
+    assert_eq!(state.selected.as_deref(), Some("vda"));
+    state.take(look(13, 100 + 2000), |_| BTreeMap::new());
+    assert_eq!(state.selected.as_deref(), Some("vda"));
+}
+
+/// Larger terminals show more, with axes and legends, and nothing but the margin stays empty.
+#[test]
+fn a_large_terminal_shows_more_charts() {
+    for (width, height, charts) in [(80, 24, 1), (120, 40, 3), (200, 60, 4)] {
+        let whole = drawn_on(&state(true), width, height).join("\n");
+        let names = [" MB/s ━ read", " IOPS ━ read", " queue ━ aqu-sz", " % busy ━ %util"];
+        let shown = names.iter().filter(|name| whole.contains(*name)).count();
+        assert!(shown >= charts, "{width}x{height}: {shown} charts: {whole}");
+        for word in ["now", "requests: ", "latency of each request"] {
+            assert!(whole.contains(word), "{word} at {width}x{height}: {whole}");
+        }
+    }
+    let tall = drawn_on(&state(true), 200, 60).join("\n");
+    assert!(tall.contains("1.5 ms ") && tall.contains("700 µs "), "finer rows: {tall}");
 }
 
 #[test]

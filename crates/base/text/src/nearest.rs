@@ -1,7 +1,7 @@
 //! Spelling suggestions: the known word nearest to what was written.
 
 /// The nearest of `known` if it is near enough to be meant.
-pub(crate) fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Longer texts are no misspelt words; measuring them would only take time.
     if written.is_empty() || written.len() > 64 {
         return None;

@@ -1,0 +1,72 @@
+//! What standard output and standard error are: whether colours are welcome there, and how wide
+//! they are.
+//!
+//! Colours follow the customs of the command line: `NO_COLOR` forbids them (no-color.org),
+//! `CLICOLOR_FORCE` wants them even in a pipe, `CLICOLOR=0` and `TERM=dumb` forbid them (bixense.com/clicolors);
+//! else a terminal gets them, and a file or a pipe does not.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+/// Longer lines are hard to read, however wide the terminal is.
+const MOST_COLUMNS: usize = 120;
+
+/// A terminal that is narrower, or that does not know its width, is taken for this wide.
+const LEAST_COLUMNS: usize = 40;
+
+pub(crate) fn stdout_has_colors() -> bool {
+    colors_wanted(std::io::stdout().is_terminal(), |name| std::env::var_os(name))
+}
+
+pub(crate) fn stderr_has_colors() -> bool {
+    colors_wanted(std::io::stderr().is_terminal(), |name| std::env::var_os(name))
+}
+
+/// Columns for text on standard output.
+pub(crate) fn columns() -> usize {
+    if !std::io::stdout().is_terminal() {
+        return iolab_text::USUAL_COLUMNS;
+    }
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).clamp(LEAST_COLUMNS, MOST_COLUMNS),
+        _ => iolab_text::USUAL_COLUMNS,
+    }
+}
+
+fn colors_wanted(is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let says = |name, word: &str| variable(name).is_some_and(|value| value == word);
+    let is_set = |name| variable(name).is_some_and(|value| !value.is_empty());
+    if is_set("NO_COLOR") {
+        return false;
+    }
+    if is_set("CLICOLOR_FORCE") && !says("CLICOLOR_FORCE", "0") {
+        return true;
+    }
+    is_terminal && !says("CLICOLOR", "0") && !says("TERM", "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_follow_the_customs() {
+        let cases: [(&[(&str, &str)], bool, bool); 9] = [
+            // variables, on a terminal, in a pipe
+            (&[], true, false),
+            (&[("NO_COLOR", "1")], false, false),
+            (&[("NO_COLOR", "")], true, false),
+            (&[("CLICOLOR_FORCE", "1")], true, true),
+            (&[("CLICOLOR_FORCE", "0")], true, false),
+            (&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false, false),
+            (&[("CLICOLOR", "0")], false, false),
+            (&[("TERM", "dumb")], false, false),
+            (&[("TERM", "dumb"), ("CLICOLOR_FORCE", "1")], true, true),
+        ];
+        for (set, on_terminal, in_pipe) in cases {
+            let variable = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+            assert_eq!(colors_wanted(true, variable), on_terminal, "{set:?}");
+            assert_eq!(colors_wanted(false, variable), in_pipe, "{set:?}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Colours of text for people, line by line.
+//!
+//! Text is made without colours and painted when it is printed, so that what goes to a file or a
+//! pipe is the same text. Painting adds escape sequences and changes nothing else.
+
+const BOLD: &str = "1";
+const HEADING: &str = "1;4";
+const RED: &str = "1;31";
+const GREEN: &str = "32";
+const YELLOW: &str = "1;33";
+const CYAN: &str = "36";
+
+/// How the beginning of a line looks: what it begins with, where the painted part ends, and how.
+const HEADS: &[(&str, &str, &str)] = &[
+    ("INVALID [", "]:", RED),
+    ("warning [", "]:", YELLOW),
+    ("note [", "]:", CYAN),
+    ("note: ", ":", CYAN),
+    ("    > ", ">", GREEN),
+    ("    to confirm: ", ":", GREEN),
+    ("Usage:", ":", HEADING),
+    ("Options:", ":", HEADING),
+    ("Examples:", ":", HEADING),
+];
+
+/// Words of a verdict, as they stand by themselves in a line.
+const VERDICTS: &[(&str, &str)] =
+    &[("better", GREEN), ("worse", "31"), ("equivalent", CYAN), ("undecided", "33"), ("INVALID", RED)];
+
+/// `text` with colours.
+pub(crate) fn painted(text: &str) -> String {
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// The same, with verdicts in colours.
+pub(crate) fn painted_verdicts(text: &str) -> String {
+    let words = |part: &str| {
+        let word = part.trim_end_matches(|end: char| end.is_whitespace() || ",.;:".contains(end));
+        match VERDICTS.iter().find(|(known, _)| *known == word) {
+            Some((_, color)) => colored(color, word) + &part[word.len()..],
+            None => part.to_owned(),
+        }
+    };
+    text.split_inclusive([' ', '\n']).map(words).collect()
+}
+
+fn line(line: &str) -> String {
+    let body = line.trim_end_matches('\n');
+    for (head, end, color) in HEADS {
+        if body.starts_with(head)
+            && let Some(at) = body.find(end)
+        {
+            let (indent, rest) = line.split_at(line.len() - line.trim_start().len());
+            let until = at + end.len() - indent.len();
+            return format!("{indent}{}{}", colored(color, &rest[..until]), &rest[until..]);
+        }
+    }
+    job_line(line).unwrap_or_else(|| line.to_owned())
+}
+
+/// Of the normal report: the line that a job begins with, and the line of a direction.
+fn job_line(line: &str) -> Option<String> {
+    if let Some(at) = line.find(": (groupid=") {
+        let painted = colored(BOLD, &line[..at]) + &line[at..];
+        let errors = line.split("err=").nth(1)?;
+        return Some(match errors.trim_start().starts_with("0:") {
+            true => painted,
+            false => painted.replacen("err=", &colored(RED, "err="), 1),
+        });
+    }
+    let name = line.trim_start().split(": IOPS=").next()?;
+    let figures = line.find(": IOPS=")?;
+    let end = line.find(" (").unwrap_or(line.trim_end().len());
+    if !["read", "write", "trim"].contains(&name) || end < figures {
+        return None;
+    }
+    let start = line.len() - line.trim_start().len();
+    Some(format!("{}{}{}", &line[..start], colored(BOLD, &line[start..end]), &line[end..]))
+}
+
+fn colored(color: &str, text: &str) -> String {
+    format!("\x1b[{color}m{text}\x1b[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without_colors(text: &str) -> String {
+        let mut parts = text.split("\x1b[");
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |text, part| text + part.split_once('m').expect("a whole sequence").1)
+    }
+
+    const REPORT: &str = "\
+INVALID [page-cache]: j: 1 GiB read
+    You measured RAM.
+    > Set direct=1.
+note: cut off
+a-job: (groupid=0, jobs=1): err= 0: pid=7: Mon
+  read: IOPS=1000, BW=4000KiB/s (4096kB/s)(39.1MiB/10001msec)
+b: (groupid=1, jobs=1): err= 5 (file:x, error=Input/output error): pid=7: Mon
+   bw (  KiB/s): min= 1, max= 2
+direct-write: latency: each operation waits
+    to confirm: iolab run
+";
+
+    #[test]
+    fn painting_adds_colors_and_changes_nothing_else() {
+        let painted = painted(REPORT);
+        assert_eq!(without_colors(&painted), REPORT);
+        for expected in [
+            "\x1b[1;31mINVALID [page-cache]:\x1b[0m j:",
+            "    \x1b[32m>\x1b[0m Set",
+            "\x1b[1ma-job\x1b[0m: (groupid",
+            "  \x1b[1mread: IOPS=1000, BW=4000KiB/s\x1b[0m (4096kB/s)",
+            "\x1b[1;31merr=\x1b[0m 5",
+            "    \x1b[32mto confirm:\x1b[0m iolab",
+        ] {
+            assert!(painted.contains(expected), "{expected:?} in {painted:?}");
+        }
+    }
+
+    #[test]
+    fn verdicts_stand_by_themselves() {
+        let text = "bs=4k: better, x 1.5\nnot-better is a name, no verdict: worse\nundecided\n";
+        let painted = painted_verdicts(text);
+        assert_eq!(without_colors(&painted), text);
+        assert!(painted.contains("bs=4k: \x1b[32mbetter\x1b[0m, x"), "{painted:?}");
+        assert!(painted.contains(" not-better is") || painted.contains("\nnot-better is"), "{painted:?}");
+        assert!(painted.contains("\x1b[33mundecided\x1b[0m\n"), "{painted:?}");
+    }
+}

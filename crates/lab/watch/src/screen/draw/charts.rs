@@ -1,0 +1,181 @@
+//! Rates, queue and use of a device over time, with axes; the title of each chart is its legend.
+
+use iolab_iostat::{EXTENDED, Unit};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Style};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType};
+
+use super::super::state::{Device, Point};
+
+/// A chart lower than this has no room between its frame and its axis.
+const LEAST_LINES: u16 = 8;
+/// So many intervals are shown at least, so that the first ones do not stand far apart.
+const LEAST_INTERVALS: usize = 60;
+/// Columns that the frame and the labels of the vertical axis take.
+const BESIDE: u16 = 10;
+
+/// One line of a chart: what it is called, its colour, its figure.
+type Course = (&'static str, Color, fn(&Point) -> f64);
+
+/// The charts, the most telling first: what all of its lines are, and the lines.
+const CHARTS: [(&str, &[Course]); 4] = [
+    (
+        "MB/s",
+        &[
+            ("read", Color::Green, |point| megabytes_per_second(point, point.activity.gained.read_sectors)),
+            ("written", Color::Yellow, |point| megabytes_per_second(point, point.activity.gained.write_sectors)),
+        ],
+    ),
+    (
+        "IOPS",
+        &[
+            ("read", Color::Green, |point| column_value("r/s", point)),
+            ("written", Color::Yellow, |point| column_value("w/s", point)),
+        ],
+    ),
+    ("queue", &[("aqu-sz", Color::Cyan, |point| column_value("aqu-sz", point))]),
+    ("% busy", &[("%util", Color::Magenta, |point| column_value("%util", point))]),
+];
+
+/// Mean waits, where requests are not traced.
+const WAITS: (&str, &[Course]) = (
+    "ms on average",
+    &[
+        ("r_await", Color::Green, |point| column_value("r_await", point)),
+        ("w_await", Color::Yellow, |point| column_value("w_await", point)),
+    ],
+);
+
+/// Draws as many charts as have room, the same number in each column.
+pub(super) fn draw(frame: &mut Frame<'_>, device: &Device, columns: &[Rect]) {
+    let lines = columns.iter().map(|column| column.height).min().unwrap_or(0);
+    let in_column = usize::from((lines / LEAST_LINES).max(1)).min(CHARTS.len() / columns.len().max(1));
+    for (column, charts) in columns.iter().zip(CHARTS.chunks(in_column.max(1))) {
+        let areas = Layout::vertical(vec![Constraint::Fill(1); charts.len()]).split(*column);
+        for (chart, area) in charts.iter().zip(areas.iter()) {
+            draw_one(frame, device, *chart, *area);
+        }
+    }
+}
+
+pub(super) fn draw_waits(frame: &mut Frame<'_>, device: &Device, area: Rect) {
+    draw_one(frame, device, WAITS, area);
+}
+
+fn draw_one(frame: &mut Frame<'_>, device: &Device, (unit, courses): (&str, &[Course]), area: Rect) {
+    // A chart of braille has two points in a column.
+    let most = usize::from(area.width.saturating_sub(BESIDE)) * 2;
+    let times = times(device, most.max(1));
+    let lines: Vec<Vec<(f64, f64)>> = courses.iter().map(|(_, _, value)| series(device, &times, *value)).collect();
+    let highest = lines.iter().flatten().map(|(_, value)| *value).fold(0.0, f64::max);
+    let (first, last) = (-window_s(&times), 0.0);
+    // A share has a scale of its own.
+    let top = if unit.starts_with('%') { 100.0 } else { round_up(highest) };
+    let datasets = lines.iter().zip(courses).map(|(data, (_, color, _))| {
+        Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(Style::from(*color)).data(data)
+    });
+    let grey = Style::from(Color::DarkGray);
+    let ago = |seconds: f64| format!("{seconds:.0} s");
+    let x_axis = Axis::default().bounds([first, last]).style(grey).labels([
+        Span::from(ago(first)),
+        Span::from(ago(first / 2.0)),
+        Span::from("now"),
+    ]);
+    let y_axis = Axis::default().bounds([0.0, top]).style(grey).labels([
+        Span::from("0"),
+        Span::from(short(top / 2.0)),
+        Span::from(short(top)),
+    ]);
+    let block = Block::bordered().border_style(grey).title(legend(device, unit, courses));
+    let chart = Chart::new(datasets.collect()).block(block).x_axis(x_axis).y_axis(y_axis).legend_position(None);
+    frame.render_widget(chart, area);
+}
+
+/// ` MB/s ━ read 100.00 ━ written 1.00 `: the latest figures, in the colours of the lines.
+fn legend<'a>(device: &Device, unit: &'a str, courses: &[Course]) -> Line<'a> {
+    let mut spans = vec![Span::from(format!(" {unit} "))];
+    for (name, color, value) in courses {
+        let now = device.course.back().map_or(0.0, value);
+        spans.push(Span::from(format!("━ {name} {now:.2} ")).style(*color));
+    }
+    Line::from(spans)
+}
+
+/// When the latest intervals ended, seconds from now, the oldest first.
+fn times(device: &Device, most: usize) -> Vec<f64> {
+    let mut ago = 0.0;
+    let mut times = Vec::new();
+    for point in device.course.iter().rev().take(most) {
+        times.push(-ago);
+        ago += point.activity.elapsed_ns as f64 / 1e9;
+    }
+    times.reverse();
+    times
+}
+
+fn series(device: &Device, times: &[f64], value: fn(&Point) -> f64) -> Vec<(f64, f64)> {
+    let points = device.course.iter().skip(device.course.len().saturating_sub(times.len()));
+    times.iter().copied().zip(points.map(value)).collect()
+}
+
+/// How much time the chart shows.
+fn window_s(times: &[f64]) -> f64 {
+    let shown = -times.first().copied().unwrap_or(0.0);
+    let intervals = times.len().saturating_sub(1);
+    if intervals == 0 {
+        return LEAST_INTERVALS as f64;
+    }
+    let usual = shown / intervals as f64 * LEAST_INTERVALS as f64;
+    shown.max(usual).max(1.0)
+}
+
+/// The next 1, 2 or 5 times a power of ten: a scale that people read, and that does not jump with
+/// every figure.
+fn round_up(highest: f64) -> f64 {
+    if highest <= 0.0 || !highest.is_finite() {
+        return 1.0;
+    }
+    let power = 10_f64.powf(highest.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    steps.into_iter().find(|step| *step >= highest * (1.0 - 1e-9)).unwrap_or(10.0 * power)
+}
+
+/// A label of at most five letters or so.
+fn short(value: f64) -> String {
+    let scales = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    match scales.iter().find(|(scale, _)| value >= *scale) {
+        Some((scale, letter)) => format!("{}{letter}", value / scale),
+        None if value >= 1.0 => format!("{value}"),
+        None => format!("{}", (value * 10_000.0).round() / 10_000.0),
+    }
+}
+
+fn megabytes_per_second(point: &Point, sectors: u64) -> f64 {
+    sectors as f64 / 2048.0 / (point.activity.elapsed_ns.max(1) as f64 / 1e9)
+}
+
+fn column_value(name: &str, point: &Point) -> f64 {
+    let column = EXTENDED.iter().find(|column| column.name == name);
+    column.map_or(0.0, |column| (column.value)(&point.activity, Unit::Kilobytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_are_round_and_hold_the_highest() {
+        for (highest, top) in
+            [(0.0, 1.0), (1.0, 1.0), (1.1, 2.0), (3.0, 5.0), (70.0, 100.0), (200.0, 200.0), (0.03, 0.05)]
+        {
+            assert!((round_up(highest) - top).abs() < 1e-9 * top, "{highest}: {}", round_up(highest));
+        }
+        assert_eq!(
+            [short(0.5), short(2.5), short(500.0), short(2500.0), short(2e6)],
+            ["0.5", "2.5", "500", "2.5k", "2M"]
+        );
+    }
+}
