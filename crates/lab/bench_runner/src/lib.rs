@@ -133,11 +133,7 @@ impl Observer for Status<'_> {
     fn take(&mut self, event: &Event<'_>) -> Wish {
         match event {
             Event::LaidOut { done_bytes, total_bytes, .. } => {
-                self.console.status(&format!(
-                    "making the file: {} of {} MiB",
-                    done_bytes >> 20,
-                    total_bytes >> 20
-                ));
+                self.console.status(&format!("making the file: {} of {} MiB", done_bytes >> 20, total_bytes >> 20));
             }
             Event::Progress(_) => self.console.status(self.label),
             _ => {}

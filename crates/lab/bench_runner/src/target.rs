@@ -105,8 +105,7 @@ impl Target {
     fn on_nvme(engines: Engines, request: &BenchRequest<'_>) -> Result<Target, Failure> {
         let device = DeviceName::parse(request.target).map_err(|error| mistake(request, &error.to_string()))?;
         let facts = engines.device("nvme", request.target);
-        let facts =
-            facts.map_err(|error| Failure::failed(format!("{}: {}", request.target, error.message)))?;
+        let facts = facts.map_err(|error| Failure::failed(format!("{}: {}", request.target, error.message)))?;
         let allows = |text: &PathBuf| DeviceName::parse(&text.to_string_lossy()).is_ok_and(|named| named == device);
         let is_embedded = matches!(device.place, Place::Embedded(_));
         let what = match device.place {
@@ -146,8 +145,5 @@ fn length(path: &Path) -> std::io::Result<u64> {
 
 /// The best engine for files that this machine has; each is tried by a small job.
 fn best_engine(engines: Engines) -> &'static str {
-    ["io_uring", "libaio"]
-        .into_iter()
-        .find(|name| iolab_doctor::engine_works(engines, name))
-        .unwrap_or("psync")
+    ["io_uring", "libaio"].into_iter().find(|name| iolab_doctor::engine_works(engines, name)).unwrap_or("psync")
 }
