@@ -7,8 +7,8 @@
 use std::cell::RefCell;
 
 use iolab_options::{DefaultValue, Kind, OptionEntry, Setting, Settings, Value};
-use iolab_units::KbBase;
 use iolab_text::closest;
+use iolab_units::KbBase;
 
 use crate::expand::{Expanded, expand};
 use crate::options::{find_option, suggest};

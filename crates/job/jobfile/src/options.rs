@@ -26,7 +26,6 @@ pub use device::DEVICE_PREFIX;
 use iolab_options::OptionEntry;
 use iolab_text::closest;
 
-
 const TABLES: &[&[OptionEntry]] = &[
     job::TABLE,
     files::TABLE,

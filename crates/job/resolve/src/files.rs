@@ -204,7 +204,11 @@ fn named(job: &Job<'_>, list: &str, directory: Option<&str>, layout: &LayoutPlan
         && let Some(right) = in_this_form(list)
     {
         let reason = "in filename, `:` separates names, so this is not read as one device";
-        job.error("filename", reason.to_owned(), &format!("write '--filename={right}' (`=` after keys, `.` in the address)"));
+        job.error(
+            "filename",
+            reason.to_owned(),
+            &format!("write '--filename={right}' (`=` after keys, `.` in the address)"),
+        );
         return Vec::new();
     }
     let names = split(list);

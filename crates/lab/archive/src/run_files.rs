@@ -68,7 +68,9 @@ fn places(name: &str) -> Result<Vec<(PathBuf, Option<u32>)>, Failure> {
         return entries.into_iter().map(of).collect();
     }
     let id = entry.parse().map_err(|_| {
-        Failure::mistake(format!("{name}: write @NUMBER for an entry, or @tag:TAG for a tag (`iolab db list` shows them)"))
+        Failure::mistake(format!(
+            "{name}: write @NUMBER for an entry, or @tag:TAG for a tag (`iolab db list` shows them)"
+        ))
     })?;
     Ok(vec![of(store.entry(id).map_err(database::failure)?)?])
 }

@@ -19,13 +19,7 @@ pub(crate) fn checks(pipeline: &Pipeline<'_>, request: &PlanRequest<'_>) -> Vec<
         Ok(planned) => planned,
         Err(failure) => {
             let said = failure.message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            return vec![Check::new(
-                Standing::No,
-                "plan",
-                said,
-                "the job has errors",
-                "`iolab plan JOB` shows them",
-            )];
+            return vec![Check::new(Standing::No, "plan", said, "the job has errors", "`iolab plan JOB` shows them")];
         }
     };
     let plan = &planned.plan;

@@ -139,13 +139,7 @@ pub(crate) fn quota() -> Check {
     let Some(quotas) = System::live().cpu_quotas() else {
         let consequence = "a CPU quota would stop jobs for parts of a second, and iolab could not tell";
         let mend = "mount -t cgroup2 none /sys/fs/cgroup";
-        return Check::new(
-            Standing::Limited,
-            topic,
-            "cannot find this program's control group",
-            consequence,
-            mend,
-        );
+        return Check::new(Standing::Limited, topic, "cannot find this program's control group", consequence, mend);
     };
     let told: Vec<String> = quotas
         .iter()

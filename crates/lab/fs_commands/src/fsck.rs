@@ -122,10 +122,7 @@ fn as_text(image: &Path, report: &FsckReport, content: Option<&ContentReport>) -
         }
         Some(content) => {
             let count = content.bad.len();
-            writeln!(
-                text,
-                "{image}: {count} parts of files are lost: reading them fails; restore them from a copy"
-            )
+            writeln!(text, "{image}: {count} parts of files are lost: reading them fails; restore them from a copy")
         }
         None => writeln!(text, "{image}: file content was not checked; --content checks it"),
     };

@@ -70,7 +70,8 @@ pub fn located(path: &Path, study: &Study, mut failure: Failure) -> Failure {
     for Setting { option, value } in settings {
         // The line of the job that the message shows.
         let is_about = shows(&failure.message, &format!("{option}={value}"));
-        let at_option = failure.message.contains("not a job option") || failure.message.contains("neither a job option");
+        let at_option =
+            failure.message.contains("not a job option") || failure.message.contains("neither a job option");
         if let Some(place) = iolab_study::place_of(&text, option, value, at_option).filter(|_| is_about) {
             let at = format!("{}:{}:{}", path.display(), place.line, place.column);
             failure.message = format!("{at}: {option} = {value}\n{}", failure.message);

@@ -64,11 +64,8 @@ fn requests_text(requests: &RequestInterval) -> String {
         );
     }
     if requests.lost_events > 0 {
-        let _ = writeln!(
-            text,
-            "{:13} {} trace events were lost: some requests are missing here",
-            "", requests.lost_events
-        );
+        let _ =
+            writeln!(text, "{:13} {} trace events were lost: some requests are missing here", "", requests.lost_events);
     }
     text
 }

@@ -121,7 +121,8 @@ fn pace(numbers: &[&str]) -> Result<Pace, WatchError> {
     let whole_seconds = !interval.contains('.');
     let interval_ns = interval.parse::<f64>().ok().map(|seconds| (seconds * 1e9).round() as u64);
     let interval_ns = interval_ns.filter(|ns| *ns >= SHORTEST_NS && *ns < u64::MAX / 4);
-    let wrong = || WatchError::Mistake(format!("{interval}: the interval must be a number of seconds, such as 1 or 0.2"));
+    let wrong =
+        || WatchError::Mistake(format!("{interval}: the interval must be a number of seconds, such as 1 or 0.2"));
     let reports = count.map(|count| {
         let count = count.parse::<u64>().ok().filter(|count| *count > 0);
         count.ok_or_else(|| WatchError::Mistake("the number of reports must be 1 or more".to_owned()))

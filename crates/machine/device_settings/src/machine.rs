@@ -80,7 +80,10 @@ impl Machine {
     /// and of devices that the kernel has.
     fn queue_file(&self, device: &str, name: &str) -> io::Result<PathBuf> {
         if !is_attribute(name) {
-            return Err(io::Error::new(ErrorKind::InvalidInput, format!("`{}` is not a setting that iolab changes", name.escape_debug())));
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                format!("`{}` is not a setting that iolab changes", name.escape_debug()),
+            ));
         }
         Ok(self.device_folder(device)?.join("queue").join(name))
     }
@@ -142,7 +145,10 @@ impl Machine {
 /// The name of a block device is one entry of `/sys/block`.
 fn check_name(device: &str) -> io::Result<()> {
     if device.is_empty() || device.contains(['/', '\0']) || device == "." || device == ".." {
-        return Err(io::Error::new(ErrorKind::InvalidInput, format!("`{}` is not the name of a block device", device.escape_debug())));
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            format!("`{}` is not the name of a block device", device.escape_debug()),
+        ));
     }
     Ok(())
 }

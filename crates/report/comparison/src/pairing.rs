@@ -87,11 +87,18 @@ fn in_order<'r>(cell: &'r Cell<'r>) -> Paired<'r> {
     let trials = [theirs[..pairs].to_vec(), ours[..pairs].to_vec()];
     let has_starts = trials.iter().flatten().all(|trial| trial.run.summary.started_unix_ns.is_some());
     let remark = if theirs.len() != ours.len() {
-        Some(format!("{} runs and {} runs: the last ones of the longer side have no partner and are left out", theirs.len(), ours.len()))
+        Some(format!(
+            "{} runs and {} runs: the last ones of the longer side have no partner and are left out",
+            theirs.len(),
+            ours.len()
+        ))
     } else if !has_starts {
         Some("start times are unknown, so runs are paired in the order given".to_owned())
     } else if !runs_side_by_side(&trials) {
-        Some("the runs were not made in pairs, one after the other: drift between them counts as a difference".to_owned())
+        Some(
+            "the runs were not made in pairs, one after the other: drift between them counts as a difference"
+                .to_owned(),
+        )
     } else {
         None
     };

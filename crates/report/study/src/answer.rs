@@ -108,7 +108,10 @@ impl Told<'_> {
             (open, _) if open == rivals.len() => {
                 format!("no difference is certain yet; {name} looks {superlative}: {value}{base}")
             }
-            _ => format!("{name} is among the {superlative}: {value}{base}; no certain difference from {}", self.names(&open)),
+            _ => format!(
+                "{name} is among the {superlative}: {value}{base}; no certain difference from {}",
+                self.names(&open)
+            ),
         };
         if let Some(decide) = would_decide_all(open.iter().map(|one| &one.comparison), self.rules) {
             text += &format!("; {decide}");

@@ -164,8 +164,7 @@ fn check_options(study: &Study) -> Result<(), StudyError> {
         options.dedup();
         for option in options {
             if let Some((_, other)) = seen.iter().find(|(name, _)| *name == option) {
-                let message =
-                    format!("'{option}' is set by axis '{}' and by {other}: remove one of them", axis.name);
+                let message = format!("'{option}' is set by axis '{}' and by {other}: remove one of them", axis.name);
                 return Err(StudyError::meaning(message));
             }
             seen.push((option, &axis.name));

@@ -13,9 +13,8 @@ const MOST_CONFIGURATIONS: usize = 60;
 /// What to tell the author of a study that cannot come to a verdict.
 pub(crate) fn warning(configurations: usize, blocks: u32) -> Option<String> {
     let least = Rules::default().least_blocks;
-    (configurations > 1 && (blocks as usize) < least).then(|| {
-        format!("{blocks} repeats give sizes and intervals, but no verdicts: repeat at least {least} times")
-    })
+    (configurations > 1 && (blocks as usize) < least)
+        .then(|| format!("{blocks} repeats give sizes and intervals, but no verdicts: repeat at least {least} times"))
 }
 
 /// The difference that the blocks of a study decide, in words; nothing where nothing is compared.

@@ -105,9 +105,7 @@ impl<'a> Trouble<'a> {
     /// Operations were in flight when the run was abandoned.
     pub(crate) fn abandoned(&mut self, in_flight: usize) {
         if in_flight > 0 {
-            self.note(format!(
-                "{in_flight} operations were still in flight when the run ended; they are not counted"
-            ));
+            self.note(format!("{in_flight} operations were still in flight when the run ended; they are not counted"));
         }
     }
 

@@ -225,7 +225,12 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
     switch("force", "Allow outputs to replace files that iolab did not write", on!(force))
         .not_in_study("name a new folder with --folder=FOLDER"),
     switch("keep-secrets", "Keep the values of ${VARIABLES} in recording and database", on!(keep_secrets)),
-    valued("vary", "OPTION=VALUES", "Compare these values of an option (iodepth=1,4,16; bs=4k..1M:x2); may be repeated", vary),
+    valued(
+        "vary",
+        "OPTION=VALUES",
+        "Compare these values of an option (iodepth=1,4,16; bs=4k..1M:x2); may be repeated",
+        vary,
+    ),
     valued(
         "repeat",
         "N",
@@ -239,20 +244,19 @@ pub(crate) static RUN_OPTIONS: &[RunOption] = &[
         "Measure latency at rising load, and the highest load that meets a target (p99<=1ms; none)",
         of_study!(ladder),
     ),
-    valued("precondition", "HOW", "Prepare the drive before the trials: snia, fill, or a job file", of_study!(precondition)),
-    valued("steady", "auto", "Leave the warm-up of each trial out of the results", of_study!(steady)),
     valued(
-        "drive-profile",
-        "NAME",
-        "Use study settings that suit a kind of drive: nand, optane",
-        of_study!(profile),
+        "precondition",
+        "HOW",
+        "Prepare the drive before the trials: snia, fill, or a job file",
+        of_study!(precondition),
     ),
+    valued("steady", "auto", "Leave the warm-up of each trial out of the results", of_study!(steady)),
+    valued("drive-profile", "NAME", "Use study settings that suit a kind of drive: nand, optane", of_study!(profile)),
     valued("folder", "FOLDER", "Folder for the trials of a study", of_study!(folder)),
 ];
 
 const NO_CLOCK_TEST: Support = Support::Missing("the clock is checked whenever it is used");
-const NO_DEBUG: Support =
-    Support::Harmless("iolab has no debug output; `iolab plan` shows every value of a job");
+const NO_DEBUG: Support = Support::Harmless("iolab has no debug output; `iolab plan` shows every value of a job");
 const NO_LATENCY_LOG: Support = Support::Harmless(
     "there is no latency log of all jobs together; the job option write_lat_log=PREFIX writes each job's",
 );

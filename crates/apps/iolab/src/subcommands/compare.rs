@@ -102,7 +102,9 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<u8, Failure> {
 fn told(arguments: &CompareArguments, outcome: &Outcome, sides: [&Side; 2]) -> Result<String, Failure> {
     let wants_page = arguments.output.as_deref().is_some_and(|path| path.ends_with(".html") || path.ends_with(".htm"));
     Ok(match (wants_page, arguments.json) {
-        (true, true) => return Err(Failure::mistake("iolab: -o FILE.html writes a page and --json writes JSON: use one of them")),
+        (true, true) => {
+            return Err(Failure::mistake("iolab: -o FILE.html writes a page and --json writes JSON: use one of them"));
+        }
         (true, false) => {
             let version = env!("CARGO_PKG_VERSION");
             let command = command_line();

@@ -222,9 +222,9 @@ fn check(store: &Store) -> Result<u8, Failure> {
     let entries = store.list(&all).map_err(failed)?;
     let mut wrong = store.check().map_err(failed)?;
     let gone = entries.iter().filter(|entry| !std::path::Path::new(&entry.path).exists());
-    wrong.extend(
-        gone.map(|entry| format!("@{}: {} no longer exists (remove the entry with `iolab db rm {}`)", entry.id, entry.path, entry.id)),
-    );
+    wrong.extend(gone.map(|entry| {
+        format!("@{}: {} no longer exists (remove the entry with `iolab db rm {}`)", entry.id, entry.path, entry.id)
+    }));
     let count = entries.len();
     let path = store.path().display();
     if wrong.is_empty() {

@@ -100,7 +100,9 @@ fn file(
     options.observer = Some(Arc::new(|moment: &Moment| match moment {
         Moment::Serving { path, transport } => tell(&format!("{} by {transport}; end with Ctrl-C", path.display())),
         Moment::Note(text) => eprintln!("iolab: {text}"),
-        Moment::Busy => eprintln!("iolab: the file is in use: it stays mounted until you unmount it; press Ctrl-C again to end now"),
+        Moment::Busy => {
+            eprintln!("iolab: the file is in use: it stays mounted until you unmount it; press Ctrl-C again to end now")
+        }
         Moment::CannotUnmount(reason) => {
             eprintln!("iolab: cannot unmount: {reason}; press Ctrl-C again to end anyway")
         }

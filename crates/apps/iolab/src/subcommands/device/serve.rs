@@ -49,7 +49,9 @@ pub(super) fn main(arguments: &ServeArguments) -> Result<u8, Failure> {
         std::thread::sleep(Duration::from_millis(200));
     }
     drop(service);
-    drive.flush().map_err(|error| Failure::failed(format!("iolab: {}: cannot write its data: {error}", arguments.name)))?;
+    drive
+        .flush()
+        .map_err(|error| Failure::failed(format!("iolab: {}: cannot write its data: {error}", arguments.name)))?;
     output::print(&drive.statistics().text())?;
     Ok(0)
 }

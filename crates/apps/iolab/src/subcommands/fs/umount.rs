@@ -30,8 +30,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     match unmount(&folder) {
         Unmounted::Gone => {}
         Unmounted::Busy => {
-            let what =
-                "in use; `fuser -vm` shows by whom; `umount -l` detaches it and lets its users finish";
+            let what = "in use; `fuser -vm` shows by whom; `umount -l` detaches it and lets its users finish";
             return Err(Failure::refused(format!("iolab: {shown}: {what}")));
         }
         Unmounted::Failed(reason) => return Err(Failure::failed(format!("iolab: {shown}: {reason}"))),
