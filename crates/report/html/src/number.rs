@@ -39,6 +39,12 @@ pub(crate) fn bytes_per_second(value: f64) -> String {
     scaled(value, &BINARY, "B/s")
 }
 
+/// Bytes per second with decimal prefixes, as sheets of drives have them: `1234 MB/s`.
+pub(crate) fn megabytes_per_second(value: f64) -> String {
+    let millions = value / 1e6;
+    format!("{millions:.*} MB/s", decimals(millions))
+}
+
 /// Bytes, rounded: `1.23 GiB`.
 pub(crate) fn bytes(value: f64) -> String {
     scaled(value, &BINARY, "B")
@@ -135,7 +141,7 @@ pub(crate) fn meaning(figure: &Figure) -> String {
         Measure::Response(percent) => format!("response time that {percent} %{of} stay within"),
         Measure::CpuPerOperation => format!("CPU time of an operation{of}"),
         Measure::Device(_) => "of the block device, as iostat has it".to_owned(),
-        Measure::Reported(reported) => format!("{} of what the command prints", reported.at),
+        Measure::Reported(reported) => format!("{} of what the command prints", reported.place()),
     }
 }
 

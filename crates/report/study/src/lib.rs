@@ -31,6 +31,7 @@ mod precondition;
 mod profile;
 mod reach;
 mod reported;
+mod same_storage;
 mod statements;
 mod steps;
 mod text;
@@ -56,7 +57,7 @@ pub use precondition::{Before, Once, Precondition, PreconditionKind, Preconditio
 pub use profile::{PROFILES, Profile, profile};
 pub use reported::{Printed, Reported, with_values};
 pub use steps::{Results, Step, StepResult, blocks_to_run, missing, next, preconditionings};
-pub use text::{describe_design, describe_results, shown, tell_results};
+pub use text::{describe_design, describe_results, shown};
 pub use vary::axis_of_words;
 pub use warm_up::{WarmUp, WarmUpMethod, without_warm_up};
-pub use words::{ratio_with_limits, ratio_words, size_word, word, would_decide, would_decide_all};
+pub use words::{ratio_with_limits, ratio_words, size_word, verdict_meaning, word, would_decide, would_decide_all};

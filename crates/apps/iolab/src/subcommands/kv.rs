@@ -1,6 +1,7 @@
 //! `iolab kv`: key-value stores.
 
 mod bench;
+mod check;
 
 use crate::exit::Failure;
 use crate::output;
@@ -11,6 +12,8 @@ pub(crate) enum KvAction {
     /// Load a store as db_bench does, with its flags and result lines
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Bench(bench::BenchWords),
+    /// Kill a loaded store at any moment, again and again, and see whether it keeps its promises
+    Check(check::Arguments),
     /// List the kinds of stores, and what each needs
     Stores,
 }
@@ -18,6 +21,7 @@ pub(crate) enum KvAction {
 pub(crate) fn main(action: &KvAction) -> Result<u8, Failure> {
     match action {
         KvAction::Bench(words) => bench::main(words),
+        KvAction::Check(arguments) => check::main(arguments),
         KvAction::Stores => stores(),
     }
 }
