@@ -46,6 +46,7 @@ const EXCEPTIONS: &[Exception] = &[
     ),
     ("crates/lab/demo/src/lib.rs", "*", "the demonstration compares these engines"),
     ("crates/apps/iolab/src/subcommands/device.rs", "nvme", "tells the user how to use the device that it serves"),
+    ("crates/apps/iolab/src/subcommands/kv/check.rs", "kv", "the subcommand, not the engine"),
     ("crates/lab/kv_bench/src/flags.rs", "sync", "a flag of db_bench"),
     ("crates/lab/kv_bench/src/settings.rs", "sync", "a flag of db_bench"),
     ("crates/lab/kv_bench/src/recording.rs", "kv", "its plan is that of jobs of this engine"),

@@ -102,10 +102,10 @@ fn from_options_file(text: &str) -> String {
             match section {
                 _ if is_object || is_path || value == "nullptr" => {}
                 "[DBOptions]" | "[CFOptions \"default\"]" => options.push(format!("{name}={value}")),
-                _ if section.starts_with("[TableOptions/BlockBasedTable \"default\"") => {
-                    if name != "flush_block_policy_factory" {
-                        table.push(format!("{name}={value}"));
-                    }
+                _ if section.starts_with("[TableOptions/BlockBasedTable \"default\"")
+                    && name != "flush_block_policy_factory" =>
+                {
+                    table.push(format!("{name}={value}"));
                 }
                 _ => {}
             }

@@ -141,7 +141,7 @@ pub(crate) fn meaning(figure: &Figure) -> String {
         Measure::Response(percent) => format!("response time that {percent} %{of} stay within"),
         Measure::CpuPerOperation => format!("CPU time of an operation{of}"),
         Measure::Device(_) => "of the block device, as iostat has it".to_owned(),
-        Measure::Reported(reported) => format!("{} of what the command prints", reported.at),
+        Measure::Reported(reported) => format!("{} of what the command prints", reported.place()),
     }
 }
 

@@ -42,6 +42,11 @@ impl Reported {
         value.filter(|value: &f64| value.is_finite())
     }
 
+    /// Where it is found: the pointer, or the pattern.
+    pub fn place(&self) -> &str {
+        if self.pattern.is_empty() { &self.at } else { &self.pattern }
+    }
+
     /// Says no where it cannot be meant so.
     pub(crate) fn check(&self) -> Result<(), StudyError> {
         let name = &self.name;
