@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::{self, MISTAKE};
 use crate::subcommands::bench::BenchArguments;
+use crate::subcommands::capture::CaptureArguments;
 use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::db::DbAction;
 use crate::subcommands::demo::DemoArguments;
@@ -54,6 +55,8 @@ enum Action {
     /// Make, check, look into and change file systems of iolab's own kind (logfs)
     #[command(subcommand)]
     Fs(FsAction),
+    /// Trace what a command does to storage; show and sum up traces
+    Capture(CaptureArguments),
     /// Watch block devices: iostat's columns, and what it has no column for
     Watch(WatchArguments),
     /// Run one job under several settings, in blocks, and say which differences are real
@@ -269,6 +272,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Device(action) => subcommands::device::main(&action),
         Action::Nvme(action) => subcommands::nvme::main(&action),
         Action::Fs(action) => subcommands::fs::main(&action),
+        Action::Capture(arguments) => subcommands::capture::main(&arguments),
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),
