@@ -151,7 +151,10 @@ impl HtmlPage {
         }
         let scripts = self.elements.iter().filter(|name| *name == "script").count();
         let hashed = self.attributes.iter().any(|(_, value)| value.contains("script-src 'sha256-"));
-        assert!(scripts == 0 || scripts == 1 && hashed, "there is a script that the policy does not know by its hash");
+        assert!(
+            scripts == 0 || scripts == 1 && hashed,
+            "there is a script that the policy does not know by its hash ({scripts} in all)"
+        );
         for element in ["iframe", "object", "embed", "link", "base", "form"] {
             assert!(!self.elements.iter().any(|name| name == element), "there is a {element}");
         }

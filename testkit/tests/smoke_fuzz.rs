@@ -37,6 +37,7 @@ fn targets_survive() {
 
 /// What a fuzzer with feedback has found to reach something new (`fuzz/README.md`), one run for each.
 #[test]
+#[allow(clippy::print_stderr, reason = "the last input is shown where the test fails")]
 fn targets_survive_their_corpus() {
     for target in targets::TARGETS {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target.name);
@@ -44,7 +45,7 @@ fn targets_survive_their_corpus() {
         let mut count = 0;
         for input in inputs {
             let path = input.unwrap().path();
-            eprintln!("{}", path.display()); // shown where the test fails
+            eprintln!("{}", path.display());
             (target.run)(&std::fs::read(&path).unwrap());
             count += 1;
         }

@@ -9,6 +9,7 @@
 //! The programs are the installed `fio` and this workspace's release build. This is not a test of
 //! what the options mean; it is a test of what is measured.
 
+mod card;
 mod cases;
 mod side;
 mod table;
@@ -31,6 +32,10 @@ const BEGIN: &str = "<!-- tables: written by cargo xtask beside-fio --write -->"
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
     small: bool,
+    /// The patterns of `iolab bench` instead of the cases.
+    bench: bool,
+    /// The build of tests instead of the one that is measured: does the comparison work?
+    debug: bool,
     pairs: usize,
     runtime_ms: u64,
     megabytes: u64,
@@ -42,14 +47,16 @@ struct Wanted {
 }
 
 const USAGE: &str = "\
-usage: cargo xtask beside-fio [--small] [--pairs=5] [--runtime-ms=2000] [--megabytes=512] [--folder=target]
-                              [--only=WORDS] [--ram-disk] [--json=FILE] [--write]";
+usage: cargo xtask beside-fio [--small] [--bench] [--debug] [--pairs=5] [--runtime-ms=2000] [--megabytes=512]
+                              [--folder=target] [--only=WORDS] [--ram-disk] [--json=FILE] [--write]";
 
 fn wanted(words: &[&str]) -> Result<Wanted, String> {
     let small = words.contains(&"--small");
     let (pairs, runtime_ms, megabytes) = if small { (2, 200, 16) } else { (5, 2000, 512) };
     let mut wanted = Wanted {
         small,
+        bench: false,
+        debug: false,
         pairs,
         runtime_ms,
         megabytes,
@@ -64,6 +71,8 @@ fn wanted(words: &[&str]) -> Result<Wanted, String> {
         let number = || value.parse::<u64>().ok().filter(|number| *number > 0).ok_or(USAGE.to_owned());
         match name {
             "--small" => {}
+            "--bench" => wanted.bench = true,
+            "--debug" => wanted.debug = true,
             "--pairs" => wanted.pairs = number()? as usize,
             "--runtime-ms" => wanted.runtime_ms = number()?,
             "--megabytes" => wanted.megabytes = number()?,
@@ -81,7 +90,10 @@ fn wanted(words: &[&str]) -> Result<Wanted, String> {
 /// Runs what the words ask for, prints a line for each case as it is done, and the summary.
 pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String> {
     let wanted = wanted(words)?;
-    let programs = Programs::find(repository)?;
+    if wanted.bench {
+        return beside_bench(repository, &wanted);
+    }
+    let programs = Programs::find(repository, &wanted)?;
     let mut cases = cases::all(wanted.small);
     cases.retain(|case| wanted.only.as_ref().is_none_or(|only| case.name.contains(only.as_str())));
     let mut tables =
@@ -96,6 +108,30 @@ pub(crate) fn run(repository: &Repository, words: &[&str]) -> Result<(), String>
     if wanted.write { write_page(repository, &programs, &wanted, &tables) } else { Ok(()) }
 }
 
+/// The patterns of `iolab bench` under both programs.
+fn beside_bench(repository: &Repository, wanted: &Wanted) -> Result<(), String> {
+    let version = programs::fio_version()?;
+    let iolab = Workshop::open(repository, wanted.profile())?.program()?;
+    let area = TestArea::file(&wanted.folder, wanted.megabytes << 20)?;
+    let table = card::table(Path::new("fio"), &iolab, &area, (wanted.pairs, wanted.runtime_ms))?;
+    let build = if wanted.debug { "debug" } else { "release" };
+    let facts = format!(
+        "{version} against this repository's {build} build, on {}; {} alternating pairs, each pattern for {} ms.",
+        area.name, wanted.pairs, wanted.runtime_ms
+    );
+    println!("{facts}\n\n{table}");
+    if wanted.write { page::put(repository, BENCH_PAGE, BENCH_BEGIN, &format!("{facts}\n\n{table}")) } else { Ok(()) }
+}
+
+const BENCH_PAGE: &str = "docs/guide/bench.md";
+const BENCH_BEGIN: &str = "<!-- tables: written by cargo xtask beside-fio --bench --write -->";
+
+impl Wanted {
+    fn profile(&self) -> Profile {
+        if self.debug { Profile::Debug } else { Profile::Release }
+    }
+}
+
 /// The two that are compared.
 struct Programs {
     fio: PathBuf,
@@ -104,9 +140,9 @@ struct Programs {
 }
 
 impl Programs {
-    fn find(repository: &Repository) -> Result<Programs, String> {
+    fn find(repository: &Repository, wanted: &Wanted) -> Result<Programs, String> {
         let fio_version = programs::fio_version()?;
-        let iolab = Workshop::open(repository, Profile::Release)?.iolab()?;
+        let iolab = Workshop::open(repository, wanted.profile())?.iolab()?;
         Ok(Programs { fio: PathBuf::from("fio"), fio_version, iolab })
     }
 }
@@ -174,6 +210,8 @@ mod tests {
         assert_eq!((read.small, read.pairs, read.runtime_ms), (true, 3, 200));
         assert_eq!((read.only.as_deref(), read.json), (Some("psync"), Some(PathBuf::from("x"))));
         assert_eq!(wanted(&[]).unwrap().pairs, 5);
+        let bench = wanted(&["--bench", "--debug"]).unwrap();
+        assert!(bench.bench && bench.profile() == Profile::Debug && wanted(&[]).unwrap().profile() == Profile::Release);
         for bad in ["--pairs=0", "--pairs=many", "--what"] {
             assert!(wanted(&[bad]).is_err(), "{bad}");
         }

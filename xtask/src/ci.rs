@@ -15,7 +15,7 @@ const DEMO_LIMIT: Duration = Duration::from_secs(120);
 
 type Step = (&'static str, fn(&Repository) -> Result<(), String>);
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 8] = [
     ("fmt", |repository| cargo(repository, &["fmt", "--all", "--check"], &[])),
     ("layers", |repository| report(layers::check(repository)?)),
     ("tidy", |repository| report(tidy::check(repository)?)),
@@ -28,7 +28,6 @@ const STEPS: [Step; 9] = [
         cargo(repository, &arguments, &[("RUSTDOCFLAGS", "-D warnings")])
     }),
     ("docs", |repository| report(docs::check(repository)?)),
-    ("deny", deny),
     ("demo", demo),
 ];
 
@@ -71,16 +70,6 @@ fn cargo(repository: &Repository, arguments: &[&str], variables: &[(&str, &str)]
     command.args(arguments).envs(variables.iter().copied()).current_dir(&repository.root);
     let status = command.status().map_err(|error| format!("cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("cargo {}: {status}", arguments.join(" "))) }
-}
-
-/// Licences and banned packages, where cargo-deny is installed.
-fn deny(repository: &Repository) -> Result<(), String> {
-    let is_there = Command::new("cargo-deny").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !is_there.is_ok_and(|status| status.success()) {
-        println!("deny: SKIP: cargo-deny is not installed");
-        return Ok(());
-    }
-    cargo(repository, &["deny", "--offline", "check", "bans", "licenses", "sources"], &[])
 }
 
 /// Builds and runs the README's demo: it must succeed, say something, and end in time.

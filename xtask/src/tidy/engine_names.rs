@@ -40,16 +40,19 @@ const EXCEPTIONS: &[Exception] = &[
     ("crates/report/report/src/json.rs", "sync", "a key of fio's JSON"),
     ("crates/report/report/src/normal/job.rs", "sync", "a line of fio's report"),
     (
-        "crates/apps/iolab/src/subcommands/bench/target.rs",
+        "crates/lab/bench_runner/src/target.rs",
         "*",
         "files are measured with the best of these that works, NVMe devices with the one that takes them",
     ),
-    ("crates/apps/iolab/src/subcommands/demo.rs", "*", "the demonstration compares these engines"),
+    ("crates/lab/demo/src/lib.rs", "*", "the demonstration compares these engines"),
     ("crates/apps/iolab/src/subcommands/device.rs", "nvme", "tells the user how to use the device that it serves"),
+    ("crates/lab/kv_bench/src/flags.rs", "sync", "a flag of db_bench"),
+    ("crates/lab/kv_bench/src/settings.rs", "sync", "a flag of db_bench"),
+    ("crates/lab/kv_bench/src/recording.rs", "kv", "its plan is that of jobs of this engine"),
     ("crates/lab/doctor/src/machine.rs", "libaio", "tells the user what a limit of the kernel means"),
     ("crates/apps/iolab/src/subcommands/perf.rs", "*", "the options of spdk_nvme_perf choose among these engines"),
-    ("crates/apps/iolab/src/subcommands/fs/io_tester.rs", "logfs", "the file system, not the engine"),
-    ("crates/apps/iolab/src/subcommands/fs/perf/shown.rs", "logfs", "the file system, not the engine"),
+    ("crates/lab/fs_commands/src/io_tester.rs", "logfs", "the file system, not the engine"),
+    ("crates/lab/fs_commands/src/perf_text.rs", "logfs", "the file system, not the engine"),
     ("crates/apps/iolab/src/subcommands/fs/umount.rs", "logfs", "the file system, not the engine"),
 ];
 

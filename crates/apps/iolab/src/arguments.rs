@@ -14,6 +14,7 @@ use crate::subcommands::demo::DemoArguments;
 use crate::subcommands::device::DeviceAction;
 use crate::subcommands::doctor::DoctorArguments;
 use crate::subcommands::fs::FsAction;
+use crate::subcommands::kv::KvAction;
 use crate::subcommands::study::StudyAction;
 use crate::subcommands::watch::WatchArguments;
 use crate::{run_options, subcommands};
@@ -71,6 +72,9 @@ enum Action {
     Perf(PerfArguments),
     /// Say how fast a folder, file or device is, without a job file
     Bench(BenchArguments),
+    /// Load key-value stores: RocksDB's db_bench, on any store
+    #[command(subcommand)]
+    Kv(KvAction),
     /// Compare psync, libaio and io_uring on a temporary file
     Demo(DemoArguments),
     /// Say what this machine can do, what it cannot, and the command that mends it
@@ -280,6 +284,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Perf(arguments) => subcommands::perf::main(&arguments),
         Action::Doctor(arguments) => subcommands::doctor::main(&arguments),
         Action::Bench(arguments) => subcommands::bench::main(&arguments),
+        Action::Kv(action) => subcommands::kv::main(&action),
         Action::Demo(arguments) => subcommands::demo::main(&arguments),
         Action::Completions { shell } => subcommands::completions::main(shell),
         Action::Man => subcommands::man::main(),

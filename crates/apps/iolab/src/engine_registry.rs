@@ -1,6 +1,6 @@
 //! The engines of this build. Adding one: its crate, its conformance tests, one line here.
 
-use iolab_engine::{DeviceFacts, EngineDescription, OpenError};
+use iolab_engine::EngineDescription;
 use iolab_runner::{EngineEntry, Engines};
 
 /// Every engine, in the order `iolab engines` lists them.
@@ -14,6 +14,7 @@ static ENGINES: &[EngineEntry] = &[
     EngineEntry::of::<iolab_engine_libaio::Libaio>(),
     EngineEntry::of::<iolab_engine_nvme::Nvme>(),
     EngineEntry::of::<iolab_engine_logfs::Logfs>(),
+    EngineEntry::of::<iolab_engine_kv::Kv>(),
     EngineEntry::of::<iolab_engine_posix::posixaio::PosixAio>(),
     EngineEntry::of::<iolab_engine_posix::mmap::Mmap>(),
     EngineEntry::of::<iolab_engine_null::Null>(),
@@ -41,9 +42,4 @@ pub(crate) fn descriptions() -> Vec<&'static EngineDescription> {
 /// The engine of this name or alias.
 pub(crate) fn description(name: &str) -> Option<&'static EngineDescription> {
     engines().description(name)
-}
-
-/// What a device is that a job of this engine names, or why it cannot be had.
-pub(crate) fn device(engine: &str, name: &str) -> Result<DeviceFacts, OpenError> {
-    engines().device(engine, name)
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use iolab_activity::FailureKind;
+use iolab_device_catalogue::CatalogueError;
 use iolab_outputs::OutputError;
 
 /// The user's mistake: bad option, bad job file, unreadable input.
@@ -37,23 +38,10 @@ impl Failure {
     }
 }
 
-/// The user's mistake, where an error may also be the machine's.
-#[derive(Debug)]
-pub(crate) struct Mistake(pub(crate) String);
-
-impl std::fmt::Display for Mistake {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Mistake {}
-
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
         let code = match error.downcast_ref::<OutputError>() {
             Some(output) => code_of(output),
-            None if error.is::<Mistake>() => MISTAKE,
             None => FAILED,
         };
         Failure { code, message: format!("iolab: {error:#}") }
@@ -64,6 +52,13 @@ impl From<iolab_activity::Failure> for Failure {
     fn from(failure: iolab_activity::Failure) -> Failure {
         let message = if failure.is_report { failure.message } else { format!("iolab: {}", failure.message) };
         Failure { code: failure.kind.exit_code(), message }
+    }
+}
+
+impl From<CatalogueError> for Failure {
+    fn from(error: CatalogueError) -> Failure {
+        let code = if matches!(error, CatalogueError::Name(_)) { MISTAKE } else { FAILED };
+        Failure { code, message: format!("iolab: {error}") }
     }
 }
 

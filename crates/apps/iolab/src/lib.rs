@@ -9,7 +9,6 @@
 mod printing;
 
 mod arguments;
-mod device_catalogue;
 mod engine_registry;
 mod eta;
 mod exit;

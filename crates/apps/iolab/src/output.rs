@@ -21,6 +21,12 @@ pub(crate) const REPORT: &str = "the report (--output)";
 /// What messages call the output of a command that has one.
 pub(crate) const OUTPUT: &str = "the output (-o)";
 
+/// The command line of this program, for the part of a page that says how it was made.
+pub(crate) fn command_line() -> String {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    format!("iolab {}", words.join(" "))
+}
+
 /// One report format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {

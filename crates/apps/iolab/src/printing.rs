@@ -66,6 +66,12 @@ impl Console for StandardError {
             complain(&format!("{text}\n"));
         }
     }
+
+    fn status(&self, text: &str) {
+        if std::io::stderr().is_terminal() {
+            show_progress(text);
+        }
+    }
 }
 
 /// Shows `text` in the place of the line before, on the terminal that standard error is.

@@ -12,6 +12,7 @@ pub(crate) mod engines;
 pub(crate) mod explain;
 pub(crate) mod fs;
 pub(crate) mod internal_docs;
+pub(crate) mod kv;
 pub(crate) mod man;
 pub(crate) mod nvme;
 pub(crate) mod perf;

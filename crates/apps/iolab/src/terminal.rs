@@ -2,10 +2,12 @@
 //! far.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use iolab_activity::{Pace, Unit};
+use iolab_clock::Clock;
 use iolab_plan::{Direction, Plan, WorkerPlan};
 use iolab_process::REPORTS_ASKED;
 use iolab_recording::Recording;
@@ -54,7 +56,9 @@ pub(crate) struct Terminal<'a> {
     reports_given: u32,
     wants_snapshot: bool,
     line_is_open: bool,
-    laid_out: u64,
+    /// The file that is laid out, and how far it is.
+    layout: Option<(PathBuf, Pace)>,
+    clock: Clock,
 }
 
 impl<'a> Terminal<'a> {
@@ -72,7 +76,8 @@ impl<'a> Terminal<'a> {
             reports_given: REPORTS_ASKED.load(Ordering::Relaxed),
             wants_snapshot: false,
             line_is_open: false,
-            laid_out: 0,
+            layout: None,
+            clock: Clock::monotonic(),
         }
     }
 
@@ -127,14 +132,17 @@ impl<'a> Terminal<'a> {
 
 impl Terminal<'_> {
     fn laying_out(&mut self, path: &Path, done: u64, total: u64) {
-        const STEP_BYTES: u64 = 16 << 20;
-        let due = done / STEP_BYTES != self.laid_out / STEP_BYTES || done == total;
-        self.laid_out = done;
-        if self.display.status == StatusTo::Stderr && due {
-            let percent = if total > 0 { done as f64 * 100.0 / total as f64 } else { 100.0 };
-            let mib = |bytes: u64| bytes >> 20;
-            let path = path.display().to_string();
-            let line = format!("laying out {}: {} of {} MiB ({percent:.0} %)", shown(&path), mib(done), mib(total));
+        if self.display.status != StatusTo::Stderr {
+            return;
+        }
+        let now_ns = self.clock.now_ns();
+        if self.layout.as_ref().is_none_or(|(known, _)| known != path) {
+            let name = path.display().to_string();
+            let pace = Pace::new(format!("laying out {}", shown(&name)), Unit::Bytes, Some(total), now_ns);
+            self.layout = Some((path.to_owned(), pace));
+        }
+        let line = self.layout.as_mut().and_then(|(_, pace)| pace.due(done, now_ns));
+        if let Some(line) = line {
             self.write(&format!("{line}\x1b[K\r"));
             self.line_is_open = true;
         }

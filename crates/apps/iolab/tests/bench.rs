@@ -6,6 +6,7 @@ mod support;
 use std::path::PathBuf;
 use std::process::Command;
 
+use iolab_testkit::html::read_html;
 use support::{Lab, skipped};
 
 const SIGINT: i32 = 2;
@@ -46,15 +47,39 @@ fn a_folder_gets_a_card_with_every_line_and_is_left_as_it_was() {
 }
 
 #[test]
+fn a_page_has_what_the_card_has_and_replaces_no_file_of_others() {
+    let lab = Lab::new();
+    lab.file("notes.html", "mine");
+    let target = "trtype=VIRT model=ideal size=16m";
+    lab.run(bench(target).into_iter().chain(["-o".to_owned(), "notes.html".to_owned()])).ended(3, "notes.html");
+    let card = lab.run(bench(target).into_iter().chain(["-o".to_owned(), "b.html".to_owned()])).ended(0, "").printed();
+    let page = read_html(&std::fs::read_to_string(lab.path("b.html")).unwrap());
+    page.stands_alone();
+    for line in card.lines().filter(|line| line.contains(" deep ")) {
+        let name = line.split("  ").next().unwrap();
+        assert!(page.text.contains(name), "{name}");
+    }
+    assert!(page.headings.iter().any(|(_, text)| text == "Known drives"));
+    // Its own page it replaces.
+    lab.run(bench(target).into_iter().chain(["-o".to_owned(), "b.html".to_owned()])).ended(0, "");
+}
+
+#[test]
 fn every_profile_measures_all_its_patterns_on_a_virtual_ssd_and_prints_json() {
     let lab = Lab::new();
-    for (profile, patterns) in [("standard", 8), ("crystaldiskmark", 8), ("yabs", 5), ("database", 7)] {
+    for (profile, patterns) in
+        [("standard", 8), ("crystaldiskmark", 8), ("yabs", 5), ("database", 7), ("snia-client", 9)]
+    {
         let words =
             ["bench", "trtype=VIRT model=ideal size=16m", "--time=1", "--rounds=1", "--json", "--profile", profile];
         let object = lab.run(words).ended(0, "").json();
         assert_eq!((&object["profile"], &object["engine"]), (&profile.into(), &"nvme".into()));
         let measured = object["patterns"].as_array().unwrap();
         assert_eq!(measured.len(), patterns, "{profile}");
+        // SNIA's goes on until it is steady, which may be never: then the rule gives up.
+        let rounds = object["rounds"].as_u64().unwrap();
+        assert!(if profile == "snia-client" { [5, 25].contains(&rounds) } else { rounds == 1 }, "{profile}: {rounds}");
+        assert_eq!(object["steady"].is_boolean(), profile == "snia-client", "{profile}");
         for pattern in measured {
             assert!(pattern["iops"]["median"].as_f64().unwrap() > 0.0, "{profile} {pattern}");
             assert!(pattern["p99_seconds"].as_f64().is_some(), "{profile} {pattern}");

@@ -9,7 +9,10 @@ fn every_check_says_what_follows_and_how_to_mend_it() {
     let lab = Lab::new();
     let temporary = lab.path("tmp");
     std::fs::create_dir(&temporary).unwrap();
-    let done = lab.run_with(["doctor", "--json"], &[("TMPDIR", temporary.clone())]).ended(0, "");
+    let database = lab.path("runs.db");
+    let variables = [("TMPDIR", temporary.clone()), ("IOLAB_DB", database.clone())];
+    let done = lab.run_with(["doctor", "--json"], &variables).ended(0, "");
+    assert!(!database.exists(), "the doctor's trials are not listed in the user's database");
     let answer = done.json();
     let checks = answer["checks"].as_array().unwrap();
     for topic in [

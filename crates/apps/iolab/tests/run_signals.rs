@@ -127,3 +127,22 @@ fn who_does_not_wait_for_the_logs_gets_what_is_there() {
     let text = std::fs::read_to_string(lab.path("l_lat.1.log")).unwrap();
     assert!(!text.is_empty() && text.lines().count() < 1 << 18, "what was written is kept");
 }
+
+#[test]
+fn an_interrupted_run_says_so_in_every_output() {
+    let lab = Lab::new();
+    lab.file("j.fio", LONG);
+    let running = lab.start(["run", "j.fio", "--record=it.iolab", "--output-format=normal,json,terse"]);
+    has_begun(&lab, "it.iolab", &running);
+    running.signal(2);
+    let done = running.finish().ended(128, "iolab: interrupted: the figures are of the part that was done");
+    for words in ["warning [interrupted]: the run ended after ", "\"interrupted\" : true"] {
+        assert!(done.printed().contains(words), "{words}: {}", done.printed());
+    }
+    let shown = lab.run(["report", "it.iolab"]);
+    assert!(shown.printed().contains("[interrupted]"), "{}", shown.printed());
+    let compared = lab.run(["compare", "it.iolab", "it.iolab"]);
+    assert!(compared.printed().contains("it.iolab does not count: it was interrupted"), "{}", compared.printed());
+    lab.run(["report", "it.iolab", "-o", "it.html"]).ended(0, "");
+    assert!(std::fs::read_to_string(lab.path("it.html")).unwrap().contains("interrupted"));
+}

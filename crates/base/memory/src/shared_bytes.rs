@@ -272,7 +272,7 @@ impl SharedBytes {
         unsafe { std::ptr::copy(from, target, bytes) };
     }
 
-    /// Sets `bytes` from `offset` to `value`.
+    /// Sets `bytes` from `offset` to `value`; nobody else uses them meanwhile.
     #[inline]
     pub fn fill(&self, offset: usize, bytes: usize, value: u8) {
         let at = self.at_mut(offset, bytes, 1);

@@ -3,6 +3,7 @@
 //!
 //! - A **rate** is what was done over the longest run time: [`Throughput`] has the definition and
 //!   where it comes from.
+//! - **Which storage** a run reached: [`targets()`].
 //! - **Which workers count**, what is reported as one and why a run does not count: [`members()`],
 //!   [`flaw`].
 //! - **Reports** show [`figures`], [`interval_figures`] and [`device_figures`]; all that is said of
@@ -19,6 +20,7 @@ mod run_status;
 mod series;
 mod shares;
 mod steady;
+mod targets;
 mod throughput;
 mod whole;
 
@@ -31,5 +33,6 @@ pub use run_status::{RunStatus, RunStatusLine};
 pub use series::{Sample, SeriesSummary, summed_series, windows};
 pub use shares::{Bands, DepthShares, MICROSECOND_BANDS, MILLISECOND_BANDS, NANOSECOND_BANDS, shown_tenths};
 pub use steady::SteadyFigures;
+pub use targets::{Target, targets};
 pub use throughput::{Throughput, milliseconds, per_second};
 pub use whole::{Latency, WholeRun};

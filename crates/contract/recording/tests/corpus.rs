@@ -62,6 +62,7 @@ fn what_was_not_yet_saved_is_filled_in() {
             ("steady state", "1-6", worker.steady.is_some()),
             ("losses", "1-7", !recording.workers[1].lost.is_empty()),
             ("traits", "1-8", recording.plan.workers[0].engine.traits.is_some()),
+            ("fractions", "2-2", recording.plan.workers[0].workload.read_percent.as_whole().is_none()),
         ];
         for (what, step, is_there) in facts {
             assert_eq!(is_there, since(step), "{name}: {what}");

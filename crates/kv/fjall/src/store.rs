@@ -76,7 +76,7 @@ impl Access for FjallStore {
             Durability::Unlogged => return Err(unlogged()),
         };
         if batch.is_empty() {
-            return Ok(());
+            return self.persist(durability);
         }
         // Within a batch all changes of a key would have one sequence number: the last one is given.
         let mut last = std::collections::BTreeMap::new();

@@ -7,6 +7,7 @@
 
 mod calls;
 mod cursor;
+mod elsewhere;
 mod error;
 mod figures;
 mod library;
@@ -14,7 +15,6 @@ mod options;
 mod store;
 mod symbols;
 
-use std::ffi::c_void;
 use std::path::Path;
 
 use iolab_kv::{Existing, OpenRequest, Store, StoreDescription, StoreError, StoreKind, judge, remove_owned};
@@ -31,7 +31,8 @@ static DESCRIPTION: StoreDescription = StoreDescription {
     name: "rocksdb",
     summary: "RocksDB, by the library installed on this machine",
     details: "Options: RocksDB's own text, e.g. write_buffer_size=64M;compression=kNoCompression;\
-              block_based_table_factory={block_size=4K;block_cache=8M}, and statistics=1, perf_level=N.",
+              block_based_table_factory={block_size=4K;block_cache=8M}, and statistics=1, perf_level=N, \
+              filesystem=logfs:IMAGE (docs/logfs/rocksdb.md).",
     install: library::INSTALL,
     keeps_data: true,
 };
@@ -70,9 +71,14 @@ impl StoreKind for RocksDb {
     }
 
     fn open(&self, request: &OpenRequest<'_>) -> Result<Box<dyn Store>, StoreError> {
-        judge(self, request)?;
         let library = library::library()?;
-        let options = Options::read(&library.symbols, request.options, request.existing != Existing::Required)?;
+        let create = request.existing != Existing::Required;
+        let mut options = Options::read(&library.symbols, request.options, create)?;
+        match options.filesystem.take() {
+            None => judge(self, request)?,
+            // What is there cannot be judged from here: the library alone can look.
+            Some(uri) => options.live_in(elsewhere::Elsewhere::open(library, &uri)?, request.existing),
+        }
         Ok(Box::new(RocksStore::open(library, request.folder, options)?))
     }
 
@@ -110,39 +116,6 @@ fn sweep(kind: &RocksDb, folder: &Path) -> Result<(), StoreError> {
         }
     }
     if left == 0 { std::fs::remove_dir(folder).map_err(failed) } else { Ok(()) }
-}
-
-/// An `Env` of the library (`rocksdb_env_t`), e.g. one whose files live elsewhere than in the folders
-/// of this machine.
-#[derive(Debug, Clone, Copy)]
-pub struct Environment(*mut c_void);
-
-impl Environment {
-    /// # Safety
-    /// `env` is a `rocksdb_env_t*` of the library that this process has loaded, and lives as long as
-    /// every store that is opened in it.
-    pub unsafe fn new(env: *mut c_void) -> Environment {
-        Environment(env)
-    }
-}
-
-/// Opens a store whose files live in `environment`; `folder` is a name in it. What is there is not
-/// judged beforehand: the library alone can look.
-pub fn open_in(
-    environment: Environment,
-    folder: &Path,
-    options: &str,
-    existing: Existing,
-) -> Result<Box<dyn Store>, StoreError> {
-    let library = library::library()?;
-    let mut text = options.to_owned();
-    if existing == Existing::Forbidden {
-        text.push_str(";error_if_exists=true");
-    }
-    let options = Options::read(&library.symbols, &text, existing != Existing::Required)?;
-    // SAFETY: the options are alive; the environment outlives the store, as its maker promised.
-    unsafe { (library.symbols.options_set_env)(options.object, environment.0) };
-    Ok(Box::new(RocksStore::open(library, folder, options)?))
 }
 
 /// The file that the library was loaded from, links followed: what else is loaded must be linked with

@@ -122,7 +122,7 @@ fn load(path: &Path) -> Result<Library, StoreError> {
     })
 }
 
-fn find(handle: *mut c_void, symbol: &str) -> *mut c_void {
+pub(crate) fn find(handle: *mut c_void, symbol: &str) -> *mut c_void {
     let Ok(symbol) = CString::new(symbol) else { return std::ptr::null_mut() };
     // SAFETY: `handle` is a loaded library, `symbol` a C string.
     unsafe { libc::dlsym(handle, symbol.as_ptr()) }

@@ -1,16 +1,17 @@
 //! Options as text, and the objects of the library made of them.
 //!
 //! The text is RocksDB's own (`rocksdb_get_options_from_string`): any option of a database, of a column
-//! family, and of the table format in `block_based_table_factory={...}`. Two words are read here and
-//! not given on: `statistics=1` counts everything exactly (it costs a few per cent), `perf_level=N`
-//! sets what each thread that reads `perf-context` has measured.
+//! family, and of the table format in `block_based_table_factory={...}`. Three words are read here
+//! and not given on: `statistics=1` counts everything exactly (it costs a few per cent), `perf_level=N`
+//! sets what each thread that reads `perf-context` has measured, `filesystem=URI` says where files live.
 #![allow(unsafe_code, reason = "island: calls of the library")]
 
 use std::path::Path;
 
-use iolab_kv::{ErrorKind, StoreError, number, options_of};
+use iolab_kv::{ErrorKind, Existing, StoreError, number, options_of};
 
 use crate::calls::{c_text, checked};
+use crate::elsewhere::Elsewhere;
 use crate::symbols::{Object, Symbols};
 
 /// Options of the library, and what was asked for besides.
@@ -20,6 +21,10 @@ pub(crate) struct Options {
     pub(crate) object: Object,
     pub(crate) statistics: bool,
     pub(crate) perf_level: Option<i32>,
+    /// Where files live, if not in folders of this machine, as a URI.
+    pub(crate) filesystem: Option<String>,
+    /// The same, opened. Goes after the options, which have it.
+    elsewhere: Option<Elsewhere>,
 }
 
 // SAFETY: the object is only read once it is made, and the library allows that from any thread.
@@ -30,11 +35,12 @@ unsafe impl Sync for Options {}
 impl Options {
     /// Reads `text` over the library's defaults. `create` makes a store where there is none.
     pub(crate) fn read(symbols: &'static Symbols, text: &str, create: bool) -> Result<Options, StoreError> {
-        let (mut statistics, mut perf_level, mut native) = (false, None, String::new());
+        let (mut statistics, mut perf_level, mut filesystem, mut native) = (false, None, None, String::new());
         for (name, value) in options_of(text)? {
             match name {
                 "statistics" => statistics = matches!(value, "1" | "true"),
                 "perf_level" => perf_level = Some(number(name, value)?.min(5) as i32),
+                "filesystem" => filesystem = Some(value.to_owned()),
                 _ => native.push_str(&format!("{name}={value};")),
             }
         }
@@ -43,7 +49,7 @@ impl Options {
         }
         // SAFETY: makes an object that this value owns from here on.
         let object = unsafe { (symbols.options_create)() };
-        let options = Options { symbols, object, statistics, perf_level };
+        let options = Options { symbols, object, statistics, perf_level, filesystem, elsewhere: None };
         // SAFETY: as above; this one is given back below.
         let base = unsafe { (symbols.options_create)() };
         let text = c_text(native.as_bytes());
@@ -62,6 +68,16 @@ impl Options {
             unsafe { (symbols.options_enable_statistics)(object) };
         }
         Ok(options)
+    }
+
+    /// From now on the store's files live there.
+    pub(crate) fn live_in(&mut self, elsewhere: Elsewhere, existing: Existing) {
+        // SAFETY: the options are alive and not shared yet; the environment goes after them.
+        unsafe {
+            (self.symbols.options_set_env)(self.object, elsewhere.environment);
+            (self.symbols.options_set_error_if_exists)(self.object, (existing == Existing::Forbidden).into());
+        }
+        self.elsewhere = Some(elsewhere);
     }
 }
 

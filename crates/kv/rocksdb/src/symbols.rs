@@ -54,6 +54,7 @@ symbols! {
     options_create: fn() -> Object;
     options_destroy: fn(Object);
     options_set_env: fn(Object, Object);
+    options_set_error_if_exists: fn(Object, c_uchar);
     options_enable_statistics: fn(Object);
     options_statistics_get_string: fn(Object) -> *mut c_char;
     get_options_from_string: fn(Object, *const c_char, Object, Failure);

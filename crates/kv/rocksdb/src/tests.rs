@@ -151,3 +151,16 @@ fn only_its_own_names_are_its_own() {
         assert!(!RocksDb.owns(name), "{name}");
     }
 }
+
+/// Whether the library that it needs is there or not: each time a sentence that says what to do.
+#[test]
+fn files_elsewhere_need_a_library_and_an_image() {
+    if !is_here() {
+        return;
+    }
+    let options = "filesystem=logfs:/nowhere/image";
+    let request = OpenRequest { folder: std::path::Path::new("/db"), options, existing: Existing::Either };
+    let error = RocksDb.open(&request).map(drop).unwrap_err();
+    let advice = if error.kind == ErrorKind::NotInstalled { "--features shim" } else { "iolab fs mkfs" };
+    assert!(error.message.contains(advice), "{error}");
+}

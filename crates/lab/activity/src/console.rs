@@ -11,6 +11,10 @@ pub trait Console {
     /// A step of a long activity begins. A terminal shows it in the place of the step before, and
     /// keeps the last one.
     fn step(&self, text: &str, is_last: bool);
+
+    /// What goes on right now, on a line that the next one replaces; an empty text clears it. Where
+    /// no line can be replaced, nothing is shown.
+    fn status(&self, text: &str);
 }
 
 /// Nobody looks on.
@@ -23,4 +27,6 @@ impl Console for Silent {
     fn show(&self, _text: &str) {}
 
     fn step(&self, _text: &str, _is_last: bool) {}
+
+    fn status(&self, _text: &str) {}
 }

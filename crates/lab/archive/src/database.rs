@@ -4,10 +4,12 @@
 //! In fio's manners nothing is kept.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
-use iolab_activity::{Console, Failure};
+use iolab_activity::{Console, Failure, FailureKind, Progress, Unit};
 use iolab_bounded_read::STUDY_FOLDER;
 use iolab_comparison::RunSummary;
+use iolab_process::INTERRUPTS;
 use iolab_recording::Recording;
 use iolab_store::{Kind, NewEntry, Store, StoreError};
 use iolab_study::JobSource;
@@ -110,7 +112,22 @@ fn keep_with(console: &dyn Console, work: impl FnOnce(&mut Store) -> Result<(), 
 ///
 /// # Errors
 /// What is there cannot be read or added.
-pub fn import(store: &mut Store, path: &Path) -> Result<usize, Failure> {
+pub fn import(store: &mut Store, path: &Path, console: &dyn Console) -> Result<usize, Failure> {
+    let mut progress = Progress::new(console, format!("importing {}", path.display()), Unit::Things("files"), None);
+    let mut seen = 0;
+    let mut go_on = || {
+        seen += 1;
+        progress.at(seen);
+        INTERRUPTS.load(Ordering::Relaxed) == 0
+    };
+    import_told(store, path, &mut go_on)
+}
+
+fn import_told(store: &mut Store, path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<usize, Failure> {
+    if !go_on() {
+        let text = format!("interrupted at {}: what came before it is in; the same command goes on", path.display());
+        return Err(Failure { kind: FailureKind::Interrupted, ..Failure::failed(text) });
+    }
     if !path.is_dir() {
         let entries = of_file(path)?;
         for entry in &entries {
@@ -125,7 +142,7 @@ pub fn import(store: &mut Store, path: &Path) -> Result<usize, Failure> {
     for entry in run_files::entries(path)? {
         let is_file = entry.extension().is_some_and(|extension| extension == "iolab" || extension == "json");
         if is_file || entry.join("study.json").exists() {
-            added += import(store, &entry)?;
+            added += import_told(store, &entry, go_on)?;
         }
     }
     Ok(added)

@@ -10,7 +10,7 @@ use iolab_activity::Failure;
 use iolab_bounded_read::{FIO_REPORT, ReadError, STUDY_FOLDER};
 use iolab_comparison::{Run, RunSummary, Side};
 use iolab_recording::partial;
-use iolab_study::{Design, JobSource, Planned, Study, Trial};
+use iolab_study::{Design, JobSource, Planned, Printed, Study, Trial};
 
 use crate::database;
 use crate::recordings::{self, Loaded};
@@ -139,19 +139,57 @@ pub fn study(path: &Path) -> Result<(Study, Vec<TrialFile>), Failure> {
 fn read_study(path: &Path, with_intervals: bool, side: &mut Side) -> Result<(), Failure> {
     let (study, trials) = study(path)?;
     let is_command = matches!(study.job, JobSource::Command(_));
+    side.missing.extend(missing(path, &study, &trials)?);
     for TrialFile { path, block, points } in trials {
-        let summary = if is_command { printed(&path, &study)? } else { summary(&path, with_intervals)? };
+        let read = if is_command { printed(&path, &study) } else { summary(&path, with_intervals) };
+        // One damaged trial does not make the others worthless.
+        let summary = read.unwrap_or_else(|failure| RunSummary {
+            name: path.display().to_string(),
+            flaw: Some(format!("it cannot be read: {}", failure.message)),
+            ..RunSummary::default()
+        });
         side.runs.push(Run { summary, block: Some(block), points });
     }
     side.figures.extend(study.figures.into_iter().filter(|figure| !side.figures.contains(figure)).collect::<Vec<_>>());
     Ok(())
 }
 
+/// The trials that are not there: by name in blocks that have begun, and how many blocks have not.
+fn missing(path: &Path, study: &Study, trials: &[TrialFile]) -> Result<Vec<String>, Failure> {
+    let wrong = |error: iolab_study::StudyError| Failure::mistake(format!("{}: {error}", path.display()));
+    let design = iolab_study::design(study).map_err(wrong)?;
+    let is_there = |planned: &Planned| {
+        let points = points_of(&design, planned.configuration, planned.level);
+        trials.iter().any(|trial| trial.block == planned.block && trial.points == points)
+    };
+    let (mut told, mut not_begun) = (Vec::new(), 0);
+    for block in design.trials.chunk_by(|one, other| one.block == other.block) {
+        if !trials.iter().any(|trial| trial.block == block[0].block) {
+            not_begun += 1;
+            continue;
+        }
+        let absent = block.iter().filter(|planned| !is_there(planned));
+        told.extend(absent.map(|planned| format!("block {}, {}", planned.block + 1, design.name_of(study, *planned))));
+    }
+    // How many blocks there will be is not known before the last.
+    if not_begun > 0 && study.auto_blocks.is_none() {
+        told.push(format!("{not_begun} of {} blocks, which were not begun", study.blocks));
+    }
+    Ok(told)
+}
+
+/// Axes and points of a configuration, and the level of its ladder.
+fn points_of(design: &Design, configuration: usize, level: Option<usize>) -> Vec<(String, String)> {
+    let points = design.configurations[configuration].points.iter().cloned();
+    let level = level.map(|level| ("level".to_owned(), level.to_string()));
+    design.axes.iter().cloned().zip(points).chain(level).collect()
+}
+
 /// What the command of a trial printed.
 pub fn printed(path: &Path, study: &Study) -> Result<RunSummary, Failure> {
     let wrong = |error: String| Failure::mistake(format!("{}: {error}", path.display()));
     let text = iolab_bounded_read::read_text(path, FIO_REPORT).map_err(|error| wrong(error.to_string()))?;
-    let printed = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let printed = Printed::new(text);
     // Its place is kept beside what it measured.
     let planned = Planned { block: 0, configuration: 0, level: None };
     let trial = Trial::of_command(planned, &study.figures, &printed);

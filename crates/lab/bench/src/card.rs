@@ -1,6 +1,7 @@
 //! The card: results on one screen of a terminal.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use iolab_recording::Severity;
 use iolab_statistics::{Interval, SniaRules, SteadyState};
@@ -8,6 +9,7 @@ use iolab_text::{Side, aligned, exact_bytes, grouped};
 use iolab_units::rounded_ns;
 
 use crate::drives::{Likeness, Ratio, likeness};
+use crate::measured::MeasuredTarget;
 use crate::profiles::Access;
 use crate::results::{Case, Results};
 
@@ -32,7 +34,7 @@ pub fn card(results: &Results) -> String {
         item(&mut text, &format!("{word}: {names}"));
     }
     text += "\nbe careful\n";
-    for line in cautions(results) {
+    for line in findings(results).into_iter().chain(cautions(results)) {
         item(&mut text, &line);
     }
     text
@@ -75,6 +77,15 @@ pub(crate) fn facts(results: &Results) -> Vec<String> {
     ]
 }
 
+/// The target as a reader elsewhere knows it: a relative folder by its whole path.
+pub(crate) fn place(measured: &MeasuredTarget) -> String {
+    let folder = Path::new(&measured.filename).ancestors().nth(2).filter(|folder| folder.is_absolute());
+    match measured.target.starts_with('.').then_some(folder).flatten() {
+        Some(folder) => folder.display().to_string(),
+        None => measured.target.clone(),
+    }
+}
+
 /// The fastest of each kind in one sentence.
 pub(crate) fn answer(results: &Results) -> String {
     let best = |wanted: &dyn Fn(&Case) -> bool, value: fn(&Case) -> Option<Interval>| {
@@ -95,7 +106,7 @@ pub(crate) fn answer(results: &Results) -> String {
     let told: Vec<String> = parts.into_iter().flatten().collect();
     format!(
         "{}: {}",
-        results.measured.target,
+        place(&results.measured),
         if told.is_empty() { "nothing was measured".to_owned() } else { told.join(", ") }
     )
 }
@@ -199,24 +210,11 @@ fn settled(results: &Results) -> Option<String> {
     })
 }
 
+/// What to be careful about beside findings.
 pub(crate) fn cautions(results: &Results) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(settled(results));
+    let mut lines: Vec<String> = settled(results).into_iter().collect();
     if !results.measured.direct {
         lines.push("INVALID: these are figures of the page cache".to_owned());
-    }
-    let patterns = results.cases.len();
-    for (finding, keys) in results.seen.findings.iter().take(FINDINGS) {
-        let word = match finding.severity {
-            Severity::Invalid => "INVALID",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
-        lines.push(format!("{word} [{}, {} of {patterns}]: {}", finding.rule, keys.len(), finding.consequence));
-    }
-    let more = results.seen.findings.len().saturating_sub(FINDINGS);
-    if more > 0 {
-        lines.push(format!("and {more} more (--json has all)"));
     }
     if results.measured.is_new_each_time {
         lines.push("every pattern had a new virtual SSD of its own, which nothing had been written to".to_owned());
@@ -225,5 +223,27 @@ pub(crate) fn cautions(results: &Results) -> Vec<String> {
         lines.push("a short run shows what a drive does from its cache: sustained writes may be slower".to_owned());
     }
     lines.push("two cards do not make a comparison: `iolab study` does".to_owned());
+    lines
+}
+
+/// The gravest findings, a line each.
+fn findings(results: &Results) -> Vec<String> {
+    let patterns = results.cases.len();
+    let word = |severity: Severity| match severity {
+        Severity::Invalid => "INVALID",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let shown = results.seen.findings.iter().take(FINDINGS);
+    let mut lines: Vec<String> = shown
+        .map(|(finding, keys)| {
+            let word = word(finding.severity);
+            format!("{word} [{}, {} of {patterns}]: {}", finding.rule, keys.len(), finding.consequence)
+        })
+        .collect();
+    let more = results.seen.findings.len().saturating_sub(FINDINGS);
+    if more > 0 {
+        lines.push(format!("and {more} more (--json and the page have all)"));
+    }
     lines
 }

@@ -4,6 +4,7 @@ use iolab_statistics::{Interval, SteadyState};
 use serde_json::{Value, json as object};
 
 use crate::drives::{Likeness, Ratio, likeness};
+use crate::measured::words;
 use crate::results::{Case, Results};
 
 /// The object, with a newline at its end.
@@ -32,7 +33,7 @@ pub fn json(results: &Results) -> String {
         "rounds": results.rounds(),
         "steady": results.steady.as_ref().map(|state| matches!(state, SteadyState::Reached { .. })),
         "seconds_each": results.pace.runtime_ms as f64 / 1e3,
-        "patterns": results.cases.iter().map(case).collect::<Vec<_>>(),
+        "patterns": results.cases.iter().map(|one| case(results, one)).collect::<Vec<_>>(),
         "not_measured": results.left_out().map(|pattern| pattern.key).collect::<Vec<_>>(),
         "like": like(results),
         "limits": limits.collect::<Vec<_>>(),
@@ -41,7 +42,7 @@ pub fn json(results: &Results) -> String {
     format!("{whole:#}\n")
 }
 
-fn case(case: &Case) -> Value {
+fn case(results: &Results, case: &Case) -> Value {
     let seconds = |percent| case.latency_ns(percent).map(|ns| ns as f64 / 1e9);
     let samples = case.samples.iter().map(|sample| sample.iops);
     object!({
@@ -50,6 +51,8 @@ fn case(case: &Case) -> Value {
         "block_bytes": case.pattern.block_bytes,
         "depth": case.pattern.depth,
         "jobs": case.pattern.jobs,
+        // What iolab and fio both take.
+        "options": words(&case.pattern, &results.measured, 0, results.pace.runtime_ms),
         "iops": interval(case.iops()),
         "bytes_per_second": interval(case.bytes_per_second()),
         "latency_of": if case.is_commit() { "fdatasync" } else { "operation" },

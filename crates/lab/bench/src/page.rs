@@ -11,7 +11,7 @@ use crate::results::{Case, Results};
 /// The page of these results, made by this `version` of the program; `again` is the command line.
 pub fn page(results: &Results, again: &str, version: &str) -> Page {
     let measured = &results.measured;
-    let title = format!("How fast is {}?", measured.target);
+    let title = format!("How fast is {}?", card::place(measured));
     let names = |keys: &[&'static str]| -> Vec<String> {
         let name = |key: &&'static str| {
             results.cases.iter().find(|case| &case.pattern.key == key).map(|case| case.pattern.name)

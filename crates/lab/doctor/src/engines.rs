@@ -70,7 +70,12 @@ impl TestFolder {
         if !words.iter().any(|word| word.starts_with("--filename")) {
             command.arg(format!("--filename={}", folder.join("file").display()));
         }
-        command.args(*words).env("IOLAB_STATE", folder).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .args(*words)
+            .env("IOLAB_STATE", folder)
+            .env("IOLAB_DB", "none")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         let output = match command.output() {
             Ok(output) => output,
             Err(error) => return no(format!("cannot be tried: {error}")),

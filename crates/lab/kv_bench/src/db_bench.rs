@@ -1,5 +1,28 @@
 //! What an installed `db_bench` prints, read.
 
+use std::path::Path;
+
+use crate::flags::FLAGS;
+use crate::folder::{Folder, TellError};
+use crate::settings::Settings;
+
+/// Whether `db_bench` may be let loose on this folder: it destroys a store that is there without a
+/// word.
+pub fn may_replace(settings: &Settings, folder: &Path) -> Result<(), TellError> {
+    let kind = iolab_kv_catalogue::kind("rocksdb");
+    let kind = kind.ok_or_else(|| TellError::Mistake("there is no store rocksdb".to_owned()))?;
+    let folder = Folder::choose(Some(folder))?;
+    let fresh = settings.benchmarks.iter().any(|benchmark| benchmark.fresh) && !settings.is_on("use_existing_db");
+    folder.judge(kind, fresh, settings.is_on("destroy_db"))
+}
+
+/// The flags that it knows, of those that were given, as it reads them.
+pub fn their_words(settings: &Settings) -> Vec<String> {
+    let theirs = FLAGS.iter().filter(|flag| flag.theirs);
+    let given = theirs.filter(|flag| settings.has(flag.name) || flag.name == "benchmarks");
+    given.map(|flag| format!("--{}={}", flag.name, settings.text(flag.name))).collect()
+}
+
 /// One of its result lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TheirLine {

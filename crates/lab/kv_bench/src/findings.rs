@@ -23,6 +23,20 @@ pub fn findings(result: &BenchmarkResult, memory_bytes: u64) -> Vec<Finding> {
     rules.into_iter().flatten().collect()
 }
 
+/// The findings of all results, each rule once: its evidence is that of the first benchmark it is
+/// about, all are named.
+pub fn all_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Vec<Finding> {
+    let mut all: Vec<Finding> = Vec::new();
+    for finding in results.iter().flat_map(|result| findings(result, memory_bytes)) {
+        match all.iter_mut().find(|known| known.rule == finding.rule) {
+            Some(known) => known.jobs.extend(finding.jobs),
+            None => all.push(finding),
+        }
+    }
+    all.sort_by_key(|finding| finding.severity);
+    all
+}
+
 fn finding(result: &BenchmarkResult, rule: &str, severity: Severity, texts: (String, &str, &str)) -> Option<Finding> {
     let (evidence, consequence, advice) = texts;
     Some(Finding {
@@ -148,6 +162,7 @@ mod tests {
         let mut thread = ThreadResult { elapsed_ns: 1_000_000, ..ThreadResult::default() };
         thread.tallies[direction as usize].operations = 100;
         thread.tallies[direction as usize].bytes = 100;
+        thread.put_bytes = if direction == Direction::Write { 100 } else { 0 };
         BenchmarkResult {
             name: name.into(),
             threads: vec![thread],
@@ -177,5 +192,13 @@ mod tests {
         assert_eq!(rules(&BenchmarkResult { facts, ..read.clone() }), ["kv-cache-larger-than-data"]);
         let facts = StoreFacts { direct_reads: Some(false), ..StoreFacts::default() };
         assert_eq!(rules(&BenchmarkResult { facts, ..read }), ["kv-page-cache"]);
+    }
+
+    #[test]
+    fn a_rule_is_told_once_with_all_that_it_is_about() {
+        let one = BenchmarkResult { unlogged: true, ..result("fillseq", Direction::Write) };
+        let two = BenchmarkResult { unlogged: true, ..result("overwrite", Direction::Write) };
+        let all = all_findings(&[one, two], 1 << 30);
+        assert_eq!(all.iter().map(|finding| finding.jobs.join("+")).collect::<Vec<_>>(), ["fillseq+overwrite"]);
     }
 }

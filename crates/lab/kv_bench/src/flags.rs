@@ -93,6 +93,7 @@ pub const FLAGS: &[Flag] = &[
         "0",
         "Operations a second of all threads together, sent on schedule whatever the store does; 0 for no schedule",
     ),
+    own("device", "", "Block device whose traffic is counted, where it is not found under --db (a mount through FUSE)"),
     own("interval", "1s", "Length of the intervals of the recording"),
     own("via", "", "db_bench: run the installed program itself with these flags, and read what it prints"),
     own_switch("json", "JSON instead of lines"),

@@ -92,7 +92,7 @@ impl Folder {
         rustix::fs::getxattr(&self.path, MARK, &mut value[..]).is_ok()
     }
 
-    /// Bytes that its files occupy.
+    /// Bytes of its files; what was reserved ahead and not written is not counted.
     pub(crate) fn bytes(&self) -> u64 {
         bytes_below(&self.path)
     }
@@ -106,12 +106,11 @@ impl Folder {
 }
 
 fn bytes_below(folder: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt;
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.metadata() {
             Ok(facts) if facts.is_dir() => bytes += bytes_below(&entry.path()),
-            Ok(facts) => bytes += facts.blocks() * 512,
+            Ok(facts) => bytes += facts.len(),
             Err(_) => {}
         }
     }

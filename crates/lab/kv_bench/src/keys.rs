@@ -25,10 +25,13 @@ pub(crate) fn blank_key(size: usize) -> Vec<u8> {
 }
 
 /// Numbers below `num`, in the order a benchmark wants.
+///
+/// With one seed, uniform ones are those of `db_bench` (as observed of version 7.8): before each key it
+/// draws a number for another purpose, except in seeks.
 #[derive(Debug)]
 pub(crate) enum Numbers {
     Sequential { next: u64 },
-    Uniform { random: Mersenne64, num: u64 },
+    Uniform { random: Mersenne64, num: u64, skips: bool },
     Zipf { random: Mersenne64, zipf: Zipf },
     Shuffled { left: std::vec::IntoIter<u64> },
 }
@@ -38,10 +41,20 @@ impl Numbers {
         match (order, distribution) {
             (Order::Sequential, _) => Numbers::Sequential { next: 0 },
             (Order::Shuffled, _) => Numbers::Shuffled { left: shuffled(num, seed).into_iter() },
-            (Order::Random, Distribution::Uniform) => Numbers::Uniform { random: Mersenne64::new(seed), num },
+            (Order::Random, Distribution::Uniform) => {
+                Numbers::Uniform { random: Mersenne64::new(seed), num, skips: true }
+            }
             (Order::Random, Distribution::Zipf(theta)) => {
                 Numbers::Zipf { random: Mersenne64::new(seed), zipf: Zipf::new(num, theta) }
             }
+        }
+    }
+
+    /// The same for benchmarks in which `db_bench` draws nothing but keys.
+    pub(crate) fn without_skips(self) -> Numbers {
+        match self {
+            Numbers::Uniform { random, num, .. } => Numbers::Uniform { random, num, skips: false },
+            other => other,
         }
     }
 
@@ -52,7 +65,12 @@ impl Numbers {
                 *next += 1;
                 *next - 1
             }
-            Numbers::Uniform { random, num } => random.next() % *num,
+            Numbers::Uniform { random, num, skips } => {
+                if *skips {
+                    random.next();
+                }
+                random.next() % *num
+            }
             Numbers::Zipf { random, zipf } => zipf.scattered(unit(random.next())),
             Numbers::Shuffled { left } => left.next().unwrap_or(0),
         }
@@ -145,6 +163,15 @@ mod tests {
         for distribution in [Distribution::Uniform, Distribution::Zipf(0.9)] {
             assert!(draw(Order::Random, distribution).iter().all(|number| *number < 100));
         }
+    }
+
+    /// The keys that `db_bench --benchmarks=fillrandom --num=20 --seed=1` of version 7.8.3 puts, as its
+    /// log has them: its first thread has the seed 1 + 1.
+    #[test]
+    fn random_keys_are_those_of_db_bench() {
+        let mut numbers = Numbers::new(Order::Random, Distribution::Uniform, 20, 2);
+        let drawn: Vec<u64> = (0..20).map(|_| numbers.next()).collect();
+        assert_eq!(drawn, [5, 3, 5, 15, 6, 3, 8, 8, 7, 15, 5, 9, 6, 8, 8, 19, 3, 0, 8, 6]);
     }
 
     /// The first rank of 1000 has a share of 1 / zeta(1000, 0.9) of all.

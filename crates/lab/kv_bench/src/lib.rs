@@ -28,8 +28,8 @@ mod store_options;
 mod values;
 
 pub use benchmarks::{BENCHMARKS, Benchmark, Load};
-pub use db_bench::{TheirLine, their_lines};
-pub use findings::findings;
+pub use db_bench::{TheirLine, may_replace, their_lines, their_words};
+pub use findings::{all_findings, findings};
 pub use flags::{FLAGS, Flag, FlagError, help};
 pub use folder::TellError;
 pub use json::{json, json_of_theirs};

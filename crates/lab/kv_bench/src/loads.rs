@@ -41,13 +41,14 @@ struct Loader<'a> {
     values: Values,
     found: u64,
     asked: u64,
+    put_bytes: u64,
 }
 
 /// Does the task until its meter says that it is enough.
 pub(crate) fn work(task: Task, store: &dyn Store, meter: Meter<'_>) -> Result<ThreadResult, StoreError> {
     let size = if task.load == Load::Get(true) { task.key_size + 1 } else { task.key_size };
     let values = Values::new(task.value_size, task.compression_ratio);
-    let mut loader = Loader { task, store, meter, key: blank_key(size), values, found: 0, asked: 0 };
+    let mut loader = Loader { task, store, meter, key: blank_key(size), values, found: 0, asked: 0, put_bytes: 0 };
     match task.load {
         Load::Fill(order) if task.batch_size > 1 => loader.fill_by_batches(order)?,
         Load::Fill(order) => loader.fill(order)?,
@@ -60,8 +61,8 @@ pub(crate) fn work(task: Task, store: &dyn Store, meter: Meter<'_>) -> Result<Th
         Load::Ycsb(mix) => loader.ycsb(mix)?,
         Load::Once(_) => {}
     }
-    let (found, asked) = (loader.found, loader.asked);
-    Ok(ThreadResult { found, asked, ..loader.meter.finish() })
+    let (found, asked, put_bytes) = (loader.found, loader.asked, loader.put_bytes);
+    Ok(ThreadResult { found, asked, put_bytes, ..loader.meter.finish() })
 }
 
 impl Loader<'_> {
@@ -78,7 +79,7 @@ impl Loader<'_> {
         let bytes = self.entry_bytes();
         while self.meter.more() {
             put_key(&mut self.key, numbers.next());
-            self.store.put(&self.key, self.values.next(), self.task.durability)?;
+            self.put()?;
             self.meter.done(Direction::Write, bytes);
         }
         Ok(())
@@ -96,6 +97,7 @@ impl Loader<'_> {
                 batch.put(&self.key, self.values.next());
             }
             self.store.write(&batch, self.task.durability)?;
+            self.put_bytes += puts * self.entry_bytes();
             self.meter.done(Direction::Write, puts * self.entry_bytes());
         }
         Ok(())
@@ -138,7 +140,9 @@ impl Loader<'_> {
         Ok(())
     }
 
+    #[inline]
     fn put(&mut self) -> Result<(), StoreError> {
+        self.put_bytes += (self.task.key_size + self.task.value_size) as u64;
         self.store.put(&self.key, self.values.next(), self.task.durability)
     }
 
@@ -166,15 +170,15 @@ impl Loader<'_> {
         let bytes = self.entry_bytes();
         while self.meter.more() {
             put_key(&mut self.key, numbers.next());
-            self.look_up()?;
+            let read = self.look_up()?;
             self.put()?;
-            self.meter.done(Direction::Write, bytes);
+            self.meter.done(Direction::Write, read + bytes);
         }
         Ok(())
     }
 
     fn seek(&mut self) -> Result<(), StoreError> {
-        let mut numbers = self.numbers(Order::Random);
+        let mut numbers = self.numbers(Order::Random).without_skips();
         let way = if self.task.back { Way::Back } else { Way::Forward };
         while self.meter.more() {
             put_key(&mut self.key, numbers.next());
@@ -186,29 +190,27 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// A new cursor, a seek to the key, some steps: whether the key is there, and the bytes seen.
+    /// A new cursor, a seek to the key, some steps: whether the key is there, and the bytes stepped over.
     fn scan_from(&self, steps: u64, way: Way) -> Result<(bool, u64), StoreError> {
         let mut cursor = self.store.cursor()?;
         cursor.seek(Seek::AtLeast(&self.key))?;
         let hit = cursor.entry().is_some_and(|(key, _)| key == self.key);
         let mut bytes = 0;
-        for step in 0..=steps {
+        for _ in 0..steps {
             let Some((key, value)) = cursor.entry() else { break };
             bytes += (key.len() + value.len()) as u64;
-            if step < steps {
-                cursor.step(way)?;
-            }
+            cursor.step(way)?;
         }
         Ok((hit, bytes))
     }
 
     fn delete(&mut self, order: Order) -> Result<(), StoreError> {
         let mut numbers = self.numbers(order);
-        let bytes = self.task.key_size as u64;
         while self.meter.more() {
             put_key(&mut self.key, numbers.next());
             self.store.delete(&self.key, self.task.durability)?;
-            self.meter.done(Direction::Delete, bytes);
+            // It moves no data.
+            self.meter.done(Direction::Delete, 0);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use iolab_plan::Plan;
 use iolab_recording::{CpuUse, DirectionRecording, FORMAT, HostFacts, Interval, Outcome, Recording, WorkerRecording};
 
 use crate::benchmarks::{BENCHMARKS, Load, Order};
-use crate::findings::findings;
+use crate::findings::all_findings;
 use crate::result::{BenchmarkResult, ThreadResult};
 use crate::settings::Settings;
 
@@ -77,7 +77,6 @@ pub fn recording(plan: Plan, host: HostFacts, version: &str, results: &[Benchmar
     let mut workers = Vec::new();
     let mut elapsed_ns = 0;
     let mut notes = Vec::new();
-    let mut found = Vec::new();
     let mut devices = Vec::new();
     for result in measured(results) {
         let offset_ns = result.started_unix_ns - started_unix_ns;
@@ -86,10 +85,8 @@ pub fn recording(plan: Plan, host: HostFacts, version: &str, results: &[Benchmar
         }
         elapsed_ns = elapsed_ns.max(offset_ns + result.elapsed_ns);
         notes.push(summary(result));
-        found.extend(findings(result, memory_bytes));
         merge_devices(&mut devices, result);
     }
-    found.sort_by_key(|finding| finding.severity);
     Recording {
         iolab_recording: FORMAT,
         iolab_version: version.to_owned(),
@@ -102,7 +99,7 @@ pub fn recording(plan: Plan, host: HostFacts, version: &str, results: &[Benchmar
         workers,
         devices,
         observations: None,
-        findings: found,
+        findings: all_findings(results, memory_bytes),
         warnings: notes,
         interrupted: results.iter().any(|result| result.threads.iter().any(|thread| thread.interrupted)),
     }

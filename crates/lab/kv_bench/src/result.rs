@@ -40,6 +40,8 @@ pub struct ThreadResult {
     pub elapsed_ns: u64,
     /// Reads, writes, deletions.
     pub tallies: [Tally; 3],
+    /// Bytes of the keys and values that it put.
+    pub put_bytes: u64,
     /// Lookups that found a value.
     pub found: u64,
     /// Lookups.
@@ -117,7 +119,7 @@ impl BenchmarkResult {
 
     /// Bytes that were put, by all threads.
     pub fn user_bytes(&self) -> u64 {
-        self.threads.iter().map(|thread| thread.tallies[1].bytes).sum()
+        self.threads.iter().map(|thread| thread.put_bytes).sum()
     }
 
     /// All tallies of a direction in one, the writer beside readers left out.

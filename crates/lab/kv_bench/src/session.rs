@@ -1,6 +1,6 @@
 //! One call of the benchmark program: a store, and benchmarks on it one after the other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -226,15 +226,23 @@ impl<'a> Session<'a> {
         tasks
     }
 
+    /// What lies on the devices whose traffic is counted.
+    fn counted(&self) -> PathBuf {
+        match self.settings.text("device") {
+            "" => self.folder.path.clone(),
+            device => PathBuf::from(device),
+        }
+    }
+
     fn load(&mut self, benchmark: &Benchmark, value_size: usize) -> Result<BenchmarkResult, TellError> {
         let tasks = self.tasks(benchmark, value_size);
         let clock = self.clock.clone();
-        let folder = self.folder.path.clone();
+        let counted = self.counted();
         // What earlier benchmarks left in the page cache is not this one's traffic.
         self.folder.write_out();
         let store = self.store()?;
         let system = System::live();
-        let sampler = DeviceSampler::start(&system, &[folder], clock.now_ns());
+        let sampler = DeviceSampler::start(&system, &[counted], clock.now_ns());
         let before = store.figures();
         let started_unix_ns = clock.unix_ns();
         let used_before = process_usage();

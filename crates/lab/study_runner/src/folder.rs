@@ -28,8 +28,8 @@ use iolab_outputs::{Kind, Output, OutputError, Place, make_private_folder};
 use iolab_plan::Direction;
 use iolab_recording::Recording;
 use iolab_study::{
-    Analysis, Design, JobSource, Planned, Precondition, Purge, Results, Step, StepResult, Study, Trial,
-    preconditionings, with_settings, with_values,
+    Analysis, Design, Figure, JobSource, Measure, Planned, Precondition, Printed, Purge, Results, Step, StepResult,
+    Study, Trial, preconditionings, with_settings, with_values,
 };
 
 /// Who looks at recordings as they are loaded.
@@ -208,7 +208,10 @@ impl Folder {
                 return Ok(None);
             }
             let text = iolab_bounded_read::read_text(&path, FIO_REPORT).map_err(|error| damage(&step, &error))?;
-            let printed = serde_json::from_str(&text).map_err(|error| damage(&step, &error))?;
+            let printed = Printed::new(text);
+            if let Some(error) = printed.is_no_document().filter(|_| !study.figures.iter().any(by_pattern)) {
+                return Err(damage(&step, error));
+            }
             return Ok(Some(Trial::of_command(planned, &study.figures, &printed)));
         }
         let path = self.recording_of(&step);
@@ -299,4 +302,9 @@ fn part(path: &Path) -> Result<Place, OutputError> {
 pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     // Plain data with string keys: serialisation has no way to fail.
     serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// Whether a figure is found in text that need be no JSON.
+fn by_pattern(figure: &Figure) -> bool {
+    matches!(&figure.measure, Measure::Reported(reported) if !reported.pattern.is_empty())
 }

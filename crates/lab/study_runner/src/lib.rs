@@ -7,6 +7,7 @@
 //! What a study is, how it is designed and what follows from its trials is in the crate `study`, which
 //! knows nothing live. Here stands what needs this machine: folders, processes, hooks.
 
+pub mod bends;
 mod collections;
 mod cost;
 mod folder;

@@ -2,7 +2,8 @@
 //! take.
 
 use iolab_activity::Console;
-use iolab_study::{Design, Pace, Planned, Results, Step, Study, blocks_to_run, missing};
+use iolab_statistics::SteadyState;
+use iolab_study::{Before, Design, Pace, Planned, Preconditioned, Results, Step, Study, blocks_to_run, missing, shown};
 use iolab_units::rounded_ns;
 
 /// Progress of one run of a study.
@@ -49,8 +50,34 @@ impl<'s> Progress<'s> {
             Step::Purge(_) => "precondition: purge".to_owned(),
             Step::Fill(_) => "precondition: fill twice".to_owned(),
             Step::Prepare(_) => "precondition: job".to_owned(),
-            Step::Round(_, round) => format!("precondition: round {}", round + 1),
+            Step::Round(before, round) => self.round(before, *round, results),
         };
         console.step(&line, left.len() == 1);
+    }
+
+    /// Which round begins, what the last one gave, and how far the window is from steady.
+    fn round(&self, before: &Before, round: u32, results: &Results) -> String {
+        let Some(how) = &self.study.precondition else { return format!("precondition: round {}", round + 1) };
+        let done = (0..round).map_while(|number| results.steps.get(&Step::Round(*before, number)));
+        let values: Vec<Option<f64>> = done.map(|result| result.value).collect();
+        let mut line = format!("precondition: round {} of at most {}", round + 1, how.rules.most_rounds);
+        if let Some(Some(last)) = values.last() {
+            line += &format!(", the last gave {}", shown(&how.figure, *last));
+        }
+        let distance = match Preconditioned::judge(how.kind, &values, &how.rules) {
+            Some(SteadyState::NotYet { range: Some(range), slope: Some(slope) }) => format!(
+                "; the last {} are apart by {:.0} % and their line moves by {:.0} % (steady: {:.0} % and {:.0} %)",
+                how.rules.window,
+                range * 100.0,
+                slope * 100.0,
+                how.rules.range * 100.0,
+                how.rules.slope * 100.0
+            ),
+            Some(SteadyState::NotYet { .. }) => {
+                format!("; steady at the earliest after {} rounds", how.rules.window)
+            }
+            _ => String::new(),
+        };
+        line + &distance
     }
 }

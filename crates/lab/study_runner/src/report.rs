@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use iolab_activity::Failure;
+use iolab_activity::{Console, Failure, Progress, Silent, Unit};
 use iolab_archive::recordings;
 use iolab_html::{Digest, Page, StudyReport, collection_page, exemplars, study_page, warning_lines};
 use iolab_recording::Recording;
 use iolab_statistics::Rules;
-use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, missing, tell_results};
+use iolab_study::{Analysis, Design, Planned, Step, Study, analyse, describe_results, missing};
 
 use crate::collections;
 use crate::folder::{Folder, to_json};
@@ -37,9 +37,9 @@ pub fn is_study(path: &Path) -> bool {
 pub fn text(path: &Path) -> Result<String, Failure> {
     let (_, folders) = collections::folders_of(path)?;
     let texts = folders.iter().map(|folder| {
-        let read = StudyMaterial::read(folder)?;
+        let read = StudyMaterial::read(folder, &Silent)?;
         let warnings = warning_lines(&read.digests);
-        Ok(tell_results(&read.study, &read.design, &read.analysis, &read.rules, &warnings))
+        Ok(describe_results(&read.study, &read.design, &read.analysis, &read.rules, &warnings))
     });
     Ok(texts.collect::<Result<Vec<String>, Failure>>()?.join("\n"))
 }
@@ -51,7 +51,7 @@ pub fn text(path: &Path) -> Result<String, Failure> {
 pub fn json(path: &Path) -> Result<String, Failure> {
     let (collection, folders) = collections::folders_of(path)?;
     let studies: Vec<StudyMaterial> =
-        folders.iter().map(|folder| StudyMaterial::read(folder)).collect::<Result<_, Failure>>()?;
+        folders.iter().map(|folder| StudyMaterial::read(folder, &Silent)).collect::<Result<_, Failure>>()?;
     let analyses: Vec<&Analysis> = studies.iter().map(|study| &study.analysis).collect();
     let text = match (&collection, analyses.as_slice()) {
         (None, [analysis]) => to_json(analysis),
@@ -64,10 +64,10 @@ pub fn json(path: &Path) -> Result<String, Failure> {
 ///
 /// # Errors
 /// The folder cannot be read.
-pub fn page(path: &Path) -> Result<Page, Failure> {
+pub fn page(path: &Path, console: &dyn Console) -> Result<Page, Failure> {
     let (collection, folders) = collections::folders_of(path)?;
     let studies: Vec<StudyMaterial> =
-        folders.iter().map(|folder| StudyMaterial::read(folder)).collect::<Result<_, Failure>>()?;
+        folders.iter().map(|folder| StudyMaterial::read(folder, console)).collect::<Result<_, Failure>>()?;
     let reports: Vec<StudyReport<'_>> = studies.iter().map(StudyMaterial::report).collect();
     Ok(match (&collection, reports.as_slice()) {
         (None, [report]) => study_page(report),
@@ -77,13 +77,19 @@ pub fn page(path: &Path) -> Result<Page, Failure> {
 }
 
 impl StudyMaterial {
-    fn read(path: &Path) -> Result<StudyMaterial, Failure> {
+    fn read(path: &Path, console: &dyn Console) -> Result<StudyMaterial, Failure> {
         let (folder, study) = Folder::open(path)?;
         let design = crate::reading::lay_out(&study)?;
         let rules = Rules::default();
         let mut digests = Vec::new();
+        let what = format!("reading {}", path.display());
+        let trials = design.trials.len() as u64;
+        let mut progress = Progress::new(console, what, Unit::Things("trials"), Some(trials));
+        let mut read = 0;
         // One recording after the other: all of them at once may not fit into memory.
         let results = folder.results_seen(&study, &design, &mut |planned, recording| {
+            read += 1;
+            progress.at(read);
             if planned.level.is_none() {
                 with_findings(recording);
                 digests.push(Digest::of(planned, recording));

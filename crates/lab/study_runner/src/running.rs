@@ -84,7 +84,12 @@ impl StudyRunner<'_> {
         };
         // From here on a signal ends what is going on, and what was set up is taken down.
         iolab_process::count_signals();
-        let is_left = next(study, &design, &folder.results(study, &design)).is_some();
+        let before = folder.results(study, &design);
+        for (trial, reason) in &before.damaged {
+            let name = design.name_of(study, *trial);
+            console.note(&format!("warning: block {}, {name}: {reason}", trial.block + 1));
+        }
+        let is_left = next(study, &design, &before).is_some();
         let is_whole = if is_left { hooks::around(study, || running.run())? } else { true };
         let analysis = analysis(folder, study, &design);
         folder.keep_analysis(&analysis)?;

@@ -12,10 +12,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use iolab_activity::{Console, Context, Failure, FailureKind};
+use iolab_activity::{Console, Context, Failure, FailureKind, Progress as Shown, Unit};
 use iolab_archive::recordings;
 use iolab_bounded_read::LOG;
 use iolab_clock::Clock;
+use iolab_plan::Direction;
 use iolab_process::{INTERRUPTS, kill};
 use iolab_runner::Engines;
 use iolab_study::{Before, Design, JobSource, Planned, Results, Setting, Step, Study, next, with_settings};
@@ -92,8 +93,13 @@ impl Running<'_> {
                 Ok(true)
             }
             Step::Fill(before) => {
-                self.write_job(step, &preconditioning::fill_job(&self.targets(before)))?;
-                self.run_job(step)
+                let targets = self.targets(before);
+                self.write_job(step, &preconditioning::fill_job(&targets))?;
+                let (bytes, has_devices) = preconditioning::fill_bytes(&targets);
+                let total = (!has_devices).then_some(bytes);
+                let mut progress = Shown::new(self.console, "precondition: fill", Unit::Bytes, total);
+                let recording = self.folder.recording_of(step);
+                run_job(self.folder, step, self.permissions, &mut || progress.at(written(&recording)))
             }
             Step::Prepare(_) => {
                 self.write_job(step, self.own_job().unwrap_or_default())?;
@@ -155,7 +161,7 @@ impl Running<'_> {
     }
 
     fn run_job(&self, step: &Step) -> Result<bool, Failure> {
-        run_job(self.folder, step, self.permissions)
+        run_job(self.folder, step, self.permissions, &mut || {})
     }
 }
 
@@ -166,7 +172,18 @@ fn wait_for_orphan(recording: &Path) {
     }
 }
 
-fn run_job(folder: &Folder, step: &Step, permissions: &Permissions) -> Result<bool, Failure> {
+/// Bytes that a run has written so far, as its partial recording has them.
+fn written(recording: &Path) -> u64 {
+    let mut partial = recording.as_os_str().to_owned();
+    partial.push(".partial");
+    let Ok(loaded) = recordings::load(Path::new(&partial)) else { return 0 };
+    let write = Direction::Write.index();
+    let of_worker = |worker: &iolab_recording::WorkerRecording| worker.directions[write].bytes;
+    loaded.recording.workers.iter().map(of_worker).fold(0, u64::saturating_add)
+}
+
+/// One run of a job by this program; `look` is called about once a second meanwhile.
+fn run_job(folder: &Folder, step: &Step, permissions: &Permissions, look: &mut dyn FnMut()) -> Result<bool, Failure> {
     let job = folder.job_of_step(step);
     let recording = folder.recording_of(step);
     let log_path = recording.with_extension("log");
@@ -187,7 +204,7 @@ fn run_job(folder: &Folder, step: &Step, permissions: &Permissions) -> Result<bo
         .process_group(0)
         .spawn()
         .context("starting a trial")?;
-    let status = wait_for(child).context("waiting for a trial")?;
+    let status = wait_for(child, look).context("waiting for a trial")?;
     match status.code() {
         _ if was_interrupted() => Ok(false),
         Some(code) if code == i32::from(FailureKind::Interrupted.exit_code()) => Ok(false),
@@ -223,7 +240,7 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
         .process_group(0)
         .spawn()
         .context("starting a trial")?;
-    let status = wait_for(child).context("waiting for a trial")?;
+    let status = wait_for(child, &mut || {}).context("waiting for a trial")?;
     if was_interrupted() {
         return Ok(false);
     }
@@ -239,10 +256,12 @@ fn run_command(folder: &Folder, trial: Planned) -> Result<bool, Failure> {
 /// Its number, signal(7).
 const SIGINT: i32 = 2;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+/// Our looks between two of somebody else.
+const LOOKS: u32 = 100;
 
-/// Waits, and passes interrupts on.
-fn wait_for(mut child: Child) -> std::io::Result<ExitStatus> {
-    let mut passed_on = 0;
+/// Waits, and passes interrupts on; `look` is called about once a second.
+fn wait_for(mut child: Child, look: &mut dyn FnMut()) -> std::io::Result<ExitStatus> {
+    let (mut passed_on, mut looks) = (0, 0_u32);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
@@ -252,6 +271,10 @@ fn wait_for(mut child: Child) -> std::io::Result<ExitStatus> {
             passed_on += 1;
         }
         std::thread::sleep(BETWEEN_LOOKS);
+        looks += 1;
+        if looks.is_multiple_of(LOOKS) {
+            look();
+        }
     }
 }
 

@@ -13,6 +13,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::fd::OwnedFd;
 
+use iolab_random::SplitMix64;
+
 use crate::{Action, BlockDevice, Buffer, Completion, Geometry, Request};
 
 /// Of so many writes, one is written back without a flush.
@@ -22,10 +24,13 @@ const MOST_BYTES: usize = 1 << 20;
 /// Tags of our own requests begin here; those of the owner are below.
 const OWN_TAGS: u64 = 1 << 63;
 
+/// A part of a read: its offset in the buffer, and its bytes.
+type Piece = (usize, Box<[u8]>);
+
 /// A decorator: see above.
 pub struct Volatile<D> {
     device: D,
-    random: u64,
+    random: SplitMix64,
     /// Blocks that the device does not have, by their numbers, with the number of their write.
     cached: HashMap<u64, (u64, Box<[u8]>)>,
     writes: u64,
@@ -36,8 +41,8 @@ pub struct Volatile<D> {
     next_tag: u64,
     /// What the device had no room for.
     backlog: VecDeque<Request>,
-    /// Reads under way, and what the cache has of them: offset in the buffer, bytes.
-    reads: HashMap<u64, Vec<(usize, Box<[u8]>)>>,
+    /// Reads under way, and what the cache has of them.
+    reads: HashMap<u64, Vec<Piece>>,
     flushing: Option<Flushing>,
     waiting: VecDeque<Request>,
     done: Vec<Completion>,
@@ -67,7 +72,7 @@ impl<D: BlockDevice> Volatile<D> {
     pub fn new(device: D, seed: u64) -> Volatile<D> {
         Volatile {
             device,
-            random: seed,
+            random: SplitMix64::new(seed),
             cached: HashMap::new(),
             writes: 0,
             leaving: HashSet::new(),
@@ -84,14 +89,6 @@ impl<D: BlockDevice> Volatile<D> {
 
     fn block_bytes(&self) -> usize {
         self.device.geometry().block_bytes as usize
-    }
-
-    /// splitmix64.
-    fn below(&mut self, limit: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit.max(1)
     }
 
     fn send(&mut self, request: Request) {
@@ -139,11 +136,11 @@ impl<D: BlockDevice> Volatile<D> {
             self.cached.insert(*block, (self.writes, bytes.into()));
         }
         // While a flush is under way, everything keeps its order.
-        if self.flushing.is_some() || self.below(WRITTEN_BACK_OF) != 0 {
+        if self.flushing.is_some() || self.random.below(WRITTEN_BACK_OF) != 0 {
             return;
         }
-        let whole = self.below(2) == 0;
-        let chosen: Vec<u64> = blocks.into_iter().filter(|_| whole || self.below(2) == 0).collect();
+        let whole = self.random.below(2) == 0;
+        let chosen: Vec<u64> = blocks.into_iter().filter(|_| whole || self.random.below(2) == 0).collect();
         let chosen: Vec<u64> = chosen.into_iter().filter(|block| self.leaving.insert(*block)).collect();
         self.write_back(chosen);
     }

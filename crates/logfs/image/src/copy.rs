@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use iolab_logfs::Error;
 
 pub use beneath::Target;
-pub use from_host::{Source, from_host};
-pub use to_host::to_host;
+pub use from_host::{Source, from_host, from_host_told};
+pub use to_host::{to_host, to_host_told};
 
 /// Bytes that are moved at once.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;
@@ -32,6 +32,9 @@ pub struct Copied {
     /// What was left out, and why.
     pub left_out: Vec<String>,
 }
+
+/// Told what a copy has done so far, between its pieces; answers whether it is to go on.
+pub type Told<'t> = &'t mut dyn FnMut(&Copied) -> bool;
 
 /// Why a copy ended.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +57,9 @@ pub enum CopyError {
         /// What the file system answered.
         source: Error,
     },
+    /// Whoever looked on did not want more.
+    #[error("ended after {} files and {} directories; what was copied stays, and the same command copies all again", .0.files, .0.directories)]
+    Ended(Copied),
     /// A directory, and it was not said that directories are to be copied.
     #[error("{0}: it is a directory; -r copies it with all that is in it")]
     Directory(String),

@@ -18,7 +18,7 @@ mod overlay;
 mod target;
 mod within;
 
-pub use copy::{Copied, CopyError, Source, Target, from_host, to_host};
+pub use copy::{Copied, CopyError, Source, Target, Told, from_host, from_host_told, to_host, to_host_told};
 pub use error::ImageError;
 pub use image::{Access, Image};
 pub use lock::Lock;

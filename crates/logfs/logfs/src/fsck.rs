@@ -12,7 +12,7 @@ mod invariants;
 
 use std::rc::Rc;
 
-pub use content::{BadContent, ContentReport, check_content};
+pub use content::{BadContent, ContentReport, check_content, check_content_told};
 
 use iolab_clock::Clock;
 use iolab_disk::Buffer;

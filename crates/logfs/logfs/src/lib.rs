@@ -76,7 +76,9 @@ pub use dump::{DumpLine, DumpValue, dump_log};
 pub use error::Error;
 pub use extended::Setting;
 pub use file_system::{AttributeChange, LogFs, Space};
-pub use fsck::{BadContent, ContentReport, Fault, FaultKind, FsckReport, Repair, check_content, fsck};
+pub use fsck::{
+    BadContent, ContentReport, Fault, FaultKind, FsckReport, Repair, check_content, check_content_told, fsck,
+};
 pub use layout::Layout;
 pub use mkfs::{MkfsOptions, mkfs};
 pub use names::{Entry, Occupied, Owner};

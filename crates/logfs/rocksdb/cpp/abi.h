@@ -23,6 +23,13 @@ struct iolab_status {
   uint32_t is_directory;
 };
 
+struct iolab_read {
+  uint64_t offset;
+  char* into;
+  size_t length;
+  int64_t answer;
+};
+
 enum iolab_how : uint32_t { IOLAB_EXISTING = 0, IOLAB_FRESH = 1, IOLAB_OR_NEW = 2 };
 
 enum iolab_name_operation : uint32_t {
@@ -48,6 +55,7 @@ int32_t iolab_logfs_free_bytes(iolab_fs* fs, uint64_t* bytes);
 int32_t iolab_logfs_file_open(iolab_fs* fs, iolab_name path, uint32_t how, iolab_file** opened);
 int32_t iolab_logfs_file_close(iolab_file* file);
 int64_t iolab_logfs_file_read(iolab_file* file, uint64_t offset, char* into, size_t length);
+void iolab_logfs_file_read_many(iolab_file* file, iolab_read* reads, size_t count);
 int32_t iolab_logfs_file_append(iolab_file* file, const char* bytes, size_t length);
 int32_t iolab_logfs_file_write(iolab_file* file, uint64_t offset, const char* bytes, size_t length);
 int32_t iolab_logfs_file_sync(iolab_file* file);

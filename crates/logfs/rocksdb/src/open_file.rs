@@ -196,15 +196,31 @@ impl OpenFile {
         Ok(found)
     }
 
+    /// Reads several stretches, all at once as far as the disk can; the answers in their order.
+    pub fn read_many(&self, wanted: &mut [(u64, &mut [u8])]) -> Vec<Result<usize, Failure>> {
+        if self.has_tail.load(Ordering::Acquire) {
+            return wanted.iter_mut().map(|(offset, into)| self.read(*offset, into)).collect();
+        }
+        let (inode, block) = (self.inode, self.shared.service.layout().block_bytes as usize);
+        let reads = wanted.iter().map(|(offset, into)| {
+            let (offset, length) = (*offset, into.len());
+            async move |fs: LocalVolume| read_new(&fs, inode, (offset, length), block).await
+        });
+        let answers = self.shared.service.call_each(reads.collect());
+        let placed = answers.into_iter().zip(wanted).map(|(answer, (_, into))| -> Result<usize, Failure> {
+            let (buffer, found) = answer.map_err(|error| self.failure(&error))?;
+            into[..found].copy_from_slice(&buffer[..found]);
+            Ok(found)
+        });
+        placed.collect()
+    }
+
     /// Reads into a new buffer.
     fn fetch(&self, offset: u64, length: usize) -> Result<(Buffer, usize), Failure> {
         let inode = self.inode;
         let block = self.shared.service.layout().block_bytes as usize;
-        let read = self.shared.service.call(async move |fs: LocalVolume| {
-            let buffer = Buffer::zeroed(length.next_multiple_of(block));
-            let (found, buffer) = fs.read_into(inode, offset, buffer).await;
-            Ok((buffer.ok_or(Error::Closed)?, found?.min(length)))
-        });
+        let read =
+            self.shared.service.call(async move |fs: LocalVolume| read_new(&fs, inode, (offset, length), block).await);
         read.map_err(|error| self.failure(&error))
     }
 
@@ -238,6 +254,17 @@ impl OpenFile {
         tail.start = size;
         Ok(())
     }
+}
+
+/// Reads into a new buffer of whole blocks, which the disk fills without a copy where it can.
+async fn read_new(
+    fs: &LocalVolume,
+    inode: InodeId,
+    (offset, length): (u64, usize),
+    block_bytes: usize,
+) -> Result<(Buffer, usize), Error> {
+    let (found, buffer) = fs.read_into(inode, offset, Buffer::zeroed(length.next_multiple_of(block_bytes))).await;
+    Ok((buffer.ok_or(Error::Closed)?, found?.min(length)))
 }
 
 impl Drop for OpenFile {

@@ -1,6 +1,6 @@
 //! The thread that has the file system, and the way to it.
 
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -76,6 +76,27 @@ impl Service {
             inside.spawner.spawn(async move { drop(answer.send(work(fs).await)) });
         }));
         answered.recv().unwrap_or(Err(Error::Closed))
+    }
+
+    /// Does several things at once, and waits for all; the answers in their order.
+    pub(crate) fn call_each<T, W>(&self, works: Vec<W>) -> Vec<Result<T, Error>>
+    where
+        T: Send + 'static,
+        W: AsyncFnOnce(LocalVolume) -> Result<T, Error> + Send + 'static,
+    {
+        let (answer, answered) = channel();
+        let mut answers: Vec<Result<T, Error>> = works.iter().map(|_| Err(Error::Closed)).collect();
+        self.queue.post(Box::new(move |inside| {
+            for (number, work) in works.into_iter().enumerate() {
+                let (fs, answer) = (inside.fs.clone(), answer.clone());
+                inside.spawner.spawn(async move { drop(answer.send((number, work(fs).await))) });
+            }
+        }));
+        // Ends when every task has, or the thread.
+        for (number, result) in answered {
+            answers[number] = result;
+        }
+        answers
     }
 
     /// Does something with the file system at some time, if it is still open then.

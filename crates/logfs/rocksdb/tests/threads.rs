@@ -71,6 +71,18 @@ fn files_behave_as_files() {
         expected.truncate(100_001);
         file.append(b"end").unwrap();
         expected.extend_from_slice(b"end");
+        let mut stretches = vec![vec![0; 5000]; 20];
+        let mut wanted: Vec<(u64, &mut [u8])> =
+            stretches.iter_mut().zip(0..).map(|(into, number)| (number * 5077, &mut into[..])).collect();
+        for sent in [false, true] {
+            if sent {
+                file.send().unwrap();
+            }
+            for (found, (offset, into)) in reader.read_many(&mut wanted).into_iter().zip(&wanted) {
+                let right = &expected[*offset as usize..(*offset as usize + 5000).min(expected.len())];
+                assert!(into[..found.unwrap()] == *right, "sent {sent}, from {offset}");
+            }
+        }
         drop((file, reader));
         drop(fs);
         let fs = open(&location);

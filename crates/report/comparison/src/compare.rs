@@ -1,5 +1,6 @@
 //! Holding two sides against each other: a row for each cell and figure.
 
+use iolab_recording::Finding;
 use iolab_statistics::{
     Better, Bootstrap, Comparison, Interval, Magnitude, Random, Rules, compare, compare_unpaired, median,
     rank_sum_interval, ratio_interval, settle, signed_rank_interval, size_of_ratio,
@@ -8,6 +9,7 @@ use iolab_study::{Figure, Side as Of};
 use serde::{Deserialize, Serialize};
 
 use crate::pairing::{self, Paired, PairingChoice};
+use crate::same_storage::different_storage;
 use crate::side::{Cell, Trial, cells};
 use crate::value::{is_latency, value, within_run};
 use crate::{Condition, Difference, Judged, LatencyKind, Operations, Side, differences, judge_condition};
@@ -49,6 +51,9 @@ pub struct Outcome {
     pub rules: Rules,
     /// Where intervals came from.
     pub intervals: IntervalsFrom,
+    /// What must be known before any row is believed; made of both sides together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// Figures of cells, figures first.
     pub rows: Vec<Row>,
     /// In what the sides differ beside their figures.
@@ -159,6 +164,7 @@ pub fn hold_against(baseline: &Side, candidate: &Side, request: &Request) -> Out
         candidate: facts(candidate),
         rules: request.rules,
         intervals: request.intervals,
+        findings: different_storage([baseline, candidate], &matched).into_iter().collect(),
         rows,
         differences: differences::differences([baseline, candidate]),
         notes,

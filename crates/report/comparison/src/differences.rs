@@ -20,7 +20,7 @@ pub struct Difference {
 }
 
 /// Options whose difference says nothing of the load.
-const BESIDE_THE_POINT: [&str; 3] = ["name", "description", "randseed"];
+pub(crate) const BESIDE_THE_POINT: [&str; 3] = ["name", "description", "randseed"];
 
 /// Something that a run may know of where it was made.
 type Fact = fn(&RunSummary) -> Option<&String>;
@@ -86,6 +86,7 @@ fn counted(side: &Side, rule: &str) -> BTreeSet<String> {
 pub(crate) fn notes(sides: [&Side; 2], kind: LatencyKind, rows: &[Row]) -> Vec<String> {
     let mut notes = BTreeSet::new();
     for (side, word) in sides.into_iter().zip(["baseline", "candidate"]) {
+        notes.extend(side.missing.iter().map(|missing| format!("{word}: missing: {missing}")));
         for run in &side.runs {
             if let Some(flaw) = &run.summary.flaw {
                 notes.insert(format!("{word}: {} does not count: {flaw}", run.summary.name));

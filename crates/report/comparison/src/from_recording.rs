@@ -42,6 +42,7 @@ impl RunSummary {
             elapsed_ns: Some(recording.elapsed_ns),
             flaw: flaw(recording),
             findings: recording.findings.clone(),
+            reached: iolab_aggregate::targets(recording),
             notes: Vec::new(),
             of_the_run: of_devices(recording),
             jobs,

@@ -26,6 +26,7 @@ mod fio_json;
 mod from_recording;
 mod overview;
 mod pairing;
+mod same_storage;
 mod side;
 mod summary;
 mod text;

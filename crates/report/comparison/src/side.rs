@@ -18,6 +18,9 @@ pub struct Side {
     pub name: String,
     /// Its runs.
     pub runs: Vec<Run>,
+    /// Runs that are missing: trials of a study that were not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// Figures that the study of these runs asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<Figure>,

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use iolab_aggregate::Throughput;
+use iolab_aggregate::{Target, Throughput};
 use iolab_histogram::SparseHistogram;
 use iolab_recording::Finding;
 use iolab_statistics::samples_needed;
@@ -34,6 +34,9 @@ pub struct RunSummary {
     pub flaw: Option<String>,
     /// What is known to be wrong with its figures.
     pub findings: Vec<Finding>,
+    /// The storage it reached; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<Target>,
     /// What reading it lost or assumed.
     pub notes: Vec<String>,
     /// Figures of the run as a whole, by name: what block devices did, or what the command of a

@@ -9,7 +9,7 @@ use crate::{Judged, Judgement};
 /// The whole outcome: what is compared, a table, what is not alike, what to know, what became of
 /// the conditions.
 pub fn describe(outcome: &Outcome) -> String {
-    let mut text = String::new();
+    let mut text = iolab_findings::findings_text(&outcome.findings);
     text += &format!("baseline   {}\n", side(&outcome.baseline));
     text += &format!("candidate  {}\n", side(&outcome.candidate));
     if outcome.rows.is_empty() {

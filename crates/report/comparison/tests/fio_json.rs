@@ -144,7 +144,7 @@ fn completion_latencies_are_compared_where_totals_have_no_percentiles() {
     let side = |name: &str| Side {
         name: name.to_owned(),
         runs: vec![Run { summary: only(name), ..Run::default() }],
-        figures: Vec::new(),
+        ..Side::default()
     };
     let request = Request {
         figures: Vec::new(),

@@ -1,10 +1,12 @@
 //! Made-up runs whose truth is known, through to the verdict.
 
+use iolab_aggregate::Target;
 use iolab_comparison::{
     Basis, DirectionSummary, IntervalSummary, IntervalsFrom, JobSummary, Judgement, Latencies, Operations, Outcome,
     PairingChoice, Request, Run, RunSummary, Side, describe, hold_against,
 };
 use iolab_histogram::{Histogram, SparseHistogram};
+use iolab_recording::Severity;
 use iolab_statistics::{Random, Rules, Verdict};
 use iolab_study::Figure;
 
@@ -147,7 +149,7 @@ fn unpaired_runs_need_three_of_each() {
         runs: (0..count)
             .map(|start| run(vec![job("read", &latencies(&mut random, 5_000, 100_000.0 * factor))], start))
             .collect(),
-        figures: Vec::new(),
+        ..Side::default()
     };
     let four = [side(1.0, 4), side(1.2, 4)];
     let request = request(&["p50"], PairingChoice::Automatic);
@@ -188,7 +190,7 @@ fn single(factor: f64, seconds: u64, seed: u64) -> Side {
     }
     let mut job = job("read", &all);
     job.intervals = intervals;
-    Side { name: "one".to_owned(), runs: vec![run(vec![job], 0)], figures: Vec::new() }
+    Side { name: "one".to_owned(), runs: vec![run(vec![job], 0)], ..Side::default() }
 }
 
 #[test]
@@ -290,7 +292,7 @@ fn jobs_are_compared_each_and_together_where_they_ran_at_the_same_time() {
                 .map(|(name, stage)| JobSummary { stage, ..job(name, &latencies(&mut random, 5_000, 100_000.0)) });
             run(jobs.collect(), start)
         });
-        Side { name: "two jobs".to_owned(), runs: runs.collect(), figures: Vec::new() }
+        Side { name: "two jobs".to_owned(), runs: runs.collect(), ..Side::default() }
     };
     let jobs = |stages: [u32; 2]| -> Vec<Option<String>> {
         let outcome = compared(&[side(stages), side(stages)], &request(&["iops"], PairingChoice::Automatic));
@@ -314,4 +316,31 @@ fn the_outcome_survives_json() {
     let outcome = compared(&in_blocks(1.1, 7, 1), &request(&[], PairingChoice::Automatic));
     let text = serde_json::to_string(&outcome).unwrap();
     assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome);
+}
+
+#[test]
+fn sides_on_different_storage_are_told_first() {
+    let with = |theirs: &[&str], ours: &[&str], engines: [&str; 2]| {
+        let mut sides = in_blocks(1.1, 7, 1);
+        for ((side, devices), engine) in sides.iter_mut().zip([theirs, ours]).zip(engines) {
+            for run in &mut side.runs {
+                run.summary.reached = devices.iter().map(|name| Target::BlockDevice((*name).to_owned())).collect();
+                run.summary.jobs[0].options.insert("ioengine".to_owned(), engine.to_owned());
+            }
+        }
+        compared(&sides, &request(&["iops"], PairingChoice::Automatic))
+    };
+    let apart = with(&["sda"], &["zram0"], ["psync", "libaio"]);
+    assert_eq!(apart.findings[0].severity, Severity::Invalid);
+    let text = describe(&apart);
+    assert!(
+        text.starts_with(
+            "INVALID [different-targets]: baseline (A): block device sda; candidate (B): block device zram0"
+        ),
+        "{text}"
+    );
+    // Two disks under one load: the storage is the question.
+    assert_eq!(with(&["sda"], &["zram0"], ["psync", "psync"]).findings[0].severity, Severity::Note);
+    assert_eq!(with(&["sda"], &["sda"], ["psync", "libaio"]).findings, []);
+    assert_eq!(with(&["sda"], &[], ["psync", "libaio"]).findings, [], "a report of fio does not say");
 }

@@ -6,6 +6,7 @@
 //! the recording does not hold what it looks at. [`limits()`] asks the other question, what kept
 //! the run from being faster. Nothing here measures, does I/O, or changes a figure.
 
+mod between;
 mod facts;
 mod limits;
 mod rules;
@@ -13,7 +14,8 @@ mod table;
 mod traffic;
 mod wording;
 
+pub use between::{BETWEEN_RUNS, Reached, by_target, different_targets};
 pub use limits::{Kind, Limit, limits};
 pub use rules::Seen;
-pub use table::{RULES, Rule, find, reference_page};
+pub use table::{RULES, Rule, Words, all_words, find, reference_page};
 pub use wording::{findings_text, limits_text};

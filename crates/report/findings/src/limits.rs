@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use iolab_aggregate::Throughput;
 use iolab_plan::{Direction, Reach};
-use iolab_recording::{DeviceUse, Recording, Severity};
+use iolab_recording::{DeviceUse, Finding, Recording, Severity};
 use iolab_units::rounded_ns;
 
 use crate::facts::{Facts, Job, Member};
@@ -99,6 +99,7 @@ fn limit(facts: &Facts<'_>, job: &Job<'_>) -> Limit {
     let prefix = format!("{}: ", job.name);
     evidence.iter_mut().for_each(|text| *text = text.strip_prefix(&prefix).unwrap_or(text).to_owned());
     evidence.push(basics(job));
+    evidence.extend(other_findings(facts, job, &evidence));
     Limit { job: job.name.to_owned(), kind, answer, evidence, experiment }
 }
 
@@ -186,11 +187,16 @@ fn of_quota(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
 
 fn of_host(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
     let Seen { evidence, .. } = host::host_busy(facts).into_iter().next()?;
-    if share_in_devices(facts).is_some_and(|share| share >= 0.5) {
-        return None;
+    let command = command(facts, job, &[]);
+    // A request whose completion waits for a processor counts as one that the device works on.
+    if let Some(share) = share_in_devices(facts).filter(|share| *share >= 0.5) {
+        let experiment =
+            format!("{command} on a machine that is otherwise idle: as fast, if the device is the limit; else faster");
+        let in_devices = format!("operations were requests of the device {} of their time", percent(share));
+        let answer = "the device, or processors that other tasks used: this run cannot tell them apart";
+        return Some((Kind::Host, answer.to_owned(), vec![evidence, in_devices], experiment));
     }
-    let experiment =
-        format!("{} on a machine that is otherwise idle: faster, with shorter tails", command(facts, job, &[]));
+    let experiment = format!("{command} on a machine that is otherwise idle: faster, with shorter tails");
     Some((Kind::Host, "processors: other tasks used them".to_owned(), vec![evidence], experiment))
 }
 
@@ -272,6 +278,15 @@ fn of_device(facts: &Facts<'_>, job: &Job<'_>) -> Option<Cause> {
         command(facts, job, &[("iodepth", &more)])
     );
     Some((Kind::Device, format!("the device ({what} of {})", bytes(size)), evidence, experiment))
+}
+
+/// What else the run's findings say of the job, so that no answer hides them.
+fn other_findings(facts: &Facts<'_>, job: &Job<'_>, told: &[String]) -> Vec<String> {
+    let is_about = |finding: &Finding| finding.jobs.is_empty() || finding.jobs.iter().any(|name| name == job.name);
+    let is_told = |finding: &Finding| told.iter().any(|evidence| finding.evidence.contains(evidence.as_str()));
+    let found = find(facts.recording).into_iter().filter(|finding| finding.severity <= Severity::Warning);
+    let others = found.filter(|finding| is_about(finding) && !is_told(finding));
+    others.map(|finding| format!("finding {}: {}", finding.rule, finding.evidence)).collect()
 }
 
 fn unknown(job: &Job<'_>) -> Cause {

@@ -6,6 +6,7 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod cache;
+pub(crate) mod ending;
 pub(crate) mod host;
 pub(crate) mod processor;
 pub(crate) mod queue;

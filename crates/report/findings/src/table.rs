@@ -2,8 +2,9 @@
 
 use iolab_recording::{Finding, Recording, Severity};
 
+use crate::between::BETWEEN_RUNS;
 use crate::facts::Facts;
-use crate::rules::{Seen, arithmetic, cache, host, processor, queue, requests, samples, schedule, steadiness};
+use crate::rules::{Seen, arithmetic, cache, ending, host, processor, queue, requests, samples, schedule, steadiness};
 
 /// One rule.
 pub struct Rule {
@@ -16,6 +17,30 @@ pub struct Rule {
     /// What to change.
     pub advice: &'static str,
     find: fn(&Facts<'_>) -> Vec<Seen>,
+}
+
+/// What a rule says, whatever it looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    /// Its name, as findings carry it.
+    pub name: &'static str,
+    /// What it looks at, in a sentence.
+    pub looks_at: &'static str,
+    /// What follows for the figures.
+    pub consequence: &'static str,
+    /// What to change.
+    pub advice: &'static str,
+}
+
+/// Of every rule: those about several runs, then those about one.
+pub fn all_words() -> impl Iterator<Item = Words> {
+    let of_one = RULES.iter().map(|rule| Words {
+        name: rule.name,
+        looks_at: rule.looks_at,
+        consequence: rule.consequence,
+        advice: rule.advice,
+    });
+    BETWEEN_RUNS.iter().copied().chain(of_one)
 }
 
 impl std::fmt::Debug for Rule {
@@ -55,7 +80,7 @@ pub fn reference_page() -> String {
     let mut page = String::from(
         "# Findings\n\nGenerated from the table of rules; do not edit. [The guide](../guide/findings.md) says how to read them.\n",
     );
-    for rule in RULES {
+    for rule in all_words() {
         page += &format!("\n## {}\n\nLooks at: {}\n\n", rule.name, rule.looks_at);
         page += &format!("{}\n\nWhat to change: {}\n", rule.consequence, rule.advice);
     }
@@ -97,6 +122,13 @@ fn finding(rule: &Rule, seen: Seen) -> Finding {
 
 /// All rules; within one severity, findings stand in this order.
 pub const RULES: &[Rule] = &[
+    Rule {
+        name: "interrupted",
+        looks_at: "Whether the run came to its end.",
+        consequence: "The run was interrupted: its figures are of the part that was done.",
+        advice: "Run it again. A study goes on where it stopped: iolab study resume.",
+        find: ending::interrupted,
+    },
     Rule {
         name: "page-cache",
         looks_at: "Bytes that jobs without direct=1 read and wrote, against what the block device under their files did.",
@@ -336,11 +368,11 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_text_is_a_sentence() {
-        let mut names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+        let mut names: Vec<&str> = all_words().map(|rule| rule.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), RULES.len());
-        for rule in RULES {
+        assert_eq!(names.len(), RULES.len() + BETWEEN_RUNS.len());
+        for rule in all_words() {
             for text in [rule.looks_at, rule.consequence, rule.advice] {
                 assert!(text.ends_with('.'), "{}: {text}", rule.name);
             }

@@ -13,7 +13,7 @@ use crate::Page;
 use crate::charts::{Gallery, deciles_of, spectrum_of};
 use crate::findings::{self, Gathered};
 use crate::frame::{Cell, Header, Section, document, name, number, table};
-use crate::number::{bytes_per_second, rate, time};
+use crate::number::{megabytes_per_second, rate, time};
 
 /// All that such a page is made of.
 #[derive(Debug, Clone, Copy)]
@@ -130,7 +130,7 @@ pub fn card_page(report: &CardReport<'_>) -> Page {
         sections.push(Section::new(format!("table-{place}"), one.title.clone(), further(one)));
     }
     sections.push(Section::new("again", "How to do it again", crate::environment::code(report.again)));
-    let facts = html! { p { @for fact in report.facts { (name(fact)) " " } } };
+    let facts = html! { p { @for fact in report.facts { (name(fact.trim_end_matches(['.', ';']))) ". " } } };
     let header = Header { title: report.title, question: report.question, facts, version: report.version };
     Page { html: document(&header, &sections), figures: gallery.into_figures() }
 }
@@ -154,10 +154,12 @@ fn summary(report: &CardReport<'_>) -> Markup {
 }
 
 fn lines_of(group: &CardGroup) -> Markup {
-    let head = ["", "median", "interval", "\u{b1}", "IOPS", "p50", "p99", "p99.9"];
+    let mut head = vec!["load", "median", "interval", "\u{b1}"];
+    head.extend(group.is_bandwidth.then_some("IOPS"));
+    head.extend(["p50", "p99", "p99.9"]);
     let row = |line: &CardLine| {
         let (values, shown): (&[f64], fn(f64) -> String) =
-            if group.is_bandwidth { (&line.bytes_per_second, bytes_per_second) } else { (&line.iops, rate) };
+            if group.is_bandwidth { (&line.bytes_per_second, megabytes_per_second) } else { (&line.iops, rate) };
         let dash = || "\u{2013}".to_owned();
         let median = median_interval(values, CONFIDENCE);
         let limits = |one: &Interval| format!("{} to {}", shown(one.low), shown(one.high));
@@ -170,16 +172,16 @@ fn lines_of(group: &CardGroup) -> Markup {
             "" => line.name.clone(),
             of => format!("{} (latencies of {of})", line.name),
         };
-        vec![
+        let iops = median_interval(&line.iops, CONFIDENCE).map_or_else(dash, |one| rate(one.estimate));
+        let mut cells = vec![
             Cell::Head(named),
             Cell::Number(median.as_ref().map_or_else(dash, |one| shown(one.estimate))),
             Cell::Number(median.as_ref().map_or_else(dash, limits)),
             Cell::Number(deviation.map_or_else(dash, |(_, deviation)| shown(deviation))),
-            Cell::Number(median_interval(&line.iops, CONFIDENCE).map_or_else(dash, |one| rate(one.estimate))),
-            percentile(50.0),
-            percentile(99.0),
-            percentile(99.9),
-        ]
+        ];
+        cells.extend(group.is_bandwidth.then_some(Cell::Number(iops)));
+        cells.extend([50.0, 99.0, 99.9].map(percentile));
+        cells
     };
     let rows: Vec<Vec<Cell>> = group.lines.iter().map(row).collect();
     table(&html! { (name(&group.title)) }, &group.title, &head, &rows)
@@ -188,7 +190,8 @@ fn lines_of(group: &CardGroup) -> Markup {
 fn gallery(groups: &[CardGroup]) -> Gallery {
     let mut gallery = Gallery::new("");
     gallery.group("Side by side", "Medians of the rounds with their intervals; the small points are the rounds.");
-    for (place, group) in groups.iter().enumerate() {
+    // A single bar has nothing to stand beside.
+    for (place, group) in groups.iter().enumerate().filter(|(_, group)| group.lines.len() > 1) {
         gallery.add(bars(place, group).draw());
     }
     gallery.group("Latency by percentile", "Each nine to the right is ten times rarer. All pictures have one scale.");

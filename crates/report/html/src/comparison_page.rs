@@ -32,7 +32,9 @@ pub struct ComparisonReport<'a> {
 pub fn comparison_page(report: &ComparisonReport<'_>) -> Page {
     let outcome = report.outcome;
     let title = format!("{} against {}", outcome.candidate.name, outcome.baseline.name);
-    let gathered = gathered(report.sides);
+    let mut all = findings::of_all(&outcome.findings);
+    all.extend(gathered(report.sides));
+    let gathered = all;
     let by_figure: Vec<Vec<&Row>> =
         outcome.rows.chunk_by(|one, other| one.figure == other.figure).map(|rows| rows.iter().collect()).collect();
     let forests: Vec<Option<Figure>> =

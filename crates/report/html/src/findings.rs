@@ -42,6 +42,17 @@ pub(crate) fn gather<'a>(runs: impl ExactSizeIterator<Item = (String, &'a [Findi
     all
 }
 
+/// Findings about all runs together; they stand before those of single runs.
+pub(crate) fn of_all(findings: &[Finding]) -> Vec<Gathered> {
+    let alone = |finding: &Finding| Gathered {
+        finding: finding.clone(),
+        seen: vec![("all trials".to_owned(), finding.evidence.clone())],
+        of: 1,
+        unit: ["trial", "trials"],
+    };
+    findings.iter().map(alone).collect()
+}
+
 /// More than these pieces of evidence are not printed.
 const MOST_EVIDENCE: usize = 50;
 

@@ -39,6 +39,12 @@ pub(crate) fn bytes_per_second(value: f64) -> String {
     scaled(value, &BINARY, "B/s")
 }
 
+/// Bytes per second with decimal prefixes, as sheets of drives have them: `1234 MB/s`.
+pub(crate) fn megabytes_per_second(value: f64) -> String {
+    let millions = value / 1e6;
+    format!("{millions:.*} MB/s", decimals(millions))
+}
+
 /// Bytes, rounded: `1.23 GiB`.
 pub(crate) fn bytes(value: f64) -> String {
     scaled(value, &BINARY, "B")

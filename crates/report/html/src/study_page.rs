@@ -164,7 +164,9 @@ fn lowered(title: &str) -> String {
 fn opening(report: &StudyReport<'_>, outcome: &Outcome<'_>, is_part: bool, links: &Links<'_>) -> Markup {
     let run_name =
         |digest: &Digest| format!("block {}, {}", digest.planned.block + 1, outcome.name(digest.planned.configuration));
-    let gathered = findings::gather(report.digests.iter().map(|digest| (run_name(digest), digest.findings.as_slice())));
+    let mut gathered = findings::of_all(&report.analysis.findings);
+    gathered
+        .extend(findings::gather(report.digests.iter().map(|digest| (run_name(digest), digest.findings.as_slice()))));
     html! {
         @if is_part {
             @if !report.study.question.trim().is_empty() { p.question { (name(report.study.question.trim())) } }

@@ -119,6 +119,7 @@ fn the_outline_begins_with_what_came_out() {
         [
             "1 Interfaces",
             "2 What came out",
+            "3 Best configuration:",
             "3 Conclusions",
             "2 Verdicts",
             "3 iops",
@@ -219,9 +220,32 @@ fn findings_stand_once_with_how_many_share_them() {
     assert!(text.contains("Invalid: consequence of page-cache (page-cache, in 14 of 14 trials, job j)"), "{text}");
     assert!(text.contains("Note: consequence of busy (busy, in 1 of 14 trials, job j)"));
     assert!(text.contains("1 note"), "what is only to be noted is folded away");
-    assert_eq!(text.matches("consequence of page-cache").count(), 1);
+    let line = "1 reason to doubt the figures, 1 note: consequence of page-cache (14 of 14 trials); consequence of busy (1 of 14 trials)";
+    assert!(text.contains(line), "one line for all of them: {text}");
+    assert_eq!(text.matches("consequence of page-cache").count(), 2, "in the line, and once in full");
     let [gravest, lightest] = ["Invalid:", "Note:"].map(|word| text.find(word).expect(word));
     assert!(gravest < lightest && lightest < text.find("Conclusions").expect("conclusions"));
+}
+
+#[test]
+fn all_configurations_are_seen_at_once() {
+    let axes =
+        "[[axis]]\noption = \"bs\"\nvalues = [\"4k\", \"64k\"]\n[[axis]]\noption = \"iodepth\"\nvalues = [1, 8]\n";
+    let text = format!("title = \"t\"\nquestion = \"\"\n{HEAD}{axes}").replace("\"iops\"", "\"bandwidth\"");
+    let (html, page) = shown(&made(&text, |points| if points[1] == "8" { 9e6 } else { 1e6 }));
+    let overview = &html[html.find("<table class=\"overview\"").expect("an overview")..];
+    let overview = &overview[..overview.find("</table>").expect("its end")];
+    assert_eq!(overview.matches("<td class=\"n").count(), 4, "{overview}");
+    assert_eq!(overview.matches("class=\"n best\"").count(), 1);
+    assert!(
+        overview.contains("not told apart from it") || overview.contains("equivalent to it"),
+        "64k is as good: {overview}"
+    );
+    // Each conclusion leads to its verdicts and to the matrix; the reader has checked that they are there.
+    for link in ["href=\"#figure-ratios-0-bandwidth\"", "href=\"#figure-bandwidth-matrix\""] {
+        assert!(html.contains(link), "{link}");
+    }
+    assert!(page.headings.iter().any(|(_, text)| text == "Best configuration:"));
 }
 
 #[test]
@@ -249,7 +273,8 @@ fn hostile_names_stay_text() {
     }
     made.trials[0].flaw = Some(hostile.to_owned());
     let (html, page) = shown(&made);
-    assert!(!html.contains("<script") && !html.contains("<img"));
+    assert_eq!(html.matches("<script").count(), 1, "the page's own");
+    assert!(!html.contains("<script>alert") && !html.contains("<img"));
     assert!(page.text.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
 }
 
@@ -284,7 +309,7 @@ fn axes_decide_which_figures_there_are() {
     );
     check(
         &(axis("iodepth", "[1, 8]") + &axis("numjobs", "[1, 2]")),
-        &["Latency against load", "Percentile spectrum", "Queue depth and jobs", "Along what was varied"],
+        &["Latency against load", "Percentile spectrum", "Two axes crossed", "Along what was varied"],
     );
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The first line is exactly `{` and the last exactly `}`. Additions, all where readers of fio's
 //! output ignore them: `iolab version` at the top, `resp_ns` (latency from the intended start) in
-//! directions of paced loads; of runs of several hosts `hosts`, and in each job the names of its
+//! directions of paced loads; `interrupted` at the top of a run that was; of runs of several hosts `hosts`, and in each job the names of its
 //! own as `hostname`, as fio has it of clients.
 //!
 //! **Status snapshots** (`--status-interval`): each snapshot is one document of this form. To make
@@ -43,6 +43,9 @@ pub fn json(recording: &Recording, style: JsonStyle) -> String {
     writer.text("time", &crate::calendar::calendar_text(ended_ms / 1000, style.utc_offset_seconds));
     if !recording.plan.global_options.is_empty() {
         options(&mut writer, "global options", &recording.plan.global_options);
+    }
+    if recording.interrupted {
+        writer.number("interrupted", true);
     }
     if recording.has_several_hosts() {
         writer.array("hosts", &recording.hosts, write_host);

@@ -2,17 +2,19 @@
 
 use std::borrow::Cow;
 
+use iolab_aggregate::Target;
 use iolab_plan::{Direction, PerDirection};
-use iolab_recording::{Recording, WorkerRecording};
+use iolab_recording::{Finding, Recording, WorkerRecording};
 use iolab_statistics::{Interval, Rules, median_interval};
 use serde::{Deserialize, Serialize};
 
 use crate::comparisons::{Contrast, Families, Standing};
 use crate::ladder_result::{ladders, percents};
+use crate::same_storage::different_storage;
 use crate::steps::{blocks_to_run, preconditioned};
 use crate::warm_up::without_warm_up;
 use crate::{
-    Design, Figure, LadderResult, Measure, Planned, Preconditioned, Results, Side, Study, WarmUp, WarmUpMethod,
+    Design, Figure, LadderResult, Measure, Planned, Preconditioned, Printed, Results, Side, Study, WarmUp, WarmUpMethod,
 };
 
 /// What is kept of one trial.
@@ -50,6 +52,9 @@ pub struct Trial {
     /// How long it took, ns.
     #[serde(default)]
     pub elapsed_ns: u64,
+    /// The storage it reached; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<Target>,
 }
 
 /// Who could not do what was asked.
@@ -98,11 +103,12 @@ impl Trial {
             behind: behind(recording),
             warm_up,
             elapsed_ns: recording.elapsed_ns,
+            reached: iolab_aggregate::targets(recording),
         }
     }
 
     /// The figures of what a command printed.
-    pub fn of_command(planned: Planned, figures: &[Figure], printed: &serde_json::Value) -> Trial {
+    pub fn of_command(planned: Planned, figures: &[Figure], printed: &Printed) -> Trial {
         let value = |figure: &Figure| match &figure.measure {
             Measure::Reported(reported) => reported.of(printed),
             _ => None,
@@ -162,6 +168,9 @@ pub struct Analysis {
     /// What came of each figure: the best configuration, what each axis does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standings: Vec<Standing>,
+    /// What must be known before any of it is believed; made of all trials together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// Trials that do not count, and why.
     pub flaws: Vec<String>,
     /// Trials that are missing: not run yet, or their recordings cannot be read.
@@ -218,6 +227,7 @@ pub fn analyse(study: &Study, design: &Design, results: &Results, rules: &Rules)
         rows,
         contrasts,
         standings,
+        findings: different_storage(design, &trials).into_iter().collect(),
         flaws: trials.iter().filter_map(told).chain(damaged(study, design, results)).collect(),
         missing: absent(study, design, results, blocks),
         preconditioned: preconditioned(study, results),

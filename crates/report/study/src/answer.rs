@@ -1,6 +1,7 @@
 //! The answer of a study: one sentence with figures, then what else was found. Terminal and page
 //! say the same, because both say this.
 
+use iolab_recording::Severity;
 use iolab_statistics::{Rules, Verdict};
 
 use crate::comparisons::{AxisEffect, Contrast, Interaction, Standing};
@@ -31,7 +32,11 @@ pub fn answer(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules
     let others = others.map(|one| (one.figure, told.sentence(one))).collect();
     findings.extend(told.about_trials(Some(standing)));
     let figure = analysis.figures[primary].name();
-    Answer { sentence: format!("{} ({figure})", told.sentence(standing)), findings, others }
+    let doubt = match analysis.findings.iter().find(|finding| finding.severity == Severity::Invalid) {
+        Some(finding) => format!("; but see {}", finding.rule),
+        None => String::new(),
+    };
+    Answer { sentence: format!("{} ({figure}){doubt}", told.sentence(standing)), findings, others }
 }
 
 impl Study {

@@ -248,6 +248,7 @@ impl File {
 
     fn figures(&self, text: &str) -> Result<Vec<Figure>, StudyError> {
         if !self.value.is_empty() {
+            self.value.iter().try_for_each(Reported::check)?;
             let reported = |value: &Reported| Figure { side: Side::All, measure: Measure::Reported(value.clone()) };
             return Ok(self.value.iter().map(reported).collect());
         }

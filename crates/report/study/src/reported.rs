@@ -1,13 +1,14 @@
 //! Numbers that a study's command prints: trials that are not jobs.
 //!
-//! The command of a trial prints one JSON document; a [`Reported`] says where in it a number is
-//! (JSON pointer, RFC 6901) and what it means.
+//! The command of a trial prints one JSON document, or text; a [`Reported`] says where in it a number
+//! is (JSON pointer, RFC 6901, or a regular expression) and what it means.
 
 use iolab_statistics::Better;
+use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Setting;
+use crate::{Setting, StudyError};
 
 /// One number of a command's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,8 +16,13 @@ use crate::Setting;
 pub struct Reported {
     /// What tables and figures call it.
     pub name: String,
-    /// Where it is, as a JSON pointer.
+    /// Where it is, as a JSON pointer; empty when a pattern says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
+    /// What stands around it in a text: a regular expression whose first group is the number, in its
+    /// first match; empty when a pointer says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pattern: String,
     /// What one of it is: `ns`, `s`, `B/s`, `B`, or empty.
     #[serde(default)]
     pub unit: String,
@@ -26,8 +32,55 @@ pub struct Reported {
 
 impl Reported {
     /// Its value; `None` when there is no number in that place.
-    pub fn of(&self, document: &Value) -> Option<f64> {
-        document.pointer(&self.at)?.as_f64().filter(|value| value.is_finite())
+    pub fn of(&self, printed: &Printed) -> Option<f64> {
+        let value = if self.pattern.is_empty() {
+            printed.document.as_ref().ok()?.pointer(&self.at)?.as_f64()
+        } else {
+            let found = Regex::new(&self.pattern).ok()?.captures(&printed.text)?;
+            found.get(1)?.as_str().parse().ok()
+        };
+        value.filter(|value: &f64| value.is_finite())
+    }
+
+    /// Says no where it cannot be meant so.
+    pub(crate) fn check(&self) -> Result<(), StudyError> {
+        let name = &self.name;
+        if self.at.is_empty() == self.pattern.is_empty() {
+            let message = "needs `at` (a JSON pointer) or `pattern` (a regular expression), and not both";
+            return Err(StudyError::meaning(format!("the value '{name}' {message}")));
+        }
+        if self.pattern.is_empty() {
+            return Ok(());
+        }
+        let wrong = |error: &dyn std::fmt::Display| {
+            StudyError::meaning(format!("the pattern of the value '{name}' is no regular expression: {error}"))
+        };
+        let pattern = Regex::new(&self.pattern).map_err(|error| wrong(&error))?;
+        if pattern.captures_len() < 2 {
+            let message = "has no group: put the number in parentheses, as in 'time: ([0-9.]+) s'";
+            return Err(StudyError::meaning(format!("the pattern of the value '{name}' {message}")));
+        }
+        Ok(())
+    }
+}
+
+/// What a command printed: text, and the JSON document that it is, if it is one.
+#[derive(Debug)]
+pub struct Printed {
+    text: String,
+    document: Result<Value, serde_json::Error>,
+}
+
+impl Printed {
+    /// Text as it was printed.
+    pub fn new(text: String) -> Printed {
+        let document = serde_json::from_str(&text);
+        Printed { text, document }
+    }
+
+    /// Why it is no JSON document, if it is none.
+    pub fn is_no_document(&self) -> Option<&serde_json::Error> {
+        self.document.as_ref().err()
     }
 }
 
@@ -79,13 +132,48 @@ mod tests {
         check("x {a}", &[set("a", "")], "x ''");
     }
 
+    fn reported() -> Reported {
+        let (at, pattern) = (String::new(), String::new());
+        Reported { name: "t".to_owned(), at, pattern, unit: "s".to_owned(), better: Better::Lower }
+    }
+
+    #[test]
+    fn numbers_are_found_in_text_by_patterns() {
+        let text =
+            "... finished 100 ops\rfillseq      :       3.387 micros/op 295222 ops/sec; \nreadseq : 0.3 micros/op";
+        let printed = Printed::new(text.to_owned());
+        let value = |pattern: &str| Reported { pattern: pattern.to_owned(), ..reported() }.of(&printed);
+        assert_eq!(value(r"fillseq\s+:\s+([0-9.]+) micros/op"), Some(3.387));
+        assert_eq!(value(r"([0-9]+) ops/sec"), Some(295_222.0));
+        assert_eq!(value(r"(\w+) micros"), Some(387.0));
+        assert_eq!(value(r"fillrandom\s+:\s+([0-9.]+)"), None);
+        assert_eq!(value(r"(finished)"), None);
+        assert!(printed.is_no_document().is_some());
+    }
+
+    #[test]
+    fn a_value_has_one_way_to_be_found() {
+        for (at, pattern, expected) in [
+            ("/a", "", None),
+            ("", "a ([0-9]+)", None),
+            ("", "", Some("and not both")),
+            ("/a", "(b)", Some("and not both")),
+            ("", "a [0-9]+", Some("no group")),
+            ("", "a (", Some("no regular expression")),
+        ] {
+            let checked = Reported { at: at.to_owned(), pattern: pattern.to_owned(), ..reported() }.check();
+            let message = checked.err().map(|error| error.to_string());
+            assert_eq!(message.is_some(), expected.is_some(), "{at} {pattern}");
+            assert!(expected.is_none_or(|word| message.unwrap_or_default().contains(word)), "{at} {pattern}");
+        }
+    }
+
     #[test]
     fn numbers_are_found_by_pointers() {
-        let document: Value = serde_json::from_str(r#"{"runs":[{"s":2.5,"n":"x"}]}"#).expect("JSON");
+        let printed = Printed::new(r#"{"runs":[{"s":2.5,"n":"x"}]}"#.to_owned());
         let check = |at: &str, expected: Option<f64>| {
-            let reported =
-                Reported { name: "t".to_owned(), at: at.to_owned(), unit: "s".to_owned(), better: Better::Lower };
-            assert_eq!(reported.of(&document), expected, "{at}");
+            let reported = Reported { at: at.to_owned(), ..reported() };
+            assert_eq!(reported.of(&printed), expected, "{at}");
         };
         check("/runs/0/s", Some(2.5));
         check("/runs/0/n", None);

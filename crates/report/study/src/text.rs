@@ -111,17 +111,19 @@ const MOST_LINES: usize = 8;
 /// Rows of the table; of more configurations the best ones are shown.
 const MOST_ROWS: usize = 40;
 
-/// What came out, without warnings of the trials' recordings.
-pub fn describe_results(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules) -> String {
-    tell_results(study, design, analysis, rules, &[])
-}
-
 /// What came out: the answer, what else was found, what a reader must know of the figures
 /// (`warnings`), one table, then how the trials were run. It stays within a hundred lines or so,
 /// whatever the size of the study.
-pub fn tell_results(study: &Study, design: &Design, analysis: &Analysis, rules: &Rules, warnings: &[String]) -> String {
+pub fn describe_results(
+    study: &Study,
+    design: &Design,
+    analysis: &Analysis,
+    rules: &Rules,
+    warnings: &[String],
+) -> String {
     let answer = answer(study, design, analysis, rules);
-    let mut text = format!("{}\n\n{}\n", study.title, answer.sentence);
+    let findings = iolab_findings::findings_text(&analysis.findings);
+    let mut text = format!("{}\n\n{findings}{}\n", study.title, answer.sentence);
     let others = answer.others.iter().map(|(number, told)| format!("{}: {told}", analysis.figures[*number].name()));
     text += &listed(answer.findings.iter().cloned().chain(others).map(|told| format!("- {told}")), 3 * MOST_LINES);
     text += &listed(warnings.iter().cloned(), MOST_LINES);

@@ -18,6 +18,25 @@ pub fn word(figure: &Figure, verdict: Verdict) -> &'static str {
     }
 }
 
+/// What a verdict's word means; `None` for any other word.
+pub fn verdict_meaning(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "better" | "worse" | "higher" | "lower" => {
+            "the whole interval of the ratio lies on one side of 1. That is said at 95 % for all comparisons of one figure together; \
+             higher and lower are the words for figures of which neither is good in itself."
+        }
+        "equivalent" => {
+            "the whole interval of the ratio lies within the zone in which differences do not matter: 2 % to either side, \
+             unless the comparison says otherwise."
+        }
+        "undecided" => {
+            "the interval of the ratio holds both 1, or the edge of the zone, and a difference that matters. More repeats \
+             make it narrower; how many would decide is said beside it."
+        }
+        _ => return None,
+    })
+}
+
 /// What would decide a comparison; `None` when it is decided.
 pub fn would_decide(comparison: &Comparison, rules: &Rules) -> Option<String> {
     let Verdict::Undecided { more_repeats } = comparison.verdict else { return None };

@@ -1,7 +1,9 @@
 //! From a study's text to its analysis.
 
+use iolab_aggregate::Target;
+use iolab_recording::Severity;
 use iolab_statistics::{Rules, Verdict};
-use iolab_study::{Figure, Results, Trial, analyse, answer, describe_design, describe_results, design, read};
+use iolab_study::{Design, Figure, Results, Trial, analyse, answer, describe_design, describe_results, design, read};
 
 const STUDY: &str = r#"
 title = "Interfaces"
@@ -112,7 +114,10 @@ fn axes_that_only_change_together_are_warned_about() {
 /// faster.
 fn trials() -> Results {
     let study = read(STUDY).expect("a sound study");
-    let design = design(&study).expect("a sound design");
+    trials_of(&design(&study).expect("a sound design"))
+}
+
+fn trials_of(design: &Design) -> Results {
     let speed = [1.0, 3.0, 2.0, 1.5, 2.5, 1.2, 0.9];
     let noise = [0.99, 1.0, 1.01, 1.005, 0.995];
     let trial = |planned: &iolab_study::Planned| {
@@ -130,6 +135,44 @@ fn trials() -> Results {
 }
 
 #[test]
+fn configurations_that_reach_other_storage_are_told_before_the_answer() {
+    let of = |text: &str, reached: &dyn Fn(&[String]) -> Vec<Target>| {
+        let study = read(text).expect("a sound study");
+        let design = design(&study).expect("a sound design");
+        let mut results = trials_of(&design);
+        for trial in &mut results.trials {
+            trial.reached = reached(&design.configurations[trial.configuration].points);
+        }
+        let analysis = analyse(&study, &design, &results, &Rules::default());
+        (describe_results(&study, &design, &analysis, &Rules::default()), analysis)
+    };
+    let disk = || Target::BlockDevice("sda".to_owned());
+    // The axis changes the engine and, with it, the storage.
+    let (text, analysis) = of(STUDY, &|points| match points[1].as_str() {
+        "psync" => vec![disk()],
+        _ => vec![Target::Driven("trtype=VIRT".to_owned())],
+    });
+    assert_eq!(analysis.findings[0].severity, Severity::Invalid);
+    assert!(
+        analysis.findings[0].evidence.starts_with("interface=psync: block device sda; interface=io_uring: a device"),
+        "{:?}",
+        analysis.findings
+    );
+    let (told, answer) = (text.find("different-targets"), text.find(" is best"));
+    assert!(told.is_some() && told < answer, "{text}");
+    // One storage for all, or none known: nothing to tell.
+    for reached in [vec![disk()], Vec::new()] {
+        assert_eq!(of(STUDY, &|_| reached.clone()).1.findings, []);
+    }
+    // A study of the storage itself changes nothing else.
+    let media = "title = \"t\"\njob_text = \"[j]\"\nblocks = 7\nfigures = [\"iops\", \"p99\"]\n[[axis]]\noption = \"bs\"\nvalues = [1, 2]\n\
+                 [[axis]]\nname = \"medium\"\npoint = [{ name = \"a\", set = { filename = \"a\" } }, { name = \"b\", set = { filename = \"b\" } }]\n";
+    let (_, analysis) = of(media, &|points| vec![Target::Driven(points[1].clone())]);
+    let found: Vec<_> = analysis.findings.iter().map(|one| (one.rule.as_str(), one.severity)).collect();
+    assert_eq!(found, [("different-targets", Severity::Note)]);
+}
+
+#[test]
 fn differences_show_through_a_machine_that_drifts() {
     let study = read(STUDY).expect("a sound study");
     let design = design(&study).expect("a sound design");
@@ -144,7 +187,7 @@ fn differences_show_through_a_machine_that_drifts() {
     }
     let alike = analysis.contrast(0, 1, 3).expect("all have values").comparison;
     assert_eq!(alike.verdict, Verdict::Equivalent, "{alike:?}");
-    let text = describe_results(&study, &design, &analysis, &Rules::default());
+    let text = describe_results(&study, &design, &analysis, &Rules::default(), &[]);
     let first = text.lines().nth(2).expect("the answer");
     assert!(first.contains("is best: ") && first.contains("against the baseline (bs=4k, interface=psync)"), "{text}");
     assert!(first.contains("; equivalent: ") && first.ends_with("(iops)"), "{text}");
@@ -170,7 +213,7 @@ fn flawed_trials_do_not_count_and_are_told() {
     assert_eq!(analysis.contrast(0, 0, 1).expect("the others count").comparison.blocks, 6);
     assert_eq!(analysis.rows[1].values[2], None);
     assert_eq!(analysis.contrast(0, 0, 1).expect("there").comparison.verdict, Verdict::Better);
-    let text = describe_results(&study, &design, &analysis, &Rules::default());
+    let text = describe_results(&study, &design, &analysis, &Rules::default(), &[]);
     assert!(text.contains("does not count: block 3, 4k, io_uring: the disk was full"), "{text}");
 }
 
@@ -188,7 +231,7 @@ fn missing_and_damaged_trials_are_told() {
     let analysis = analyse(&study, &design, &trials, &Rules::default());
     assert_eq!(analysis.missing, ["block 2, 4k, psync: not run to its end", "2 blocks not begun"]);
     assert_eq!(analysis.flaws, ["block 3, 8k, io_uring: its recording is damaged"]);
-    let text = describe_results(&study, &design, &analysis, &Rules::default());
+    let text = describe_results(&study, &design, &analysis, &Rules::default(), &[]);
     assert!(text.contains("missing: 2 blocks not begun") && text.contains("does not count: block 3, 8k"), "{text}");
     // The rest decides all the same.
     assert_eq!(analysis.contrast(0, 2, 3).expect("there").comparison.verdict, Verdict::Better);
@@ -268,4 +311,37 @@ fn figures_are_called_what_they_are_read_as() {
     for name in ["", "p", "p100", "p-1", "read.cpu", "ops", "trim.iops"] {
         assert!(Figure::from_name(name).is_err(), "{name}");
     }
+}
+
+#[test]
+fn a_large_study_is_told_within_a_hundred_lines() {
+    let text = "title = \"t\"\njob_text = \"[j]\"\nfigures = [\"iops\", \"bandwidth\", \"p50\", \"p99\"]\nblocks = 3\n[[axis]]\noption = \"bs\"\nvalues = \"512..256k x2\"\n\
+                [[axis]]\noption = \"iodepth\"\nvalues = \"1..128 x2\"\n[[axis]]\noption = \"numjobs\"\nvalues = [1, 2, 4]\n";
+    let study = read(text).expect("a study");
+    let design = design(&study).expect("a design");
+    assert_eq!(design.configurations.len(), 240);
+    let trial = |planned: &iolab_study::Planned| {
+        let value = 1000.0 + 7.0 * planned.configuration as f64 + f64::from(planned.block);
+        Trial {
+            block: planned.block,
+            configuration: planned.configuration,
+            values: vec![Some(value), Some(4096.0 * value), Some(1e9 / value), Some(3e9 / value)],
+            ..Trial::default()
+        }
+    };
+    let results = Results { trials: design.trials.iter().map(trial).collect(), ..Results::default() };
+    let analysis = analyse(&study, &design, &results, &Rules::default());
+    let warnings: Vec<String> = (0..20).map(|number| format!("warning: number {number}")).collect();
+    let text = describe_results(&study, &design, &analysis, &Rules::default(), &warnings);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() < 100, "{} lines:\n{text}", lines.len());
+    let place =
+        |part: &str| lines.iter().position(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}:\n{text}"));
+    // The answer, what was found, warnings, one table.
+    assert!(place("(bandwidth)") == 2 && place("- bs ") < place("warning: number 0"), "{text}");
+    assert!(
+        place("and 12 more; the report has all") < place("  bs    ") && place("the best of 240 configurations") > 40
+    );
+    // The baseline is in the table though it is the slowest.
+    assert!(text.contains("512   1        1 ") && text.contains("256k  128      4 "), "{text}");
 }

@@ -1,29 +1,14 @@
-//! `iolab bench`: the command line of `iolab-bench`, which says how fast something is without a job
-//! file.
-//!
-//! Every pattern is a job that goes the way of all jobs: resolved to a plan, judged by the guard,
-//! run. What is measured is chosen in [`target`]; nothing that somebody might miss is written to,
-//! unless `--allow-destroy` names it.
+//! `iolab bench`: the command line of `iolab-bench-runner`, which says how fast something is without a
+//! job file.
 
-mod target;
-
-use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
-use anyhow::Context;
-use iolab_bench::{KnownDrive, PROFILES, Pace, Procedure, Profile, Reading, Results};
+use iolab_bench::{PROFILES, Profile};
+use iolab_bench_runner::{BenchRequest, run};
 use iolab_outputs::Kind;
-use iolab_pipeline::Judged;
-use iolab_process::INTERRUPTS;
-use iolab_recording::Outcome;
-use iolab_resolve::Mode;
-use iolab_runner::{Event, Observer, Wish};
-use iolab_ssd_timing::presets::PRESETS;
 
 use crate::exit::{Failure, INTERRUPTED};
-use crate::{output, outputs, pipeline, subcommands};
-use target::Target;
+use crate::{output, outputs, pipeline};
 
 /// What is measured, for how long, by which patterns.
 #[derive(Debug, clap::Args)]
@@ -61,127 +46,27 @@ pub(crate) struct BenchArguments {
     pub(crate) allow_destroy: Vec<PathBuf>,
 }
 
+/// Length of all measurements of a first look, seconds.
+const QUICK_SECONDS: u64 = 6;
+
 pub(crate) fn main(arguments: &BenchArguments) -> Result<u8, Failure> {
-    iolab_process::count_signals();
     let unknown = || Failure::mistake(format!("iolab: there is no profile {}", arguments.profile));
-    let profile = Profile::named(&arguments.profile).ok_or_else(unknown)?;
     let mut files = outputs::beside(arguments.force, []);
     let place = arguments.output.as_deref().map(|path| files.place(path, Kind::Report, "the page (-o)")).transpose()?;
-    // The temporary file goes when this goes.
-    let target = Target::choose(arguments)?;
-    let (seconds, rounds) = (if arguments.quick { 6 } else { arguments.time }, arguments.rounds);
-    let measured =
-        profile.patterns.iter().filter(|pattern| target.measured.writable || !pattern.access.writes()).count();
-    let pace = Pace::of(seconds, rounds, measured);
-    if matches!(profile.procedure, Procedure::UntilSteady { .. }) && target.measured.writable {
-        let label = "writing everything twice".to_owned();
-        if run(&iolab_bench::fill_words(&target.measured), &target, label)?.is_none() {
-            clear_line();
-            return Ok(INTERRUPTED);
-        }
-    }
-    let measured = iolab_bench::measure(profile, target.measured.writable, rounds, |pattern, round| {
-        let label = format!("round {} of {rounds}: {}", round + 1, pattern.name);
-        let words = iolab_bench::words(pattern, &target.measured, round, pace.runtime_ms);
-        run(&words, &target, label)
-    });
-    clear_line();
-    let Some(done) = measured? else { return Ok(INTERRUPTED) };
-    let results = Results {
-        measured: target.measured.clone(),
-        profile,
-        pace,
-        cases: done.cases,
-        seen: done.seen,
-        drives: known_drives(),
-        steady: done.steady,
+    let request = BenchRequest {
+        target: &arguments.target,
+        profile: Profile::named(&arguments.profile).ok_or_else(unknown)?,
+        seconds: if arguments.quick { QUICK_SECONDS } else { arguments.time },
+        rounds: arguments.rounds,
+        is_quick: arguments.quick,
+        size_bytes: arguments.size_mib.map(|mib| mib << 20),
+        allowed: &arguments.allow_destroy,
     };
+    let Some(results) = run(&pipeline::pipeline(), &request)? else { return Ok(INTERRUPTED) };
     if let Some(place) = place {
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        let page = iolab_bench::page(&results, &format!("iolab {}", words.join(" ")), env!("CARGO_PKG_VERSION"));
+        let page = iolab_bench::page(&results, &output::command_line(), env!("CARGO_PKG_VERSION"));
         place.write(page.html.as_bytes())?;
     }
     output::print(&if arguments.json { iolab_bench::json(&results) } else { iolab_bench::card(&results) })?;
     Ok(0)
-}
-
-/// One job; `None` if the user ended it.
-fn run(words: &[String], target: &Target, label: String) -> Result<Option<Reading>, Failure> {
-    if INTERRUPTS.load(Ordering::Relaxed) > 0 {
-        return Ok(None);
-    }
-    let asked = subcommands::run::take_apart(words, Mode::Iolab)?;
-    let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &target.allowed)?;
-    let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label: label.clone() })?;
-    if recording.interrupted {
-        return Ok(None);
-    }
-    for worker in &recording.workers {
-        if let Outcome::Failed { message, .. } | Outcome::Crashed { message, .. } = &worker.outcome {
-            return Err(anyhow::anyhow!("{message}")).context(label).map_err(Failure::from);
-        }
-    }
-    Ok(Some(Reading::of(&recording)))
-}
-
-/// The presets that have a sheet, each sheet once.
-fn known_drives() -> Vec<KnownDrive> {
-    let mut sheets = Vec::new();
-    let mut drives = Vec::new();
-    for preset in PRESETS {
-        let Some(sheet) = preset.sheet.filter(|sheet| !sheets.contains(sheet)) else { continue };
-        sheets.push(sheet);
-        drives.push(KnownDrive {
-            name: preset.name,
-            summary: preset.summary,
-            read_bytes_per_second: sheet.read_mb_per_second * 1_000_000,
-            write_bytes_per_second: sheet.write_mb_per_second * 1_000_000,
-            read_iops: sheet.read_iops,
-            source: sheet.source,
-        });
-    }
-    drives
-}
-
-fn clear_line() {
-    if std::io::stderr().is_terminal() {
-        crate::printing::show_progress("");
-    }
-}
-
-/// Progress on one line of the terminal.
-struct OneLine {
-    label: String,
-}
-
-impl Observer for OneLine {
-    fn take(&mut self, event: &Event<'_>) -> Wish {
-        if std::io::stderr().is_terminal() {
-            match event {
-                Event::LaidOut { done_bytes, total_bytes, .. } => crate::printing::show_progress(&format!(
-                    "making the file: {} of {} MiB",
-                    done_bytes >> 20,
-                    total_bytes >> 20
-                )),
-                Event::Progress(_) => crate::printing::show_progress(&self.label),
-                _ => {}
-            }
-        }
-        Wish::Nothing
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sheet_is_compared_with_once() {
-        let drives = known_drives();
-        for name in ["970pro", "optane", "sata-tlc"] {
-            assert!(drives.iter().any(|drive| drive.name == name), "{name}");
-        }
-        assert!(drives.iter().all(|drive| drive.name != "970pro-nvmevirt"), "it has the sheet of 970pro");
-    }
 }

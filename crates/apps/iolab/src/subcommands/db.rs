@@ -11,6 +11,7 @@ use iolab_archive::database;
 use iolab_store::{Filter, Store, StoreError, csv, json_lines};
 
 use crate::exit::{FAILED, Failure};
+use crate::printing::StandardError;
 use crate::{output, outputs};
 
 /// What to do with the database.
@@ -157,8 +158,9 @@ pub(crate) fn main(action: &DbAction) -> Result<u8, Failure> {
             ids.iter().try_for_each(|id| store.remove(*id)).map_err(failed)?;
         }
         DbAction::Import { paths } => {
+            iolab_process::count_signals();
             for path in paths {
-                let added = database::import(&mut store, path)?;
+                let added = database::import(&mut store, path, &StandardError)?;
                 eprintln!("iolab: {}: {added} {}", path.display(), if added == 1 { "entry" } else { "entries" });
             }
         }

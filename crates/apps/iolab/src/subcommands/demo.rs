@@ -1,20 +1,12 @@
-//! `iolab demo`: psync, libaio and io_uring on a temporary file, the driver in user space on a
-//! virtual SSD, in interleaved rounds, and a table.
+//! `iolab demo`: the command line of `iolab-demo`, which compares ways to storage on this machine.
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
-use iolab_html::{CardGroup, CardLine, CardReport, card_page};
-use iolab_observe::{DirectIo, direct_io_at};
+use iolab_demo::{DemoRequest, run};
 use iolab_outputs::Kind;
-use iolab_pipeline::Judged;
-use iolab_recording::{Outcome, Recording};
-use iolab_resolve::Mode;
-use iolab_runner::{Event, Observer, Wish};
 
 use crate::exit::{Failure, INTERRUPTED};
-use crate::{output, outputs, pipeline, subcommands};
+use crate::{output, outputs, pipeline};
 
 /// How the demonstration runs.
 #[derive(Debug, clap::Args)]
@@ -39,229 +31,17 @@ pub(crate) struct DemoArguments {
     pub(crate) milliseconds: u64,
 }
 
-/// An interface at a queue depth.
-struct Case {
-    name: &'static str,
-    engine: &'static str,
-    depth: u32,
-    target: Target,
-}
-
-/// What a case reads.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
-    /// The temporary file.
-    File,
-    /// A virtual SSD inside this program.
-    Device(&'static str),
-}
-
-/// Answers at once: what remains is the driver and the device's own work.
-const IDEAL: Target = Target::Device("trtype=VIRT model=ideal");
-/// Takes the time that flash takes.
-const NAND: Target = Target::Device("trtype=VIRT preset=970pro");
-
-const CASES: [Case; 9] = [
-    Case { name: "psync", engine: "psync", depth: 1, target: Target::File },
-    Case { name: "libaio", engine: "libaio", depth: 1, target: Target::File },
-    Case { name: "io_uring", engine: "io_uring", depth: 1, target: Target::File },
-    Case { name: "libaio, 32 deep", engine: "libaio", depth: 32, target: Target::File },
-    Case { name: "io_uring, 32 deep", engine: "io_uring", depth: 32, target: Target::File },
-    Case { name: "nvme, ideal", engine: "nvme", depth: 1, target: IDEAL },
-    Case { name: "nvme, ideal, 32 deep", engine: "nvme", depth: 32, target: IDEAL },
-    Case { name: "nvme, flash", engine: "nvme", depth: 1, target: NAND },
-    Case { name: "nvme, flash, 32 deep", engine: "nvme", depth: 32, target: NAND },
-];
-
 pub(crate) fn main(arguments: &DemoArguments) -> Result<u8, Failure> {
     let mut files = outputs::beside(arguments.force, []);
-    let page = files.place(&arguments.output, Kind::Report, "the page (-o)")?;
-    let (folder, direct) = choose_folder(arguments.directory.as_deref())?;
-    let path = folder.path().join("demo.0.0");
-    let mut rounds: Vec<Vec<Recording>> = CASES.iter().map(|_| Vec::new()).collect();
-    for round in 0..arguments.rounds {
-        for (case, done) in CASES.iter().zip(&mut rounds) {
-            let label = format!("round {} of {}: {}", round + 1, arguments.rounds, case.name);
-            let recording = measure(case, arguments, &path, direct, &label)?;
-            if recording.interrupted {
-                eprintln!();
-                return Ok(INTERRUPTED);
-            }
-            done.push(recording);
-        }
-    }
-    clear_line();
-    page.write(page_of(arguments, direct, folder.path(), &rounds).as_bytes())?;
-    output::print(&report(arguments, direct, folder.path(), &rounds))?;
+    let place = files.place(&arguments.output, Kind::Report, "the page (-o)")?;
+    let request = DemoRequest {
+        directory: arguments.directory.as_deref(),
+        size_mib: arguments.size_mib,
+        rounds: arguments.rounds,
+        milliseconds: arguments.milliseconds,
+    };
+    let Some(measured) = run(&pipeline::pipeline(), &request)? else { return Ok(INTERRUPTED) };
+    place.write(measured.page(&output::command_line(), env!("CARGO_PKG_VERSION")).as_bytes())?;
+    output::print(&measured.text(&arguments.output))?;
     Ok(0)
-}
-
-/// A temporary folder where direct I/O works if possible: the folder named, else the current one,
-/// else the system's.
-fn choose_folder(named: Option<&Path>) -> Result<(tempfile::TempDir, bool), Failure> {
-    let candidates: Vec<PathBuf> = match named {
-        Some(folder) => vec![folder.to_owned()],
-        None => vec![PathBuf::from("."), std::env::temp_dir()],
-    };
-    let mut usable = None;
-    let mut trouble = None;
-    for candidate in &candidates {
-        match tempfile::Builder::new().prefix("iolab-demo-").tempdir_in(candidate) {
-            Ok(folder) => {
-                if direct_io_at(folder.path()) == DirectIo::Works {
-                    return Ok((folder, true));
-                }
-                usable.get_or_insert(folder);
-            }
-            Err(error) => trouble = Some(format!("iolab: no temporary folder in {}: {error}", candidate.display())),
-        }
-    }
-    let reason = || Failure::mistake(trouble.unwrap_or_default());
-    usable.map(|folder| (folder, false)).ok_or_else(reason)
-}
-
-fn measure(
-    case: &Case,
-    arguments: &DemoArguments,
-    path: &Path,
-    direct: bool,
-    label: &str,
-) -> Result<Recording, Failure> {
-    let filename = match case.target {
-        Target::File => path.display().to_string().replace(':', "\\:"),
-        Target::Device(name) => format!("{name} size={}m", arguments.size_mib),
-    };
-    let words = [
-        "--name=demo".to_owned(),
-        format!("--filename={filename}"),
-        format!("--size={}m", arguments.size_mib),
-        "--rw=randread".to_owned(),
-        "--bs=4k".to_owned(),
-        format!("--direct={}", u8::from(direct)),
-        format!("--ioengine={}", case.engine),
-        format!("--iodepth={}", case.depth),
-        "--time_based".to_owned(),
-        format!("--runtime={}ms", arguments.milliseconds),
-        "--thread".to_owned(),
-    ];
-    let asked = subcommands::run::take_apart(&words, Mode::Iolab)?;
-    let planned = pipeline::plan(&asked, Mode::Iolab)?;
-    let Judged { guard, .. } = pipeline::judge(&planned.plan, Mode::Iolab, &[])?;
-    let (recording, _) = pipeline::run(&planned, guard, None, &mut OneLine { label })?;
-    match recording.workers.first().map(|worker| &worker.outcome) {
-        Some(Outcome::Failed { message, .. } | Outcome::Crashed { message, .. }) => {
-            Err(anyhow::anyhow!("{message}")).context(case.name).map_err(Failure::from)
-        }
-        _ => Ok(recording),
-    }
-}
-
-/// What is measured, and how.
-fn facts(arguments: &DemoArguments, direct: bool, folder: &Path) -> [String; 2] {
-    let how = if direct {
-        "direct I/O, past the page cache"
-    } else {
-        "buffered: this file system has no direct I/O, so the page cache was measured, not the device"
-    };
-    let place = folder.parent().unwrap_or(folder).canonicalize().unwrap_or_else(|_| folder.to_owned());
-    [
-        format!("4 KiB random reads of a {} MiB file in {} ({how});", arguments.size_mib, place.display()),
-        format!(
-            "{} rounds of {} ms for each case, one after another; one job on one thread.",
-            arguments.rounds, arguments.milliseconds
-        ),
-    ]
-}
-
-const IDEAL_NOTE: &str = "The ideal virtual SSD answers at once, so that the interface is left; the other has the times of flash (preset 970pro, nothing written yet).";
-
-/// The page: the cases in three groups, which are compared with each other.
-fn page_of(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<Recording>]) -> String {
-    let line = |(case, rounds): (&Case, &Vec<Recording>)| CardLine::of(case.name, rounds);
-    let group = |title: &str, wanted: fn(&Case) -> bool| CardGroup {
-        title: title.to_owned(),
-        is_bandwidth: false,
-        lines: CASES.iter().zip(rounds).filter(|(case, _)| wanted(case)).map(line).collect(),
-    };
-    let groups = [
-        group("A file, one operation at a time", |case| case.target == Target::File && case.depth == 1),
-        group("A file, 32 operations in flight", |case| case.target == Target::File && case.depth > 1),
-        group("A virtual SSD, driven from user space", |case| case.target != Target::File),
-    ];
-    let best = groups[..2].iter().flat_map(|group| &group.lines).filter_map(|line| Some((line, line.median_iops()?)));
-    let answer = best.max_by(|one, other| one.1.total_cmp(&other.1)).map_or(String::new(), |(line, iops)| {
-        format!("On the file {} reads most: {:.1}k operations per second", line.name, iops / 1e3)
-    });
-    let findings = CardLine::findings(CASES.iter().map(|case| case.name).zip(rounds));
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let report = CardReport {
-        title: "Interfaces to storage",
-        question: "What do system calls, asynchronous interfaces and a driver in user space make of the same reads?",
-        answer: &answer,
-        facts: &facts(arguments, direct, folder),
-        groups: &groups,
-        findings: &findings,
-        notes: &[("How to read it".to_owned(), vec![IDEAL_NOTE.to_owned()])],
-        tables: &[],
-        again: &format!("iolab {}", words.join(" ")),
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    card_page(&report).html
-}
-
-fn report(arguments: &DemoArguments, direct: bool, folder: &Path, rounds: &[Vec<Recording>]) -> String {
-    let mut text = facts(arguments, direct, folder).map(|fact| fact + "\n").concat();
-    let named = |wanted: fn(&Case) -> bool| -> Vec<(&str, &[Recording])> {
-        let cases = CASES.iter().zip(rounds).filter(|(case, _)| wanted(case));
-        cases.map(|(case, rounds)| (case.name, rounds.as_slice())).collect()
-    };
-    text += "\nOne operation at a time (the interface's own cost shows):\n\n";
-    text += &iolab_report::summary(&named(|case| case.target == Target::File && case.depth == 1));
-    text += "\n32 operations in flight (what the device can do together):\n\n";
-    text += &iolab_report::summary(&named(|case| case.target == Target::File && case.depth > 1));
-    text += "\nA virtual NVMe SSD in memory, driven by a driver in user space on the same thread; no disk, no root, no system\n\
-             calls. The ideal one answers at once, so that the interface is left; the other has the times of flash\n\
-             (preset 970pro, nothing written yet):\n\n";
-    text += &iolab_report::summary(&named(|case| case.target == IDEAL));
-    text += "\n";
-    text += &iolab_report::summary(&named(|case| case.target == NAND));
-    text += "\nIOPS are medians, +- is half the distance between the best and the worst round; latencies are of all rounds.\n";
-    text += &format!("The page with its figures is {}.\n", arguments.output.display());
-    text + "Next: `iolab run --name=try --rw=randread --bs=4k --size=256m`, or `iolab --help`.\n"
-}
-
-/// Progress on one line of the terminal.
-struct OneLine<'a> {
-    label: &'a str,
-}
-
-fn clear_line() {
-    if std::io::stderr().is_terminal() {
-        crate::printing::show_progress("");
-    }
-}
-
-impl OneLine<'_> {
-    fn show(&self, text: &str) {
-        if std::io::stderr().is_terminal() {
-            crate::printing::show_progress(text);
-        }
-    }
-}
-
-impl Observer for OneLine<'_> {
-    fn take(&mut self, event: &Event<'_>) -> Wish {
-        match event {
-            Event::LaidOut { done_bytes, total_bytes, .. } => {
-                self.show(&format!("laying out the file: {} of {} MiB", done_bytes >> 20, total_bytes >> 20));
-            }
-            Event::Progress(progress) => {
-                let ios: u64 = progress.workers.iter().map(|worker| worker.ios[0]).sum();
-                let seconds = progress.elapsed_ns as f64 / 1e9;
-                self.show(&format!("{}: {ios} reads in {seconds:.1} s", self.label));
-            }
-            _ => {}
-        }
-        Wish::Nothing
-    }
 }

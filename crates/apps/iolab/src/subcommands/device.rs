@@ -7,11 +7,11 @@ mod serve;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use iolab_device_catalogue::{Catalogue, Entry};
 use iolab_device_link::{LinkError, ask};
 use iolab_engine_nvme::{check_media, remove_media};
 use iolab_virtual_ssd::Config;
 
-use crate::device_catalogue::{Catalogue, Entry, socket};
 use crate::exit::Failure;
 use crate::output;
 
@@ -185,4 +185,9 @@ fn restore() -> Result<u8, Failure> {
     }
     output::print(&restored.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     Ok(0)
+}
+
+/// Where the server of a device listens. A folder that somebody else may have put there is refused.
+pub(crate) fn socket(name: &str) -> Result<PathBuf, Failure> {
+    iolab_engine_nvme::socket_of(name).map_err(|error| Failure::refused(format!("iolab: {error}")))
 }

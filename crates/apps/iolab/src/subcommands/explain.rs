@@ -1,5 +1,6 @@
-//! `iolab explain TERM` and fio's `--cmdhelp`: what an option or a column of a report means; `iolab
-//! explain RECORDING`: what limited a run.
+//! `iolab explain TERM` and fio's `--cmdhelp`: what an option, a column of a report, a finding, a
+//! verdict or an engine is; `iolab explain RECORDING`: what limited a run; `iolab explain FOLDER`:
+//! why the curves of a study bend.
 
 use iolab_archive::recordings::load;
 use iolab_jobfile::help;
@@ -8,8 +9,13 @@ use crate::exit::Failure;
 use crate::{engine_registry, output};
 
 pub(crate) fn main(term: &str) -> Result<u8, Failure> {
-    if term.contains('/') || std::path::Path::new(term).is_file() {
-        return recording(std::path::Path::new(term));
+    let path = std::path::Path::new(term);
+    if path.join("study.json").exists() || path.join("collection.json").exists() {
+        output::print(&iolab_study_runner::bends::explain(path)?)?;
+        return Ok(0);
+    }
+    if term.contains('/') || path.is_file() {
+        return recording(path);
     }
     let mut texts = Vec::new();
     if let Some(entry) = iolab_jobfile::find_option(term) {
@@ -26,11 +32,35 @@ pub(crate) fn main(term: &str) -> Result<u8, Failure> {
             texts.push(format!("Option of engine {}:\n{}", engine.name, help::describe(entry)));
         }
     }
+    texts.extend(engine(term));
+    texts.extend(finding(term));
+    texts.extend(iolab_study::verdict_meaning(term).map(|meaning| format!("Verdict {term}: {meaning}\n")));
     if texts.is_empty() {
         return Err(Failure::mistake(unknown(term)));
     }
     output::print(&texts.join("\n"))?;
     Ok(0)
+}
+
+/// What an engine says of itself.
+fn engine(term: &str) -> Option<String> {
+    let engine = engine_registry::descriptions()
+        .into_iter()
+        .find(|engine| engine.name == term || engine.aliases.contains(&term))?;
+    let options = match engine.options {
+        [] => String::new(),
+        options => format!("Its options: {}\n", options.iter().map(|one| one.name).collect::<Vec<_>>().join(", ")),
+    };
+    Some(format!("Engine {}: {}\n{}\n{options}", engine.name, engine.summary, engine.details))
+}
+
+/// What a finding looks at, what follows from it and what to do.
+fn finding(term: &str) -> Option<String> {
+    let rule = iolab_findings::all_words().find(|rule| rule.name == term)?;
+    Some(format!(
+        "Finding {}\n  Looks at: {}\n  What follows: {}\n  What to do: {}\n",
+        rule.name, rule.looks_at, rule.consequence, rule.advice
+    ))
 }
 
 /// What limited a run.

@@ -1,12 +1,11 @@
-//! `iolab fs`: logfs from the command line. One file per command, with its arguments; what images
-//! are is in the crate `image`.
+//! `iolab fs`: logfs from the command line. One file per command, with its arguments; what the
+//! commands do is in the crate `fs_commands`.
 
 mod change;
 mod cluster_reading;
 mod cp;
 mod defrag;
 mod dump_log;
-mod facts;
 mod fsck;
 mod info;
 mod io_tester;
@@ -19,12 +18,10 @@ mod show;
 mod targets;
 mod umount;
 
-use std::path::Path;
-
-use iolab_image::{Access, Image, ImageError};
-use iolab_logfs::{InodeId, Kind, Owner, Volume};
+use iolab_fs_commands::FsError;
 
 use crate::exit::Failure;
+use crate::output;
 
 /// What to do with a file system.
 #[derive(Debug, clap::Subcommand)]
@@ -93,46 +90,15 @@ pub(crate) fn main(action: &FsAction) -> Result<u8, Failure> {
     }
 }
 
-impl From<ImageError> for Failure {
-    fn from(error: ImageError) -> Failure {
-        use iolab_logfs::Error;
-        let hint = match &error {
-            ImageError::FileSystem { path, source: Error::Corrupt(_) } => {
-                format!(" (`iolab fs fsck {}`)", path.display())
-            }
-            ImageError::FileSystem { source: Error::Unusable(_), .. } => " (is it a logfs image?)".to_owned(),
-            _ => String::new(),
-        };
-        let message = format!("iolab: {error}{hint}");
-        match error {
-            ImageError::Missing(_) | ImageError::NoImage(_) => Failure::mistake(message),
-            ImageError::InUse { .. } => Failure::refused(message),
-            _ => Failure::failed(message),
-        }
+impl From<FsError> for Failure {
+    fn from(error: FsError) -> Failure {
+        iolab_activity::Failure::from(error).into()
     }
 }
 
-/// Opens the file system of an image without changing it, and looks at it.
-fn look<T>(image: &Path, work: impl AsyncFnOnce(&Volume) -> Result<T, Failure>) -> Result<T, Failure> {
-    Image::open(image, Access::Read)?.with_fs(work)
-}
-
-/// The directory at a path, if that is one.
-async fn folder(fs: &Volume, path: &[u8]) -> Option<InodeId> {
-    let inode = fs.resolve(path).await.ok()?;
-    fs.stat(inode).await.is_ok_and(|found| found.kind == Kind::Directory).then_some(inode)
-}
-
-/// An error about a path inside of an image.
-fn inside(image: &Path, path: &[u8]) -> impl Fn(iolab_logfs::Error) -> Failure {
-    let place = format!("iolab: {}: {}", image.display(), facts::shown(path));
-    move |error| Failure::failed(format!("{place}: {error}"))
-}
-
-/// Whom something new belongs to: whoever runs the program.
-fn owner_of_new(mode: u16) -> Owner {
-    let (uid, gid) = iolab_image::user();
-    Owner { mode, uid, gid }
+/// A report to standard output, from within a command.
+fn say(text: &str) -> Result<(), iolab_activity::Failure> {
+    output::print(text).map_err(|error| iolab_activity::Failure::failed(format!("{error:#}")))
 }
 
 /// A size on the command line: `4k`, `1g`.

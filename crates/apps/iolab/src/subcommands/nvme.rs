@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use iolab_clock::Clock;
+use iolab_device_catalogue::Catalogue;
 use iolab_engine_nvme::{DeviceError, DeviceName, Opened, Place, open};
 use iolab_memory::SharedBytes;
 use iolab_nvme_driver::{Controller, DataWindow, Namespace, QueueOptions, QueuePair, Submit};
@@ -12,7 +13,6 @@ use iolab_observe::System;
 use iolab_vfio::{PciAddress, Sysfs};
 
 use crate::arguments::NvmeAction;
-use crate::device_catalogue::Catalogue;
 use crate::exit::Failure;
 use crate::output;
 
@@ -68,7 +68,7 @@ fn list() -> Result<String, Failure> {
         let _ = writeln!(text, "{:<16} {driver:<12} {disks}", function.address.to_string());
     }
     for entry in Catalogue::of_user()?.list()? {
-        let socket = crate::device_catalogue::socket(&entry.name)?;
+        let socket = super::device::socket(&entry.name)?;
         let state = if super::device::is_served(&socket) { "served" } else { "not served" };
         let _ = writeln!(text, "{:<16} {:<12} virtual", entry.name, state);
     }

@@ -64,7 +64,7 @@ fn page(arguments: &ReportArguments, outputs: &mut Outputs) -> Result<String, Fa
         return Err(Failure::mistake("iolab: html is a format by itself: name no other with it, and no --intervals"));
     }
     let page = if study_report::is_study(&arguments.recording) {
-        study_report::page(&arguments.recording)?
+        study_report::page(&arguments.recording, &crate::printing::StandardError)?
     } else {
         let Loaded { mut recording, notes } = load(&arguments.recording)?;
         study_report::with_findings(&mut recording);

@@ -251,6 +251,9 @@ pub(crate) fn show_warnings(planned: &Planned) {
 
 /// What each worker has to say that its figures do not.
 pub(crate) fn show_outcomes(recording: &Recording, program: &str) {
+    if recording.interrupted {
+        eprintln!("{program}: interrupted: the figures are of the part that was done; run the job again for the rest");
+    }
     for (plan, worker) in recording.plan.workers.iter().zip(&recording.workers) {
         match &worker.outcome {
             Outcome::Failed { errno, message } => eprintln!("{program}: {}: {message} (errno {errno})", plan.job),

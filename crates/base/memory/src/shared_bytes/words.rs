@@ -22,6 +22,14 @@ impl SharedBytes {
         self.word_u32_mut(offset).store(value.to_le(), order);
     }
 
+    /// Stores `value` into each 32-bit word of `bytes` from `offset`, multiples of 4. For words that
+    /// others load and store meanwhile, which [`SharedBytes::fill`] is not for.
+    pub fn fill_words(&self, offset: usize, bytes: usize, value: u32) {
+        for position in (0..bytes).step_by(4) {
+            self.store_u32(offset + position, value, Ordering::Relaxed);
+        }
+    }
+
     /// Loads the 64-bit word at `offset`, a multiple of 8.
     #[inline]
     pub fn load_u64(&self, offset: usize, order: Ordering) -> u64 {

@@ -11,7 +11,7 @@ use iolab_logfs::{AttributeChange, Error, InodeId, Kind, Owner, Volume};
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use super::{Copied, CopyError, PIECE_BYTES, host, inside};
+use super::{Copied, CopyError, PIECE_BYTES, Told, host, inside};
 
 /// What to copy.
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +30,24 @@ pub struct Source<'a> {
 pub async fn from_host(
     fs: &Volume,
     source: Source<'_>,
-    (directory, name): (InodeId, &[u8]),
+    place: (InodeId, &[u8]),
     path: &[u8],
 ) -> Result<Copied, CopyError> {
-    let mut copy = Copy { fs, recursive: source.recursive, done: Copied::default(), linked: HashMap::new() };
+    from_host_told(fs, source, place, path, &mut |_| true).await
+}
+
+/// The same, and `told` is told on the way.
+///
+/// # Errors
+/// The first of [`CopyError`].
+pub async fn from_host_told(
+    fs: &Volume,
+    source: Source<'_>,
+    (directory, name): (InodeId, &[u8]),
+    path: &[u8],
+    told: Told<'_>,
+) -> Result<Copied, CopyError> {
+    let mut copy = Copy { fs, recursive: source.recursive, done: Copied::default(), linked: HashMap::new(), told };
     let top = Item { from: source.path.to_owned(), directory, name: name.to_vec(), path: path.to_vec() };
     let mut open = vec![top];
     // Directories whose times are set when they are full.
@@ -81,6 +95,7 @@ struct Copy<'a> {
     done: Copied,
     /// What has several names: by device and inode number.
     linked: HashMap<(u64, u64), InodeId>,
+    told: Told<'a>,
 }
 
 impl Copy<'_> {
@@ -150,6 +165,9 @@ impl Copy<'_> {
                 self.fs.write(inode, at, &buffer[..read]).await.map_err(inside(&item.path))?;
                 at += read as u64;
                 self.done.bytes += read as u64;
+                if !(self.told)(&self.done) {
+                    return Err(CopyError::Ended(self.done.clone()));
+                }
             }
             at = end;
         }

@@ -103,6 +103,33 @@ fn what_went_in_comes_out_again() {
 }
 
 #[test]
+fn whoever_looks_on_sees_it_grow_and_may_end_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, back) = (folder.path().join("source"), folder.path().join("back"));
+    fs::write(&source, vec![7; 3 * PIECE_BYTES as usize]).unwrap();
+    let mut image = image(&folder);
+    let (seen, ended) = image
+        .with_fs(async |fs| {
+            let source = Source { path: &source, recursive: false };
+            let mut seen = Vec::new();
+            let told = &mut |done: &Copied| {
+                seen.push(done.bytes / PIECE_BYTES);
+                true
+            };
+            let whole = from_host_told(fs, source, (InodeId::ROOT, b"copy"), b"/copy", told).await;
+            whole.map_err(Trouble::copy)?;
+            let ended =
+                to_host_told(fs, b"/copy", Target::at(&back), false, &mut |done| done.bytes < PIECE_BYTES).await;
+            Ok::<_, Trouble>((seen, ended))
+        })
+        .unwrap();
+    assert_eq!(seen, [1, 2, 3]);
+    let error = ended.unwrap_err();
+    assert!(matches!(&error, CopyError::Ended(done) if done.bytes == PIECE_BYTES), "{error}");
+    assert!(error.to_string().contains("the same command copies all again"), "{error}");
+}
+
+#[test]
 fn what_cannot_be_copied_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let mut image = image(&folder);

@@ -13,7 +13,7 @@ use rustix::fs::{Gid, Mode, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
 use super::beneath::{Beneath, Target, is_one_name};
-use super::{Copied, CopyError, PIECE_BYTES, host, inside};
+use super::{Copied, CopyError, PIECE_BYTES, Told, host, inside};
 
 /// Copies what is at `from` in the image to a target on this machine: with `recursive`, directories
 /// with all that is in them. An existing file is replaced, an existing folder filled. What cannot
@@ -23,11 +23,25 @@ use super::{Copied, CopyError, PIECE_BYTES, host, inside};
 /// # Errors
 /// The first of [`CopyError`].
 pub async fn to_host(fs: &Volume, from: &[u8], target: Target<'_>, recursive: bool) -> Result<Copied, CopyError> {
+    to_host_told(fs, from, target, recursive, &mut |_| true).await
+}
+
+/// The same, and `told` is told on the way.
+///
+/// # Errors
+/// The first of [`CopyError`].
+pub async fn to_host_told(
+    fs: &Volume,
+    from: &[u8],
+    target: Target<'_>,
+    recursive: bool,
+    told: Told<'_>,
+) -> Result<Copied, CopyError> {
     let inode = fs.resolve(from).await.map_err(inside(from))?;
     let opened = Beneath::open(target.folder);
     let beneath = opened.map_err(|errno| host(target.folder, "opening the folder")(errno.into()))?;
     let folder = target.folder.to_owned();
-    let mut copy = Copy { fs, folder, beneath, done: Copied::default(), linked: HashMap::new() };
+    let mut copy = Copy { fs, folder, beneath, done: Copied::default(), linked: HashMap::new(), told };
     let mut open = vec![(inode, from.to_vec(), PathBuf::from(target.name.unwrap_or_default()))];
     // Directories get their mode and times when they are full.
     let mut filled = Vec::new();
@@ -71,6 +85,7 @@ struct Copy<'a> {
     done: Copied,
     /// What has several names.
     linked: HashMap<InodeId, PathBuf>,
+    told: Told<'a>,
 }
 
 impl Copy<'_> {
@@ -142,6 +157,9 @@ impl Copy<'_> {
                 file.write_all_at(&piece, at).map_err(host(&path, "writing it"))?;
                 at += piece.len() as u64;
                 self.done.bytes += piece.len() as u64;
+                if !(self.told)(&self.done) {
+                    return Err(CopyError::Ended(self.done.clone()));
+                }
             }
         }
         Ok(())

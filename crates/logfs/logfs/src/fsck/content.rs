@@ -53,12 +53,20 @@ struct Part {
 /// # Errors
 /// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read.
 pub async fn check_content(disk: &Disk) -> Result<ContentReport, Error> {
+    check_content_told(disk, &mut |_| {}).await
+}
+
+/// The same; `told` is told on the way how many bytes have been looked at.
+///
+/// # Errors
+/// [`Error::Unusable`] and [`Error::Corrupt`] for what cannot even be read.
+pub async fn check_content_told(disk: &Disk, told: &mut dyn FnMut(u64)) -> Result<ContentReport, Error> {
     let (layout, owners) = read_map(disk).await?;
     let mut report = ContentReport::default();
     for domain in 0..layout.domains {
         let loaded = load(disk, (layout, owners.clone()), domain, OnLoss::Accept).await?;
         let first = report.bad.len();
-        check_domain(disk, &loaded, &mut report).await;
+        check_domain(disk, &loaded, &mut report, told).await;
         if report.bad.len() > first {
             let paths = paths(&loaded);
             for bad in &mut report.bad[first..] {
@@ -69,7 +77,7 @@ pub async fn check_content(disk: &Disk) -> Result<ContentReport, Error> {
     Ok(report)
 }
 
-async fn check_domain(disk: &Disk, loaded: &Loaded, report: &mut ContentReport) {
+async fn check_domain(disk: &Disk, loaded: &Loaded, report: &mut ContentReport, told: &mut dyn FnMut(u64)) {
     let mut under_way: VecDeque<(Part, Transfer)> = VecDeque::new();
     for part in parts(loaded) {
         if !loaded.layout.holds(part.place, part.length) {
@@ -82,6 +90,7 @@ async fn check_domain(disk: &Disk, loaded: &Loaded, report: &mut ContentReport) 
             && let Some(next) = under_way.pop_front()
         {
             judge(loaded, next, report).await;
+            told(report.good_bytes + report.unproven_bytes);
         }
     }
     for next in under_way {

@@ -63,6 +63,40 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_read(
     file.read(offset, into).map_or_else(refused, |found| found as i64)
 }
 
+/// `iolab_read`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct RawRead {
+    offset: u64,
+    into: *mut u8,
+    length: usize,
+    answer: i64,
+}
+
+/// Reads several stretches at once; each has its own answer.
+///
+/// # Safety
+/// The promises of `abi.rs`. The stretches do not overlap; their bytes need not have been written before.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn iolab_logfs_file_read_many(file: &OpenFile, reads: *mut RawRead, count: usize) {
+    if count == 0 {
+        return;
+    }
+    // SAFETY: so many of them are there, by the caller's promise.
+    let reads = unsafe { std::slice::from_raw_parts_mut(reads, count) };
+    let stretches = reads.iter().map(|read| {
+        // SAFETY: as for one read; an empty one may have no address.
+        let into: &mut [u8] =
+            if read.length == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(read.into, read.length) } };
+        (read.offset, into)
+    });
+    let mut stretches: Vec<(u64, &mut [u8])> = stretches.collect();
+    let answers = file.read_many(&mut stretches);
+    for (read, answer) in reads.iter_mut().zip(answers) {
+        read.answer = answer.map_or_else(refused, |found| found as i64);
+    }
+}
+
 /// Appends.
 ///
 /// # Safety

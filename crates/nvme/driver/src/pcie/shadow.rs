@@ -29,7 +29,8 @@ impl ShadowPages {
     /// Clears the buffers, and returns the command that hands them to the controller.
     pub(crate) fn command(&self) -> SubmissionEntry {
         for buffer in [&self.values, &self.events] {
-            buffer.memory.fill(0, self.page_bytes as usize, 0);
+            // Threads whose queues do not know of the reset yet still use these words.
+            buffer.memory.fill_words(0, self.page_bytes as usize, 0);
         }
         fence(Ordering::SeqCst);
         SubmissionEntry::new(AdminOpcode::DOORBELL_BUFFER_CONFIG.0, 0)

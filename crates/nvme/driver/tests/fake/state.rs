@@ -9,7 +9,7 @@ use iolab_nvme_spec::identify::*;
 use iolab_nvme_spec::registers::{ControllerConfiguration, ControllerStatus};
 use iolab_nvme_spec::sgl::{SglDescriptor, SglType};
 use iolab_nvme_spec::*;
-use iolab_pci_device::{DmaTable, HostMemory, InterruptTable, SharedBytes};
+use iolab_pci_device::{Access, DmaTable, HostMemory, InterruptTable, SharedBytes};
 
 use super::script::{Act, Script};
 
@@ -96,7 +96,7 @@ impl State {
             self.event_requests.clear();
             self.shadow = None;
             self.fatal = false;
-            self.doorbells.fill(0, 4096, 0);
+            self.doorbells.fill_words(0, 4096, 0);
         }
         self.cc = new;
     }
@@ -177,7 +177,8 @@ impl State {
         let Some(queue) = self.completion.get_mut(&qid) else { return };
         let entry = entry.with_phase(queue.phase != entry.phase());
         let at = queue.address + u64::from(queue.at) * 16;
-        self.dma.write(at, entry.as_bytes()).unwrap();
+        let window = self.dma.window(at, 16, Access::ReadWrite).unwrap();
+        window.store_words(0, entry.words, Ordering::Release);
         queue.at = (queue.at + 1) % queue.entries;
         queue.phase ^= queue.at == 0;
         if let Some(vector) = queue.vector {

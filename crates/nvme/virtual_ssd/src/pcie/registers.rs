@@ -136,7 +136,8 @@ impl Registers {
         // Controller Ready With Media Timeout: as CAP.TO (Base 2.0, section 3.1.3.25).
         self.memory.store_u32(CRTO, u32::from(identity.capabilities.to()), Ordering::Relaxed);
         self.state.mask.store(0, Ordering::Relaxed);
-        self.memory.fill(DOORBELLS as usize, REGISTER_BYTES - DOORBELLS as usize, 0);
+        // Hosts may ring meanwhile.
+        self.memory.fill_words(DOORBELLS as usize, REGISTER_BYTES - DOORBELLS as usize, 0);
     }
 
     /// CC.
@@ -232,7 +233,7 @@ impl Registers {
     /// time-out).
     pub(crate) fn remove(&self) {
         self.state.gone.store(true, Ordering::Release);
-        self.memory.fill(0, REGISTER_BYTES, 0xff);
+        self.memory.fill_words(0, REGISTER_BYTES, u32::MAX);
     }
 }
 

@@ -214,8 +214,16 @@ impl Forest {
                 None => counts.push((&row.verdict, 1)),
             }
         }
+        if let [only] = self.rows.as_slice() {
+            return format!("{}: {}.", only.verdict, say(&only.ratio, Unit::Ratio));
+        }
         let told: Vec<String> = counts.iter().map(|(verdict, count)| format!("{count} {verdict}")).collect();
-        format!("{}. An interval that crosses the line at 1 does not say which side is more.", told.join(", "))
+        let open = if self.rows.iter().any(|row| row.outcome == Outcome::Open) {
+            " An interval that crosses the line at 1 does not say which side is more."
+        } else {
+            ""
+        };
+        format!("{}.{open}", told.join(", "))
     }
 
     fn describe(&self) -> String {

@@ -163,9 +163,18 @@ impl Timeline {
             let max = Style { dash: 2, ..style };
             let name =
                 |what: &str| if band.name.is_empty() { what.to_owned() } else { format!("{} {what}", band.name) };
-            entries.push(Entry::of(number, &name("median"), Look::Line(style)));
-            entries.push(Entry::of(number, &name("p99"), Look::Line(p99)));
-            entries.push(Entry::of(number, &name("largest"), Look::Line(max)));
+            type Value = fn(&LatencyMoment) -> Option<f64>;
+            let lines: [(&str, Style, Value); 3] = [
+                ("median", style, |moment| moment.p50_ns),
+                ("p99", p99, |moment| moment.p99_ns),
+                ("largest", max, |moment| moment.max_ns),
+            ];
+            // What has no value at all is not explained.
+            for (what, look, value) in lines {
+                if band.moments.iter().any(|moment| value(moment).is_some()) {
+                    entries.push(Entry::of(number, &name(what), Look::Line(look)));
+                }
+            }
         }
         sheet.legend(&entries);
         let plot = sheet.frame(frame);

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use iolab_device_catalogue::Catalogue;
 use iolab_engine::{Engine, OpenRequest, TargetFile};
 use iolab_engine_nvme::{DeviceName, Nvme, Place};
 use iolab_export::fuse::{PoolShape, Size, Stop, Transport};
@@ -13,7 +14,7 @@ use iolab_memory::{Backing, SlotPool};
 use iolab_options::Settings;
 
 use super::arguments::AttachArguments;
-use crate::device_catalogue::{Catalogue, socket};
+use super::socket;
 use crate::exit::Failure;
 use crate::output;
 

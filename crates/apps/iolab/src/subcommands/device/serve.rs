@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use iolab_clock::Clock;
+use iolab_device_catalogue::Catalogue;
 use iolab_device_link::{ServeError, ServeOptions};
 use iolab_engine_nvme::{DriveError, MediaError, allow_media, make_drive, make_socket_folder};
 
 use super::arguments::ServeArguments;
-use crate::device_catalogue::{Catalogue, socket};
+use super::socket;
 use crate::exit::Failure;
 use crate::output;
 

@@ -1,13 +1,11 @@
 //! `iolab fs mkdir`, `rm` and `mv`.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use iolab_image::{Access, Image, move_within, remove_tree};
-use iolab_logfs::{Error, InodeId, Kind, Occupied, Owner, Volume};
+use iolab_fs_commands::{make_directories, remove_paths, rename};
+use iolab_logfs::Occupied;
 
-use super::inside;
 use crate::exit::Failure;
 
 /// What to make.
@@ -24,32 +22,8 @@ pub(crate) struct MkdirArguments {
 }
 
 pub(crate) fn mkdir(arguments: &MkdirArguments) -> Result<u8, Failure> {
-    let owner = super::owner_of_new(0o755);
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
-        for path in &arguments.paths {
-            let path = path.as_bytes();
-            let made = make(fs, path, owner, arguments.parents).await;
-            made.map_err(inside(&arguments.image, path))?;
-        }
-        Ok(0)
-    })
-}
-
-async fn make(fs: &Volume, path: &[u8], owner: Owner, parents: bool) -> Result<(), Error> {
-    if !parents {
-        let (parent, name) = fs.resolve_parent(path).await?;
-        return fs.make_directory(parent, name, owner).await.map(drop);
-    }
-    let mut directory = InodeId::ROOT;
-    for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".") {
-        directory = match fs.lookup(directory, name).await {
-            Ok(entry) if entry.kind == Kind::Directory => entry.inode,
-            Ok(_) => return Err(Error::NotDirectory),
-            Err(Error::NotFound) => fs.make_directory(directory, name, owner).await?,
-            Err(error) => return Err(error),
-        };
-    }
-    Ok(())
+    make_directories(&arguments.image, &arguments.paths, arguments.parents)?;
+    Ok(0)
 }
 
 /// What to remove.
@@ -69,35 +43,8 @@ pub(crate) struct RmArguments {
 }
 
 pub(crate) fn rm(arguments: &RmArguments) -> Result<u8, Failure> {
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
-        for path in &arguments.paths {
-            let path = path.as_bytes();
-            match remove(fs, path, arguments.recursive).await {
-                Err(Error::NotFound) if arguments.force => {}
-                Err(Error::IsDirectory) => {
-                    let failure = inside(&arguments.image, path)(Error::IsDirectory);
-                    return Err(Failure {
-                        message: format!("{} (-r removes it with all in it)", failure.message),
-                        ..failure
-                    });
-                }
-                other => other.map_err(inside(&arguments.image, path))?,
-            }
-        }
-        Ok(0)
-    })
-}
-
-async fn remove(fs: &Volume, path: &[u8], recursive: bool) -> Result<(), Error> {
-    let (parent, name) = fs.resolve_parent(path).await?;
-    let entry = fs.lookup(parent, name).await?;
-    if entry.kind != Kind::Directory {
-        return fs.unlink(parent, name).await;
-    }
-    if !recursive {
-        return Err(Error::IsDirectory);
-    }
-    remove_tree(fs, (parent, name)).await
+    remove_paths(&arguments.image, &arguments.paths, arguments.recursive, arguments.force)?;
+    Ok(0)
 }
 
 /// What to rename.
@@ -115,16 +62,7 @@ pub(crate) struct MvArguments {
 }
 
 pub(crate) fn mv(arguments: &MvArguments) -> Result<u8, Failure> {
-    let (from, to) = (arguments.from.as_bytes(), arguments.to.as_bytes());
     let occupied = if arguments.no_clobber { Occupied::Refuse } else { Occupied::Replace };
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
-        let source = fs.resolve_parent(from).await.map_err(inside(&arguments.image, from))?;
-        fs.lookup(source.0, source.1).await.map_err(inside(&arguments.image, from))?;
-        let target = match super::folder(fs, to).await {
-            Some(directory) => (directory, source.1),
-            None => fs.resolve_parent(to).await.map_err(inside(&arguments.image, to))?,
-        };
-        move_within(fs, source, target, occupied).await.map_err(inside(&arguments.image, to))?;
-        Ok(0)
-    })
+    rename(&arguments.image, &arguments.from, &arguments.to, occupied)?;
+    Ok(0)
 }

@@ -1,16 +1,11 @@
 //! `iolab fs defrag`: puts the content of files together, at no more than a given rate.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use iolab_image::{Access, Image};
-use iolab_logfs::{Error, InodeId, Kind, Progress, Volume};
+use iolab_fs_commands::defragment;
 
-use super::{facts, inside};
 use crate::exit::Failure;
-use crate::output;
 
 /// What to put together.
 #[derive(Debug, clap::Args)]
@@ -26,71 +21,6 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
-    Image::open(&arguments.image, Access::Write)?.with_fs(async |fs: &Volume| {
-        let mut files = Vec::new();
-        for path in &arguments.paths {
-            let path = path.as_bytes();
-            let inode = fs.resolve(path).await.map_err(inside(&arguments.image, path))?;
-            files.push((path.to_vec(), inode));
-        }
-        if files.is_empty() {
-            files.push((b"/".to_vec(), InodeId::ROOT));
-        }
-        let (mut before, mut after, mut count) = (0, 0, 0_u64);
-        for (path, inode) in below(fs, files).await {
-            let wrong = inside(&arguments.image, &path);
-            let old = fs.fragments(inode).await.map_err(&wrong)?;
-            let moved = put_together(fs, inode, arguments.rate).await.map_err(&wrong)?;
-            let new = fs.fragments(inode).await.map_err(&wrong)?;
-            (before, after, count) = (before + old, after + new, count + 1);
-            if moved > 0 {
-                output::print(&format!(
-                    "{}: {old} extents before, {new} after, {} moved\n",
-                    facts::shown(&path),
-                    facts::size_text(moved)
-                ))?;
-            }
-        }
-        output::print(&format!("{count} files: {before} extents before, {after} after\n"))?;
-        Ok(0)
-    })
-}
-
-/// The files at these paths and below them, each once.
-async fn below(fs: &Volume, mut open: Vec<(Vec<u8>, InodeId)>) -> Vec<(Vec<u8>, InodeId)> {
-    let (mut files, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
-    while let Some((path, inode)) = open.pop() {
-        let Ok(attributes) = fs.stat(inode).await else { continue };
-        if !seen.insert(inode) {
-            continue;
-        }
-        match attributes.kind {
-            Kind::File => files.push((path, inode)),
-            Kind::Directory => {
-                let entries = fs.read_directory(inode, b"", usize::MAX).await.unwrap_or_default();
-                let prefix = path.strip_suffix(b"/").unwrap_or(&path).to_vec();
-                open.extend(
-                    entries.into_iter().rev().map(|entry| ([&prefix[..], b"/", &entry.name].concat(), entry.inode)),
-                );
-            }
-            // Links and special files have no content of their own.
-            _ => {}
-        }
-    }
-    files
-}
-
-/// Moves what has to be moved of one file; answers how many bytes that were.
-async fn put_together(fs: &Volume, inode: InodeId, rate: Option<u64>) -> Result<u64, Error> {
-    let mut progress = Progress::default();
-    loop {
-        progress = fs.defragment_step(inode, progress).await?;
-        if progress.is_done {
-            return Ok(progress.moved_bytes);
-        }
-        if let Some(rate) = rate {
-            // Nobody else uses the file system: its thread may sleep.
-            std::thread::sleep(Duration::from_nanos(progress.pause_ns(rate)));
-        }
-    }
+    defragment(&arguments.image, &arguments.paths, arguments.rate, super::say)?;
+    Ok(0)
 }

@@ -1,12 +1,9 @@
 //! `iolab fs mkfs`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use iolab_clock::Clock;
-use iolab_image::{Access, Image, Objection, make_file, objections};
-use iolab_logfs::{Layout, MkfsOptions};
+use iolab_fs_commands::{MakeRequest, make_image, processors};
 
-use super::facts::{hex, size_text};
 use crate::exit::Failure;
 use crate::output;
 
@@ -44,71 +41,19 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
-    let path = arguments.image.as_path();
-    refuse_objections(path, arguments.force)?;
-    let is_new = make_missing(path, arguments.size)?;
-    let made = make(arguments);
-    if made.is_err() && is_new {
-        // Nothing was in it: what could not be made leaves nothing behind.
-        let _gone = std::fs::remove_file(path);
-    }
-    let layout = made?;
-    output::print(&if arguments.json { as_json(path, &layout) } else { as_text(path, &layout) })?;
-    Ok(0)
-}
-
-fn make(arguments: &Arguments) -> Result<Layout, Failure> {
-    let path = arguments.image.as_path();
-    let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    let id = arguments.id.map_or_else(random_id, Ok)?;
-    let options = MkfsOptions {
-        block_bytes: narrow(arguments.block_size),
-        cluster_bytes: narrow(arguments.cluster_size),
-        small_max_bytes: narrow(arguments.small.unwrap_or(arguments.block_size.saturating_sub(1))),
+    let made = make_image(&MakeRequest {
+        image: &arguments.image,
+        size_bytes: arguments.size,
+        cluster_bytes: arguments.cluster_size,
+        block_bytes: arguments.block_size,
+        small_bytes: arguments.small,
         domains: arguments.domains,
-        ..MkfsOptions::new(id, Clock::monotonic().unix_ns())
-    };
-    let mut image = Image::open(path, Access::Write)?;
-    let made = image.run(async |disk, _| iolab_logfs::mkfs(&disk, &options).await)?;
-    made.map_err(|error| {
-        let message = format!("iolab: {}: {error}", path.display());
-        let mistaken = matches!(error, iolab_logfs::Error::Unusable(_));
-        if mistaken { Failure::mistake(message) } else { Failure::failed(message) }
-    })
-}
-
-/// Refuses what would be lost unless `force`, and what is in use in any case.
-pub(super) fn refuse_objections(path: &Path, force: bool) -> Result<(), Failure> {
-    let found = objections(path)?;
-    let counts = |objection: &&Objection| !force || matches!(objection, Objection::InUse(_));
-    let counting: Vec<&Objection> = found.iter().filter(counts).collect();
-    if counting.is_empty() {
-        return Ok(());
-    }
-    let mut message: Vec<String> = counting.iter().map(|objection| format!("iolab: {objection}")).collect();
-    message.push(if counting.iter().any(|objection| matches!(objection, Objection::InUse(_))) {
-        "iolab: nothing was changed; what is in use must be let go of first".to_owned()
-    } else {
-        "iolab: nothing was changed; --force overwrites it".to_owned()
-    });
-    Err(Failure::refused(message.join("\n")))
-}
-
-/// Makes the file when there is none; says whether it did.
-fn make_missing(path: &Path, size: Option<u64>) -> Result<bool, Failure> {
-    match (path.exists(), size) {
-        (false, Some(size)) => make_file(path, size).map(|()| true).map_err(Failure::from),
-        (false, None) => {
-            let text = format!("iolab: {}: no such file or device; --size=SIZE makes a file", path.display());
-            Err(Failure::mistake(text))
-        }
-        (true, None) => Ok(false),
-        (true, Some(size)) => {
-            let is_as_long = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
-            let text = || format!("iolab: {}: it exists, and has another size: leave --size out", path.display());
-            if is_as_long { Ok(false) } else { Err(Failure::mistake(text())) }
-        }
-    }
+        id: arguments.id,
+        force: arguments.force,
+        json: arguments.json,
+    })?;
+    output::print(&made)?;
+    Ok(0)
 }
 
 fn id(text: &str) -> Result<[u8; 16], String> {
@@ -119,34 +64,7 @@ fn id(text: &str) -> Result<[u8; 16], String> {
 
 fn domains(text: &str) -> Result<u32, String> {
     match text {
-        "cores" => Ok(super::targets::processors()),
+        "cores" => Ok(processors()),
         _ => text.parse().map_err(|_| "a number, or cores".to_owned()),
     }
-}
-
-pub(super) fn random_id() -> Result<[u8; 16], Failure> {
-    let mut id = [0; 16];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut id));
-    read.map(|()| id).map_err(|error| Failure::failed(format!("iolab: /dev/urandom: {error}; --id gives an id")))
-}
-
-fn as_text(path: &Path, layout: &Layout) -> String {
-    let (cluster, block) = (u64::from(layout.cluster_bytes), u64::from(layout.block_bytes));
-    format!(
-        "{}: a logfs file system of {} was made\nid        {}\nclusters  {} of {}\nblocks    {}\nsmall     up to {} bytes are written to the \
-         metadata log\ndomains   {}\n",
-        path.display(),
-        size_text(u64::from(layout.clusters) * cluster),
-        hex(&layout.id),
-        layout.clusters,
-        size_text(cluster),
-        size_text(block),
-        layout.small_max_bytes,
-        layout.domains,
-    )
-}
-
-fn as_json(path: &Path, layout: &Layout) -> String {
-    let value = serde_json::json!({ "image": path.to_string_lossy(), "layout": super::info::layout_json(layout) });
-    format!("{value:#}\n")
 }

@@ -10,12 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use iolab_clock::Clock;
-use iolab_disk::{Opening, open_disk};
-use iolab_executor::{Executor, Order};
-use iolab_image::{Access, ImageError, Lock, Overlay};
-use iolab_logfs::{Disk, LocalVolume, OpenOptions, Placement, Policy, VerifyReads, open_volume};
-use iolab_logfs_fuse::{Moment, Mountable, Options, Stop, serve};
+use iolab_fs_commands::{ServeRequest, serve_image};
+use iolab_logfs_fuse::{Moment, Options};
 use rustix::fs::OFlags;
 
 use crate::exit::Failure;
@@ -81,37 +77,10 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
 
 /// Opens the image, mounts, and serves to the end.
 fn foreground(arguments: &Arguments, options: &Options) -> Result<(), Failure> {
-    let path = arguments.image.as_path();
-    let failed = |error: &dyn std::fmt::Display| Failure::failed(format!("iolab: {error}"));
-    let stop = Stop::by_signals().map_err(|error| failed(&error))?;
-    let access = if options.is_read_only() { Access::Read } else { Access::Write };
-    let _lock = Lock::take(path, access)?;
-    let opening = Opening { read_only: access == Access::Read, ..Opening::default() };
-    let opened = open_disk(path, &opening);
-    let (device, notes) = opened.map_err(|error| failed(&format!("{}: {error}", path.display())))?;
-    let behind = arguments.behind;
-    for note in notes {
-        pass_on(&note, behind, arguments.log.as_deref());
-    }
-    let disk = if access == Access::Read { Disk::new(Overlay::new(device)) } else { Disk::new(device) };
-    let mut mount = OpenOptions::default();
-    mount.inline_bytes = arguments.inline.unwrap_or(mount.inline_bytes);
-    mount.verify_reads = if options.verify { VerifyReads::Always } else { VerifyReads::Never };
-    if access == Access::Read {
-        // Nothing is a candidate for cleaning: it would move content into memory.
-        mount.policy = Policy::Greedy { k: 0.0 };
-    }
-    let (clock, mut executor) = (Clock::monotonic(), Executor::new(Order::Fair));
-    let context = (clock.clone(), executor.spawner());
-    let opened = executor.run(&mut disk.clone(), open_volume(&disk, mount, context));
-    let opened = opened.map_err(|_stalled| ImageError::Stalled(path.to_owned()))?;
-    let wrong = |source| ImageError::FileSystem { path: path.to_owned(), source };
-    let (volume, _) = opened.map_err(wrong)?;
-    let fs = LocalVolume::try_from(volume.with_placement(Placement::LeastFull)).map_err(wrong)?;
-    let (image, log) = (path.to_owned(), arguments.log.clone());
-    let observer = Arc::new(move |moment: &Moment| observe(moment, &image, behind, log.as_deref()));
-    let served = serve(Mountable { fs, disk, executor, clock }, options, &stop, observer);
-    served.map_err(|error| failed(&format!("{}: {error}", path.display())))
+    let request = ServeRequest { image: &arguments.image, options, inline_bytes: arguments.inline };
+    let (image, log, behind) = (arguments.image.clone(), arguments.log.clone(), arguments.behind);
+    serve_image(&request, Arc::new(move |moment: &Moment| observe(moment, &image, behind, log.as_deref())))?;
+    Ok(())
 }
 
 fn observe(moment: &Moment, image: &Path, behind: bool, log: Option<&Path>) {

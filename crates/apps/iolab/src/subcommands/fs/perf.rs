@@ -1,14 +1,13 @@
 //! `iolab fs perf`: random appends, reads and truncations until a volume is written, on images and
 //! folders in turn.
 
-mod shown;
-
 use std::path::PathBuf;
 
-use iolab_logfs_bench::{Target, VolumeLoad, VolumeResult, run_volume_load};
+use iolab_fs_commands::{Series, Setting, VolumeRequest, measure_volumes, volumes_json, volumes_text};
+use iolab_logfs_bench::VolumeLoad;
 use serde_json::Value;
 
-use super::targets::{LogfsArguments, policy, targets, usual_domains};
+use super::targets::LogfsArguments;
 use crate::exit::Failure;
 use crate::output;
 
@@ -83,126 +82,47 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// One value of a sweep.
-struct Setting {
-    label: String,
-    load: VolumeLoad,
-    targets: Vec<Target>,
-}
-
-/// What a target took, round by round.
-struct Series {
-    path: PathBuf,
-    is_logfs: bool,
-    results: Vec<VolumeResult>,
-}
-
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
+    let request = VolumeRequest {
+        targets: &arguments.targets,
+        load: load(arguments),
+        domains: arguments.domains,
+        rounds: arguments.rounds,
+        sweep: arguments.sweep.as_deref(),
+        logfs: arguments.logfs.setting(),
+    };
     let mut document = Vec::new();
-    for setting in settings(arguments)? {
-        let series = run(&setting, arguments.rounds)?;
+    measure_volumes(&request, |setting: &Setting, series: &[Series]| {
         if arguments.json {
-            document.push(shown::as_json(&setting, &series));
-        } else {
-            output::print(&shown::as_text(&setting, &series))?;
+            document.push(volumes_json(setting, series));
+            return Ok(());
         }
-    }
+        super::say(&volumes_text(setting, series))
+    })?;
     if arguments.json {
         output::print(&format!("{:#}\n", Value::from(document)))?;
     }
     Ok(0)
 }
 
-fn run(setting: &Setting, rounds: u32) -> Result<Vec<Series>, Failure> {
-    let series = |target: &Target| Series {
-        path: target.path().to_owned(),
-        is_logfs: matches!(target, Target::Image(_)),
-        results: Vec::new(),
-    };
-    let mut all: Vec<Series> = setting.targets.iter().map(series).collect();
-    for round in 0..rounds {
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for number in order {
-            let load = VolumeLoad { seed: setting.load.seed.wrapping_add(u64::from(round)), ..setting.load };
-            all[number].results.push(run_volume_load(&setting.targets[number], &load)?);
-        }
-    }
-    Ok(all)
-}
-
-/// The load for each value of the sweep, or once.
-fn settings(arguments: &Arguments) -> Result<Vec<Setting>, Failure> {
-    if arguments.lower >= arguments.upper {
-        return Err(Failure::mistake("iolab: --lower has to be below --upper"));
-    }
-    let Some(sweep) = &arguments.sweep else { return Ok(vec![setting(arguments, "", "")?]) };
-    let mistake = || Failure::mistake(format!("iolab: --sweep={sweep}: NAME=VALUE,VALUE is needed (small=0,10,50)"));
-    let (name, values) = sweep.split_once('=').ok_or_else(mistake)?;
-    values.split(',').map(|value| setting(arguments, name, value)).collect()
-}
-
-fn setting(arguments: &Arguments, name: &str, value: &str) -> Result<Setting, Failure> {
-    let wrong = |error: String| Failure::mistake(format!("iolab: --sweep={name}={value}: {error}"));
-    let percent = || match value.parse::<u32>() {
-        Ok(percent) if percent <= 100 => Ok(percent),
-        _ => Err(wrong("a percentage is needed".to_owned())),
-    };
-    let mut logfs = arguments.logfs.clone();
-    let (mut write, mut small) = (arguments.write, arguments.small);
-    let (mut domains, mut parallel) = (arguments.domains, arguments.parallel);
-    let count = || match value.parse::<u32>() {
-        Ok(count) if (1..=1024).contains(&count) => Ok(count),
-        _ => Err(wrong("a number from 1 to 1024 is needed".to_owned())),
-    };
-    match name {
-        "" => {}
-        "small" => small = percent()?,
-        "write" => write = percent()?.max(1),
-        "domains" => domains = Some(count()?),
-        "parallel" => parallel = count()?,
-        "cluster-size" => logfs.cluster_size = super::size(value).map_err(wrong)?,
-        "cleaning-memory" => logfs.cleaning_memory = super::size(value).map_err(wrong)?,
-        "policy" => logfs.policy = policy(value).map_err(wrong)?,
-        _ => {
-            let names = "small, write, domains, parallel, cluster-size, cleaning-memory, policy";
-            return Err(wrong(format!("one of {names} can be swept")));
-        }
-    }
-    // An image of an earlier value is ours.
-    let targets = targets(&arguments.targets, &LogfsArguments { force: logfs.force, ..logfs })?;
-    let capacity_bytes = match arguments.capacity {
-        Some(bytes) => bytes,
-        None => {
-            let capacities: Result<Vec<u64>, _> = targets.iter().map(Target::capacity_bytes).collect();
-            capacities?.into_iter().min().unwrap_or(0)
-        }
-    };
-    let mut load = VolumeLoad {
-        capacity_bytes,
+fn load(arguments: &Arguments) -> VolumeLoad {
+    VolumeLoad {
+        capacity_bytes: arguments.capacity.unwrap_or(0),
         volume_bytes: arguments.volume,
         domains: 1,
         fill_percent: arguments.fill,
         upper_percent: arguments.upper,
         lower_percent: arguments.lower,
-        write_percent: write,
-        small_write_percent: small,
+        write_percent: arguments.write,
+        small_write_percent: arguments.small,
         small_read_percent: arguments.small_reads,
         files: arguments.files as usize,
         small_bytes: arguments.small_size,
         large_bytes: arguments.large_size,
         unit_bytes: arguments.unit,
-        parallel: parallel as usize,
+        parallel: arguments.parallel as usize,
         seed: arguments.seed,
-    };
-    load.domains = match domains {
-        Some(domains) => domains as usize,
-        None => (usual_domains(&targets)? as usize).min(load.most_domains()).max(1),
-    };
-    let label = if name.is_empty() { String::new() } else { format!("{name}={value}") };
-    Ok(Setting { label, load, targets })
+    }
 }
 
 /// `8k-128k`.

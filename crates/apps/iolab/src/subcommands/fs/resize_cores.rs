@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use iolab_image::{Access, Image};
-use iolab_logfs::{Error, Resized};
-use serde_json::json;
+use iolab_fs_commands::resize_cores;
 
 use crate::exit::Failure;
 use crate::output;
@@ -22,37 +20,6 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
-    let mut image = Image::open(&arguments.image, Access::Write)?;
-    let domains = arguments.domains;
-    let resized = image.run(async |disk, _| iolab_logfs::resize_cores(&disk, domains).await)?;
-    let place = arguments.image.display();
-    let resized = resized.map_err(|error| match error {
-        Error::Unusable(_) => Failure::mistake(format!("iolab: {place}: {error}; nothing was changed")),
-        Error::Corrupt(_) => {
-            Failure::failed(format!("iolab: {place}: {error}; nothing was changed (`iolab fs fsck {place}`)"))
-        }
-        Error::NoSpace => Failure::failed(format!("iolab: {place}: too full for so many domains; nothing was changed")),
-        _ => Failure::failed(format!("iolab: {place}: {error}; the old number of domains is valid, or the new one")),
-    })?;
-    output::print(&if arguments.json { as_json(&resized) } else { as_text(arguments, &resized) })?;
+    output::print(&resize_cores(&arguments.image, arguments.domains, arguments.json)?)?;
     Ok(0)
-}
-
-fn as_text(arguments: &Arguments, resized: &Resized) -> String {
-    let Resized { before, after, inodes, moved_inodes, moved_clusters } = resized;
-    let image = arguments.image.display();
-    format!(
-        "{image}: {after} domains instead of {before}; {moved_inodes} of {inodes} inodes and {moved_clusters} clusters belong to another one\n"
-    )
-}
-
-fn as_json(resized: &Resized) -> String {
-    let value = json!({
-        "domains_before": resized.before,
-        "domains": resized.after,
-        "inodes": resized.inodes,
-        "moved_inodes": resized.moved_inodes,
-        "moved_clusters": resized.moved_clusters,
-    });
-    format!("{value:#}\n")
 }

@@ -1,25 +1,7 @@
-//! What benchmarks of file systems run on: images, which they make anew, and folders.
+//! What benchmarks of file systems run on, as their command lines say it.
 
-use std::path::{Path, PathBuf};
-
-use iolab_clock::Clock;
-use iolab_histogram::SparseHistogram;
-use iolab_image::make_file;
-use iolab_logfs::{MkfsOptions, OpenOptions, Policy};
-use iolab_logfs_bench::{BenchError, ImageStore, Target};
-use serde_json::{Value, json};
-
-use crate::exit::Failure;
-
-impl From<BenchError> for Failure {
-    fn from(error: BenchError) -> Failure {
-        match error {
-            BenchError::Image(error) => error.into(),
-            BenchError::Unfit(_) => Failure::mistake(format!("iolab: {error}")),
-            other => Failure::failed(format!("iolab: {other}")),
-        }
-    }
-}
+use iolab_fs_commands::{LogfsSetting, cleaning_policy};
+use iolab_logfs::Policy;
 
 /// How logfs is made and used; folders are as they are.
 #[derive(Debug, Clone, clap::Args)]
@@ -33,7 +15,7 @@ pub(crate) struct LogfsArguments {
     pub(super) log_writes: Option<u64>,
     /// logfs: which clusters are cleaned: `greedy:K` (live share below K), `dynamic:MOST` (K grows
     /// as space runs out), `cost-benefit`
-    #[arg(long, value_parser = policy, default_value = "cost-benefit")]
+    #[arg(long, value_parser = cleaning_policy, default_value = "cost-benefit")]
     pub(super) policy: Policy,
     /// logfs: most bytes that one pass of cleaning holds in memory (M)
     #[arg(long, value_parser = super::size, default_value = "8m")]
@@ -46,107 +28,15 @@ pub(crate) struct LogfsArguments {
     pub(super) force: bool,
 }
 
-/// `greedy:0.7`, `dynamic:0.9`, `cost-benefit`.
-pub(super) fn policy(text: &str) -> Result<Policy, String> {
-    let share = |number: &str| {
-        let share = number.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-        share.ok_or_else(|| format!("{number:?} is no share from 0 to 1"))
-    };
-    match text.split_once(':') {
-        None if text == "cost-benefit" => Ok(Policy::CostBenefit),
-        Some(("greedy", k)) => Ok(Policy::Greedy { k: share(k)? }),
-        Some(("dynamic", most)) => Ok(Policy::Dynamic { most: share(most)? }),
-        _ => Err("one of greedy:K, dynamic:MOST, cost-benefit".to_owned()),
-    }
-}
-
-/// Looks at the targets before anything is touched: folders are used as they are, anything else is
-/// an image that will be overwritten.
-pub(super) fn targets(paths: &[PathBuf], arguments: &LogfsArguments) -> Result<Vec<Target>, Failure> {
-    paths.iter().map(|path| target(path, arguments)).collect()
-}
-
-fn target(path: &Path, arguments: &LogfsArguments) -> Result<Target, Failure> {
-    if path.is_dir() {
-        return Ok(Target::Folder(path.to_owned()));
-    }
-    super::mkfs::refuse_objections(path, arguments.force)?;
-    if !path.exists() {
-        let Some(size) = arguments.image_size else {
-            let text = format!("iolab: {}: no such file or folder; --image-size=SIZE makes an image", path.display());
-            return Err(Failure::mistake(text));
-        };
-        make_file(path, size)?;
-    }
-    Ok(Target::Image(Box::new(store(path, arguments)?)))
-}
-
-fn store(path: &Path, arguments: &LogfsArguments) -> Result<ImageStore, Failure> {
-    let cluster_bytes = u32::try_from(arguments.cluster_size).unwrap_or(u32::MAX);
-    let id = super::mkfs::random_id()?;
-    let usual = MkfsOptions::new(id, Clock::monotonic().unix_ns());
-    let small_max_bytes =
-        arguments.log_writes.map_or(usual.small_max_bytes, |bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-    let mkfs = MkfsOptions { cluster_bytes, small_max_bytes, ..usual };
-    let open =
-        OpenOptions { policy: arguments.policy, cleaning_bytes: arguments.cleaning_memory, ..OpenOptions::default() };
-    Ok(ImageStore { path: path.to_owned(), mkfs, open })
-}
-
-/// Processors that the program may use.
-pub(super) fn processors() -> u32 {
-    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
-}
-
-/// Clusters that a domain is given at least where nobody says how many domains there shall be: some
-/// times what it needs to work.
-const CLUSTERS_FOR_A_DOMAIN: u64 = 64;
-
-/// A domain for each processor, but fewer where an image is too small for so many.
-pub(super) fn usual_domains(targets: &[Target]) -> Result<u32, Failure> {
-    let mut domains = u64::from(processors());
-    for target in targets {
-        if let Target::Image(image) = target {
-            let part = CLUSTERS_FOR_A_DOMAIN * u64::from(image.mkfs.cluster_bytes.max(1));
-            domains = domains.min(target.capacity_bytes()? / part);
+impl LogfsArguments {
+    pub(super) fn setting(&self) -> LogfsSetting {
+        LogfsSetting {
+            cluster_bytes: self.cluster_size,
+            log_writes_bytes: self.log_writes,
+            policy: self.policy,
+            cleaning_bytes: self.cleaning_memory,
+            image_bytes: self.image_size,
+            force: self.force,
         }
     }
-    Ok(domains.max(1) as u32)
-}
-
-const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
-
-/// What [`latency_columns()`] is below.
-pub(super) fn latency_titles() -> String {
-    let names = ["avg"].into_iter().chain(PERCENTILES.map(|(name, _)| name)).chain(["max"]);
-    names.map(|name| format!(" {name:>9}")).collect()
-}
-
-/// Mean, percentiles and maximum.
-pub(super) fn latency_columns(latency: &SparseHistogram) -> String {
-    let percentiles = PERCENTILES.map(|(_, percent)| latency.percentile(percent) as f64);
-    let numbers = [latency.mean()].into_iter().chain(percentiles).chain([latency.max as f64]);
-    numbers.map(|ns| format!(" {:>9}", iolab_units::rounded_ns(ns))).collect()
-}
-
-/// The same by name, ns.
-pub(super) fn latency_json(latency: &SparseHistogram) -> Value {
-    let mut all = json!({ "mean": latency.mean(), "max": latency.max });
-    for (name, percent) in PERCENTILES {
-        all[name] = latency.percentile(percent).into();
-    }
-    all
-}
-
-/// Median, least and greatest of some numbers, of which there is one at least.
-pub(super) fn spread(numbers: &[f64]) -> (f64, f64, f64) {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (first, last) = (sorted.first().copied().unwrap_or(0.0), sorted.last().copied().unwrap_or(0.0));
-    let middle = sorted.len() / 2;
-    let median = match sorted.len() % 2 {
-        0 if !sorted.is_empty() => f64::midpoint(sorted[middle - 1], sorted[middle]),
-        _ => sorted.get(middle).copied().unwrap_or(0.0),
-    };
-    (median, first, last)
 }

@@ -3,11 +3,10 @@
 //! umount(2) returns before a FUSE server has written its last; whoever opens the image then would
 //! be too early.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
+use iolab_fs_commands::wait_until_closed;
 use iolab_fuse::mount::{Unmounted, source_on, unmount};
-use iolab_image::{Access, ImageError, Lock};
 
 use crate::exit::Failure;
 
@@ -17,10 +16,6 @@ pub(crate) struct Arguments {
     /// Folder that it is mounted on
     folder: PathBuf,
 }
-
-/// Looks at the image until it is closed.
-const LOOKS: u32 = 6000;
-const PAUSE: Duration = Duration::from_millis(10);
 
 pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
     // A folder whose server has died cannot be looked at: its name is taken as it is.
@@ -41,18 +36,6 @@ pub(crate) fn main(arguments: &Arguments) -> Result<u8, Failure> {
         }
         Unmounted::Failed(reason) => return Err(Failure::failed(format!("iolab: {shown}: {reason}"))),
     }
-    wait_for(&image)
-}
-
-/// Waits until nobody writes to the image any more.
-fn wait_for(image: &Path) -> Result<u8, Failure> {
-    for _ in 0..LOOKS {
-        match Lock::take(image, Access::Read) {
-            Err(ImageError::InUse { .. }) => std::thread::sleep(PAUSE),
-            // An image that is gone meanwhile is closed, too.
-            Ok(_) | Err(ImageError::Missing(_)) => return Ok(0),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(Failure::failed(format!("iolab: {}: unmounted, but its server does not let go of it", image.display())))
+    wait_until_closed(&image)?;
+    Ok(0)
 }

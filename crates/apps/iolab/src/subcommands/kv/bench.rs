@@ -1,0 +1,182 @@
+//! `iolab kv bench`: loads a key-value store as db_bench does.
+//!
+//! What is loaded, and how it is measured, is `iolab-kv-bench`; here are the words, what is printed,
+//! the recording and its page.
+
+use std::path::Path;
+use std::process::Command;
+
+use iolab_html::recording_page;
+use iolab_kv_bench::{BenchmarkResult, Ended, Session, Settings, TellError};
+use iolab_observe::System;
+use iolab_outputs::{Kind, Outputs};
+use iolab_recording::Recording;
+
+use crate::exit::{Failure, INTERRUPTED};
+use crate::{output, outputs, pipeline};
+
+/// Flags, read by their own table.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchWords {
+    /// `--benchmarks=fillseq,readrandom --num=1000000 …`; `--help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "--FLAG=VALUE")]
+    pub(crate) words: Vec<String>,
+}
+
+pub(crate) fn main(words: &BenchWords) -> Result<u8, Failure> {
+    if words.words.iter().any(|word| matches!(word.as_str(), "--help" | "-h" | "help")) {
+        output::print(&iolab_kv_bench::help())?;
+        return Ok(0);
+    }
+    let settings =
+        Settings::read(&words.words).map_err(|error| Failure::mistake(format!("iolab kv bench: {error}")))?;
+    match settings.text("via") {
+        "" => bench(&settings),
+        "db_bench" => via_db_bench(&settings),
+        other => Err(Failure::mistake(format!("iolab kv bench: --via={other}: only db_bench can be called"))),
+    }
+}
+
+/// An error of a session as an exit code: refusals and the user's mistakes are told from failures.
+fn failure(error: TellError) -> Failure {
+    match error {
+        TellError::Refused(message) => Failure::refused(format!("iolab kv bench: refused: {message}")),
+        TellError::Mistake(message) => Failure::mistake(format!("iolab kv bench: {message}")),
+        TellError::Store(error) => {
+            let message = format!("iolab kv bench: {error}");
+            match error.kind {
+                iolab_kv::ErrorKind::Folder => Failure::refused(message),
+                kind if kind.is_mistake() => Failure::mistake(message),
+                _ => Failure::failed(message),
+            }
+        }
+    }
+}
+
+fn bench(settings: &Settings) -> Result<u8, Failure> {
+    iolab_process::count_signals();
+    let (json, record, page) = (settings.is_on("json"), settings.text("record"), settings.text("page"));
+    let mut outputs = outputs::beside(settings.is_on("force"), []);
+    place_outputs(&mut outputs, record, page)?;
+    let mut session = Session::new(settings).map_err(failure)?;
+    if !json {
+        output::print(&iolab_kv_bench::header(settings, &session))?;
+    }
+    let mut results = Vec::new();
+    let mut interrupted = false;
+    for benchmark in &settings.benchmarks {
+        match session.run(benchmark).map_err(failure)? {
+            Ended::Skipped if json => {}
+            Ended::Skipped => {
+                output::print(&format!("{:<12} : skipped (--use_existing_db is true)\n", benchmark.name))?;
+            }
+            Ended::Measured(result) => results.push(*result),
+            Ended::Interrupted(result) => {
+                results.push(*result);
+                interrupted = true;
+            }
+        }
+        if let Some(result) = results.last().filter(|result| !json && result.name == benchmark.name) {
+            output::print(&iolab_kv_bench::line(settings, result))?;
+        }
+        if interrupted {
+            break;
+        }
+    }
+    let names = Names { kind: session.kind().description().name, folder: session.path().display().to_string() };
+    let version = session.kind().version().unwrap_or_default();
+    let clock = session.clock();
+    session.finish().map_err(failure)?;
+    let memory_bytes = System::live().memory_bytes();
+    if json {
+        output::print(&iolab_kv_bench::json((names.kind, &version), &results, memory_bytes))?;
+    } else {
+        tell_findings(&results, memory_bytes)?;
+    }
+    if !record.is_empty() || !page.is_empty() {
+        let recording = recording(settings, &results, &names, clock)?;
+        save(&mut outputs, &recording, record, page)?;
+    }
+    Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+struct Names {
+    kind: &'static str,
+    folder: String,
+}
+
+/// Each finding once, with the benchmarks it is about.
+fn tell_findings(results: &[BenchmarkResult], memory_bytes: u64) -> Result<(), Failure> {
+    for finding in iolab_kv_bench::all_findings(results, memory_bytes) {
+        let text = format!("{} {} {}", finding.evidence, finding.consequence, finding.advice);
+        output::print(&format!("  finding ({}): {text}\n", finding.jobs.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn place_outputs(outputs: &mut Outputs, record: &str, page: &str) -> Result<(), Failure> {
+    if !record.is_empty() {
+        outputs.place(Path::new(record), Kind::Recording, "the recording (--record)")?;
+    }
+    if !page.is_empty() {
+        outputs.place(Path::new(page), Kind::Report, "the page (--page)")?;
+    }
+    Ok(())
+}
+
+fn recording(
+    settings: &Settings,
+    results: &[BenchmarkResult],
+    names: &Names,
+    clock: &str,
+) -> Result<Recording, Failure> {
+    let words = iolab_kv_bench::job_words(settings, results, names.kind, &names.folder);
+    if words.is_empty() {
+        return Err(Failure::mistake("iolab kv bench: nothing was measured that a recording could hold"));
+    }
+    let plan = pipeline::pipeline().plan_words(&words)?.plan;
+    let host = System::live().host_facts(clock, std::env::args().collect());
+    Ok(iolab_kv_bench::recording(plan, host, env!("CARGO_PKG_VERSION"), results))
+}
+
+fn save(outputs: &mut Outputs, recording: &Recording, record: &str, page: &str) -> Result<(), Failure> {
+    if !record.is_empty() {
+        let place = outputs.place(Path::new(record), Kind::Recording, "the recording (--record)")?;
+        place.write(recording.to_json().as_bytes())?;
+    }
+    if !page.is_empty() {
+        let name = if record.is_empty() { "iolab kv bench" } else { record };
+        let made = recording_page(recording, name, &[], env!("CARGO_PKG_VERSION"));
+        outputs.place(Path::new(page), Kind::Report, "the page (--page)")?.write(made.html.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Runs the installed program with the flags that it knows, and reads what it prints.
+fn via_db_bench(settings: &Settings) -> Result<u8, Failure> {
+    let Some(folder) = &settings.db else {
+        return Err(Failure::mistake(
+            "iolab kv bench: --via=db_bench needs --db=FOLDER: db_bench would use a folder of its own",
+        ));
+    };
+    iolab_kv_bench::may_replace(settings, folder).map_err(failure)?;
+    let mut program = Command::new("db_bench");
+    program.args(iolab_kv_bench::their_words(settings));
+    let answer = program.output().map_err(|error| {
+        let mend = "install it with: apt-get install rocksdb-tools";
+        Failure::mistake(format!("iolab kv bench: db_bench cannot be run ({error}); {mend}"))
+    })?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    let lines = iolab_kv_bench::their_lines(&text);
+    if !answer.status.success() || lines.is_empty() {
+        let words = String::from_utf8_lossy(&answer.stderr);
+        let last = words.trim().lines().last().unwrap_or("it gave no reason").to_owned();
+        return Err(Failure::failed(format!("iolab kv bench: db_bench ended with {}: {last}", answer.status)));
+    }
+    if settings.is_on("json") {
+        output::print(&iolab_kv_bench::json_of_theirs(&lines, "installed"))?;
+    } else {
+        output::print(&text)?;
+    }
+    Ok(0)
+}

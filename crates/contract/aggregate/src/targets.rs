@@ -1,0 +1,119 @@
+//! Which storage a run reached: as far as its engines say what they reach, and its devices are
+//! known.
+//!
+//! Two runs on the same storage have the same list, whichever way led there: a loop device counts
+//! as the disk beneath it. Nothing here knows an engine by its name.
+
+use std::fmt;
+
+use iolab_plan::Reach;
+use iolab_recording::{DeviceUse, Recording};
+use serde::{Deserialize, Serialize};
+
+/// Something that holds data, or stands for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A block device of the kernel that is made of no others, by its name.
+    BlockDevice(String),
+    /// Files under which no block device was found: tmpfs, an overlay, a file system of the network.
+    NoBlockDevice,
+    /// A device that an engine drives by itself, as the job names it.
+    Driven(String),
+    /// Storage within the process, by the engine that has it.
+    Private(String),
+    /// None: operations end in the engine.
+    Nothing,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::BlockDevice(name) => write!(text, "block device {name}"),
+            Target::NoBlockDevice => text.write_str("files with no block device beneath"),
+            Target::Driven(name) => write!(text, "a device driven by the engine ({name})"),
+            Target::Private(engine) => write!(text, "memory of the engine {engine}"),
+            Target::Nothing => text.write_str("no storage"),
+        }
+    }
+}
+
+/// What a run reached, sorted, each once; empty where it is not known: an engine did not say, or
+/// nobody looked at the devices.
+pub fn targets(recording: &Recording) -> Vec<Target> {
+    let mut all = Vec::new();
+    for worker in &recording.plan.workers {
+        match worker.engine.traits().reach {
+            Reach::Unknown => return Vec::new(),
+            Reach::Processor | Reach::Nothing => all.push(Target::Nothing),
+            Reach::Device => {
+                all.extend(worker.files.iter().map(|file| Target::Driven(file.path.display().to_string())));
+            }
+            Reach::Private if recording.devices.is_empty() => all.push(Target::Private(worker.engine.name.clone())),
+            Reach::BlockLayer | Reach::Names | Reach::Private => {
+                if !worker.measurement.disk_util {
+                    return Vec::new();
+                }
+                all.extend(leaves(recording));
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Block devices that are made of no other device of the run.
+fn leaves(recording: &Recording) -> Vec<Target> {
+    let devices = &recording.devices;
+    let is_known = |device: &DeviceUse, part: &String| {
+        devices.iter().any(|other| other.host == device.host && other.name == *part)
+    };
+    let is_leaf = |device: &&DeviceUse| !device.parts.iter().any(|part| is_known(device, part));
+    let found: Vec<Target> =
+        devices.iter().filter(is_leaf).map(|device| Target::BlockDevice(device.name.clone())).collect();
+    if found.is_empty() { vec![Target::NoBlockDevice] } else { found }
+}
+
+#[cfg(test)]
+mod tests {
+    use iolab_plan::{EngineTraits, PageCache};
+
+    use super::*;
+
+    fn recording(name: &str) -> Recording {
+        let path = format!("{}/../recording/tests/corpus/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        Recording::from_json(&std::fs::read_to_string(&path).expect(&path)).expect(name)
+    }
+
+    fn reaching(reach: Reach) -> Recording {
+        let mut made = recording("1-8-traits");
+        for worker in &mut made.plan.workers {
+            let page_cache = PageCache::Never;
+            worker.engine.traits = Some(EngineTraits { reach, page_cache, ..EngineTraits::UNKNOWN });
+        }
+        made
+    }
+
+    #[test]
+    fn engines_say_what_they_reach_and_devices_are_those_at_the_bottom() {
+        let told = |made: &Recording| targets(made).iter().map(Target::to_string).collect::<Vec<_>>();
+        let mut on_disk = reaching(Reach::BlockLayer);
+        let below = DeviceUse { name: "sda".to_owned(), parts: Vec::new(), ..on_disk.devices[0].clone() };
+        on_disk.devices =
+            vec![DeviceUse { name: "loop3".to_owned(), parts: vec!["sda".to_owned()], ..below.clone() }, below];
+        assert_eq!(told(&on_disk), ["block device sda"]);
+        on_disk.devices.clear();
+        assert_eq!(told(&on_disk), ["files with no block device beneath"]);
+        on_disk.plan.workers.iter_mut().for_each(|worker| worker.measurement.disk_util = false);
+        assert!(told(&on_disk).is_empty(), "nobody looked");
+        let mut driven = reaching(Reach::Device);
+        for worker in &mut driven.plan.workers {
+            worker.files.truncate(1);
+            worker.files[0].path = "trtype=VIRT ns=1".into();
+        }
+        assert_eq!(told(&driven), ["a device driven by the engine (trtype=VIRT ns=1)"]);
+        assert_eq!(told(&reaching(Reach::Nothing)), ["no storage"]);
+        assert!(told(&reaching(Reach::Unknown)).is_empty());
+    }
+}

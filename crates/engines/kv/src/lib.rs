@@ -1,0 +1,82 @@
+//! The engine `kv`: jobs on a key-value store.
+//!
+//! ```text
+//! block n of the job's file  ─▶  key of number n        value: the block's bytes (bs)
+//! read   get, or a step of a cursor where the block follows the one read before
+//! write  put        trim   deletion        fsync, fdatasync   an empty write that syncs the log
+//! ```
+//!
+//! The threads of a run that name the same folder share one handle of the store. Jobs that are
+//! processes cannot share it: a store belongs to one process.
+
+mod lane;
+mod options;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use iolab_engine::{
+    Capabilities, Engine, EngineDescription, FileEffect, FileUse, OpenError, OpenRequest, Polling, Trial,
+};
+use iolab_options::{PageCache, Reach, Settings};
+
+pub use lane::KvLane;
+
+/// The engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Kv;
+
+impl Engine for Kv {
+    type Lane = KvLane;
+
+    const DESCRIPTION: EngineDescription = EngineDescription {
+        name: "kv",
+        aliases: &["rocksdb"],
+        summary: "Key-value stores: RocksDB where it is installed, fjall and redb built in",
+        details: "Block n of the job's range is the key of number n, as db_bench makes keys, and bs is the length of a value: \
+                  size is bs times the number of keys. A write is a put, a trim a deletion, a read a get; a read of the block after \
+                  the one read before is a step of a cursor (kv_scan). fsync and fdatasync sync the store's log. A read of a key that \
+                  is not there finds zeroes. The store lives in store_path; jobs that share it have \
+                  thread=1. iolab kv bench is the same with db_bench's names.",
+        options: &options::OPTIONS,
+        capabilities: Capabilities {
+            synchronous: true,
+            files: FileUse::Nothing,
+            moves_data: true,
+            trims: true,
+            syncs: true,
+            direct: true,
+            extends_files: true,
+            effect: FileEffect::ByDirection,
+            reach: Reach::Private,
+            page_cache: PageCache::Never,
+            polling: Polling::Never,
+            reads_to_write: false,
+            needs: &[],
+        },
+        trials: &[
+            Trial {
+                topic: "kv (fjall, built in)",
+                words: &["--ioengine=kv", "--store=fjall", "--thread"],
+                consequence: "jobs on this store fail",
+                mend: "",
+            },
+            Trial {
+                topic: "kv (rocksdb, by its library)",
+                words: &["--ioengine=kv", "--store=rocksdb", "--thread"],
+                consequence: "iolab kv bench and ioengine=kv use the built-in store fjall unless told otherwise",
+                mend: "apt-get install librocksdb-dev",
+            },
+        ],
+    };
+
+    fn opens(options: &Settings) -> Vec<PathBuf> {
+        options.text("store_path").map(PathBuf::from).into_iter().collect()
+    }
+
+    fn open(request: &OpenRequest<'_>) -> Result<KvLane, OpenError> {
+        KvLane::open(request)
+    }
+}

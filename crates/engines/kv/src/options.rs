@@ -1,0 +1,114 @@
+//! The engine's own options.
+
+use iolab_kv::Durability;
+use iolab_options::{DefaultValue, Kind, OptionEntry, Settings};
+
+/// The table.
+pub(crate) static OPTIONS: [OptionEntry; 8] = [
+    OptionEntry {
+        name: "store",
+        kind: Kind::Text,
+        summary: "Kind of store: rocksdb, fjall, redb or null",
+        details: "Without it, RocksDB where its library is installed, else fjall; the worker notes which.",
+        accepts: &[("rocksdb", "rocksdb"), ("null", "null")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "store_path",
+        kind: Kind::Text,
+        summary: "Folder of the store",
+        details: "A store that is there is used, else one is made; a folder that holds anything else is refused. Without it, the store is \
+                  a temporary one, which goes when the last worker that shares it ends.",
+        accepts: &[("/mnt/db", "/mnt/db")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "store_options",
+        kind: Kind::Text,
+        summary: "Options in the store's own language, with semicolons between",
+        details: "Of RocksDB, what rocksdb_get_options_from_string takes: write_buffer_size=64M;compression=kNoCompression. What a store does \
+                  not know, it refuses by name.",
+        accepts: &[("compression=kNoCompression", "compression=kNoCompression")],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "key_size",
+        kind: Kind::Integer { min: 8, max: 65_536 },
+        default: DefaultValue::Text("16"),
+        summary: "Bytes of a key",
+        details: "Eight bytes of number, big-endian, then the digit 0.",
+        accepts: &[("16", "16"), ("32", "32")],
+        rejects: &["4"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "value_size",
+        kind: Kind::Size,
+        summary: "Bytes of a value; must be bs",
+        details: "Values are the job's blocks, so bs is their length. This only says it again: another value is refused.",
+        accepts: &[("100", "100"), ("4k", "4096")],
+        rejects: &["large"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "kv_sync",
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Sync the store's log with every put and deletion",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["maybe"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "kv_no_log",
+        kind: Kind::Bool,
+        default: DefaultValue::Text("0"),
+        summary: "Write no log: a crash loses what was not flushed",
+        details: "Stores that cannot do without a log refuse every put.",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["maybe"],
+        ..OptionEntry::BLANK
+    },
+    OptionEntry {
+        name: "kv_scan",
+        kind: Kind::Bool,
+        default: DefaultValue::Text("1"),
+        summary: "Reads of blocks one after the other are steps of a cursor",
+        details: "The cursor shows the store as it was when the stretch began. With 0 every read is a get.",
+        accepts: &[("0", "0"), ("1", "1")],
+        rejects: &["maybe"],
+        ..OptionEntry::BLANK
+    },
+];
+
+/// What the job asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) store: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) options: String,
+    pub(crate) key_size: usize,
+    pub(crate) value_size: Option<u64>,
+    pub(crate) durability: Durability,
+    pub(crate) scans: bool,
+}
+
+impl Asked {
+    pub(crate) fn of(settings: &Settings) -> Asked {
+        let on = |name: &str| settings.flag(name).unwrap_or(false);
+        let durability = match (on("kv_sync"), on("kv_no_log")) {
+            (true, _) => Durability::Synced,
+            (_, true) => Durability::Unlogged,
+            _ => Durability::Logged,
+        };
+        Asked {
+            store: settings.text("store").map(str::to_owned),
+            path: settings.text("store_path").map(str::to_owned),
+            options: settings.text("store_options").unwrap_or_default().to_owned(),
+            key_size: settings.integer("key_size").unwrap_or(16) as usize,
+            value_size: settings.size("value_size"),
+            durability,
+            scans: settings.flag("kv_scan").unwrap_or(true),
+        }
+    }
+}

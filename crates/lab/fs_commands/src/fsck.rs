@@ -1,0 +1,184 @@
+//! The check of an image; its exit codes are those of fsck(8).
+
+use std::fmt::Write;
+use std::path::Path;
+
+use iolab_activity::{Console, Progress, Unit};
+use iolab_image::{Access, Image, ImageError};
+use iolab_logfs::{BadContent, ContentReport, Error, FaultKind, FsckReport, Repair};
+use serde_json::json;
+
+use crate::facts::size_text;
+
+/// Errors were found and mended.
+const MENDED: u8 = 1;
+/// Errors were found and are still there.
+const ERRORS_LEFT: u8 = 4;
+/// The check could not be made.
+pub const CHECK_IMPOSSIBLE: u8 = 8;
+
+/// What is checked, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckRequest<'a> {
+    /// Regular file or block device.
+    pub image: &'a Path,
+    /// Mend what can be mended; without it nothing is changed.
+    pub repair: bool,
+    /// Read the content of all files too, and hold it against its checksums.
+    pub content: bool,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// Checks an image: the exit code that fsck(8) gives the outcome, and its report.
+///
+/// # Errors
+/// The check could not be made.
+pub fn check(request: &CheckRequest<'_>, console: &dyn Console) -> Result<(u8, String), ImageError> {
+    let access = if request.repair { Access::Write } else { Access::Read };
+    let repair = if request.repair { Repair::Yes } else { Repair::No };
+    let mut image = Image::open(request.image, access)?;
+    let wrong = |source| ImageError::FileSystem { path: request.image.to_owned(), source };
+    match image.run(async |disk, context| iolab_logfs::fsck(&disk, repair, context).await)? {
+        Ok(report) => {
+            let content = match request.content {
+                true => {
+                    let what = format!("reading the content of {}", request.image.display());
+                    let mut progress = Progress::new(console, what, Unit::Bytes, Some(report.content_bytes));
+                    let looked = image.run(async |disk, _| {
+                        iolab_logfs::check_content_told(&disk, &mut |bytes| progress.at(bytes)).await
+                    });
+                    Some(looked?.map_err(wrong)?)
+                }
+                false => None,
+            };
+            let is_bad = content.as_ref().is_some_and(|content| !content.bad.is_empty());
+            let code = match (report.is_sound() && !is_bad, report.repaired && !is_bad) {
+                (true, _) => 0,
+                (false, true) => MENDED,
+                (false, false) => ERRORS_LEFT,
+            };
+            let text = match request.json {
+                true => as_json(&report, content.as_ref(), code),
+                false => as_text(request.image, &report, content.as_ref()),
+            };
+            Ok((code, text))
+        }
+        Err(error @ (Error::Unusable(_) | Error::Corrupt(_))) => Ok((ERRORS_LEFT, hopeless(request, &error))),
+        Err(source) => Err(wrong(source)),
+    }
+}
+
+/// A file as people know it.
+fn bad_text(bad: &BadContent) -> String {
+    let name = if bad.path.is_empty() { format!("inode {}", bad.inode.0) } else { bad.path.escape_ascii().to_string() };
+    match &bad.error {
+        Some(error) => format!("{name}: byte {} on cannot be read: {error}", bad.offset),
+        None => format!("{name}: what is at byte {} is not what was written there", bad.offset),
+    }
+}
+
+/// What cannot even be read: there is no other copy to go by.
+fn hopeless(request: &CheckRequest<'_>, error: &Error) -> String {
+    if request.json {
+        return format!("{:#}\n", json!({ "readable": false, "why": error.to_string(), "exit_code": ERRORS_LEFT }));
+    }
+    let image = request.image.display();
+    format!("{image}: {error}\n{image}: nothing can be mended; `iolab fs dump-log {image}` shows what is there\n")
+}
+
+fn as_text(image: &Path, report: &FsckReport, content: Option<&ContentReport>) -> String {
+    let image = image.display();
+    let mut text = String::new();
+    for fault in &report.faults {
+        let _ = writeln!(text, "{image}: {}: {}", kind_text(fault.kind), fault.what);
+    }
+    let dropped = report.recovery.dropped_frames;
+    if dropped > 0 {
+        let _ = writeln!(
+            text,
+            "{image}: {dropped} frames at the end of the log were under way at a crash, and do not count"
+        );
+    }
+    for bad in content.into_iter().flat_map(|content| &content.bad) {
+        let _ = writeln!(text, "{image}: content: {}", bad_text(bad));
+    }
+    let count = match report.faults.len() {
+        1 => "1 error".to_owned(),
+        many => format!("{many} errors"),
+    };
+    let verdict = match (report.is_sound(), report.repaired) {
+        (true, _) if report.recovery.closed => "clean".to_owned(),
+        (true, _) => "sound, but not closed: the process that used it ended without closing it".to_owned(),
+        (false, true) => format!("{count}, mended"),
+        (false, false) => format!("{count}; --repair mends what can be mended"),
+    };
+    let (inodes, bytes, frames) = (report.inodes, size_text(report.content_bytes), report.recovery.frames);
+    let _ = writeln!(text, "{image}: {verdict} ({inodes} inodes, {bytes} of content, {frames} frames in the log)");
+    let _ = match content {
+        Some(content) if content.bad.is_empty() => {
+            let (good, unproven) = (size_text(content.good_bytes), size_text(content.unproven_bytes));
+            writeln!(text, "{image}: content is what was written: {good} proven, {unproven} without a checksum")
+        }
+        Some(content) => {
+            let count = content.bad.len();
+            writeln!(
+                text,
+                "{image}: {count} parts of files are lost: reading them answers an error; copy them from elsewhere"
+            )
+        }
+        None => writeln!(text, "{image}: the content of files was not looked at; --content reads it"),
+    };
+    text
+}
+
+fn as_json(report: &FsckReport, content: Option<&ContentReport>, code: u8) -> String {
+    let faults: Vec<_> =
+        report.faults.iter().map(|fault| json!({ "kind": kind_text(fault.kind), "what": fault.what })).collect();
+    let value = json!({
+        "readable": true,
+        "faults": faults,
+        "repaired": report.repaired,
+        "closed": report.recovery.closed,
+        "frames": report.recovery.frames,
+        "records": report.recovery.records,
+        "dropped_frames": report.recovery.dropped_frames,
+        "inodes": report.inodes,
+        "content_bytes": report.content_bytes,
+        "content": content.map(|content| json!({
+            "good_bytes": content.good_bytes,
+            "unproven_bytes": content.unproven_bytes,
+            "bad": content.bad.iter().map(|bad| json!({
+                "inode": bad.inode.0,
+                "path": bad.path.escape_ascii().to_string(),
+                "offset": bad.offset,
+                "what": bad_text(bad),
+            })).collect::<Vec<_>>(),
+        })),
+        "older_checkpoint": report.recovery.by_older_checkpoint,
+        "exit_code": code,
+    });
+    format!("{value:#}\n")
+}
+
+/// The kind in a few words.
+fn kind_text(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Bootstrap => "bootstrap record",
+        FaultKind::Anchor => "anchor",
+        FaultKind::Checkpoint => "checkpoint",
+        FaultKind::OlderCheckpoint => "older checkpoint",
+        FaultKind::LostTail => "lost changes",
+        FaultKind::Root => "root directory",
+        FaultKind::ImpossibleName => "impossible name",
+        FaultKind::BadName => "bad name",
+        FaultKind::NoName => "inode without a name",
+        FaultKind::LinkCount => "link count",
+        FaultKind::Parent => "parent directory",
+        FaultKind::BeyondEnd => "content beyond the end",
+        FaultKind::Overlap => "overlapping content",
+        FaultKind::OwnerMap => "owner map",
+        FaultKind::ForeignNumber => "inode number of another domain",
+        FaultKind::DoubleName => "name in two domains",
+    }
+}

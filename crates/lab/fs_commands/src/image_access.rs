@@ -1,0 +1,25 @@
+//! How commands reach what is in an image, and name it when it fails.
+
+use std::path::Path;
+
+use iolab_image::{Access, Image};
+use iolab_logfs::{InodeId, Kind, Volume};
+
+use crate::FsError;
+
+/// Opens the file system of an image without changing it, and looks at it.
+pub(crate) fn look<T>(image: &Path, work: impl AsyncFnOnce(&Volume) -> Result<T, FsError>) -> Result<T, FsError> {
+    Image::open(image, Access::Read)?.with_fs(work)
+}
+
+/// The directory at a path, if that is one.
+pub(crate) async fn folder(fs: &Volume, path: &[u8]) -> Option<InodeId> {
+    let inode = fs.resolve(path).await.ok()?;
+    fs.stat(inode).await.is_ok_and(|found| found.kind == Kind::Directory).then_some(inode)
+}
+
+/// An error about a path inside of an image.
+pub(crate) fn inside(image: &Path, path: &[u8]) -> impl Fn(iolab_logfs::Error) -> FsError {
+    let (image, path) = (image.to_owned(), path.to_owned());
+    move |source| FsError::Inside { image: image.clone(), path: path.clone(), source }
+}

@@ -1,0 +1,43 @@
+//! What `iolab fs` does, without its command line: images of logfs are made, looked at, changed,
+//! checked, served and measured.
+//!
+//! A command takes its arguments as values and returns its report as text or JSON. Nothing here
+//! prints; what tells something meanwhile takes a closure that is told.
+
+mod change;
+mod cluster_reading;
+mod cp;
+mod defrag;
+mod dump_log;
+mod error;
+mod facts;
+mod fsck;
+mod image_access;
+mod info;
+mod io_tester;
+mod ls;
+mod mkfs;
+mod perf;
+mod perf_text;
+mod resize_cores;
+mod serving;
+mod show;
+mod targets;
+
+pub use change::{make_directories, remove_paths, rename};
+pub use cluster_reading::{cluster_reading_json, cluster_reading_text, read_clusters_of, reading_way};
+pub use cp::{CopyRequest, copy};
+pub use defrag::defragment;
+pub use dump_log::{dump_line_json, dump_line_text, dump_log};
+pub use error::FsError;
+pub use fsck::{CHECK_IMPOSSIBLE, CheckRequest, check};
+pub use info::info;
+pub use io_tester::{TesterRequest, TesterRun, test_io, tester_json, tester_text};
+pub use ls::{ListRequest, list};
+pub use mkfs::{MakeRequest, make_image};
+pub use perf::{Series, Setting, VolumeRequest, measure_volumes};
+pub use perf_text::{volumes_json, volumes_text};
+pub use resize_cores::resize_cores;
+pub use serving::{ServeRequest, serve_image, wait_until_closed};
+pub use show::{describe_file, read_files, tree};
+pub use targets::{LogfsSetting, cleaning_policy, processors, usual_domains};

@@ -1,0 +1,133 @@
+//! Making images: what stands in the way is refused, a missing file made, the file system written.
+
+use std::path::Path;
+
+use iolab_activity::{Failure, FailureKind};
+use iolab_clock::Clock;
+use iolab_image::{Access, Image, Objection, make_file, objections};
+use iolab_logfs::{Layout, MkfsOptions};
+
+use crate::FsError;
+use crate::facts::{hex, size_text};
+
+/// How to make a file system.
+#[derive(Debug, Clone, Copy)]
+pub struct MakeRequest<'a> {
+    /// Regular file or block device.
+    pub image: &'a Path,
+    /// Size of the file, which is made when it does not exist, bytes.
+    pub size_bytes: Option<u64>,
+    /// Unit in which space is given away, bytes.
+    pub cluster_bytes: u64,
+    /// Unit of every write, bytes.
+    pub block_bytes: u64,
+    /// Writes up to this length go into the metadata log, bytes; one byte less than a block unless
+    /// told.
+    pub small_bytes: Option<u64>,
+    /// Parts of the disk for one thread each.
+    pub domains: u32,
+    /// The file system's id; random unless told.
+    pub id: Option<[u8; 16]>,
+    /// Overwrite what the file or device holds.
+    pub force: bool,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// Makes a file system, and describes it.
+///
+/// # Errors
+/// Something would be overwritten, or it cannot be made; then no new file is left.
+pub fn make_image(request: &MakeRequest<'_>) -> Result<String, FsError> {
+    let path = request.image;
+    refuse_objections(path, request.force)?;
+    let is_new = make_missing(path, request.size_bytes)?;
+    let made = make(request);
+    if made.is_err() && is_new {
+        // Nothing was in it: what could not be made leaves nothing behind.
+        let _gone = std::fs::remove_file(path);
+    }
+    let layout = made?;
+    Ok(if request.json { as_json(path, &layout) } else { as_text(path, &layout) })
+}
+
+fn make(request: &MakeRequest<'_>) -> Result<Layout, FsError> {
+    let path = request.image;
+    let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let id = request.id.map_or_else(random_id, Ok)?;
+    let options = MkfsOptions {
+        block_bytes: narrow(request.block_bytes),
+        cluster_bytes: narrow(request.cluster_bytes),
+        small_max_bytes: narrow(request.small_bytes.unwrap_or(request.block_bytes.saturating_sub(1))),
+        domains: request.domains,
+        ..MkfsOptions::new(id, Clock::monotonic().unix_ns())
+    };
+    let mut image = Image::open(path, Access::Write)?;
+    let made = image.run(async |disk, _| iolab_logfs::mkfs(&disk, &options).await)?;
+    made.map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        let mistaken = matches!(error, iolab_logfs::Error::Unusable(_));
+        FsError::from(if mistaken { Failure::mistake(message) } else { Failure::failed(message) })
+    })
+}
+
+/// Refuses what would be lost unless `force`, and what is in use in any case.
+pub(crate) fn refuse_objections(path: &Path, force: bool) -> Result<(), FsError> {
+    let found = objections(path)?;
+    let counts = |objection: &&Objection| !force || matches!(objection, Objection::InUse(_));
+    let counting: Vec<&Objection> = found.iter().filter(counts).collect();
+    if counting.is_empty() {
+        return Ok(());
+    }
+    let mut message: Vec<String> = counting.iter().map(|objection| format!("iolab: {objection}")).collect();
+    message.push(if counting.iter().any(|objection| matches!(objection, Objection::InUse(_))) {
+        "iolab: nothing was changed; what is in use must be let go of first".to_owned()
+    } else {
+        "iolab: nothing was changed; --force overwrites it".to_owned()
+    });
+    Err(Failure::report(FailureKind::Refused, message.join("\n")).into())
+}
+
+/// Makes the file when there is none; says whether it did.
+fn make_missing(path: &Path, size: Option<u64>) -> Result<bool, FsError> {
+    match (path.exists(), size) {
+        (false, Some(size)) => make_file(path, size).map(|()| true).map_err(FsError::from),
+        (false, None) => {
+            let text = format!("{}: no such file or device; --size=SIZE makes a file", path.display());
+            Err(Failure::mistake(text).into())
+        }
+        (true, None) => Ok(false),
+        (true, Some(size)) => {
+            let is_as_long = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
+            let text = || format!("{}: it exists, and has another size: leave --size out", path.display());
+            if is_as_long { Ok(false) } else { Err(Failure::mistake(text()).into()) }
+        }
+    }
+}
+
+pub(crate) fn random_id() -> Result<[u8; 16], Failure> {
+    let mut id = [0; 16];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| std::io::Read::read_exact(&mut file, &mut id));
+    read.map(|()| id).map_err(|error| Failure::failed(format!("/dev/urandom: {error}; --id gives an id")))
+}
+
+fn as_text(path: &Path, layout: &Layout) -> String {
+    let (cluster, block) = (u64::from(layout.cluster_bytes), u64::from(layout.block_bytes));
+    format!(
+        "{}: a logfs file system of {} was made\nid        {}\nclusters  {} of {}\nblocks    {}\nsmall     up to {} bytes are written to the \
+         metadata log\ndomains   {}\n",
+        path.display(),
+        size_text(u64::from(layout.clusters) * cluster),
+        hex(&layout.id),
+        layout.clusters,
+        size_text(cluster),
+        size_text(block),
+        layout.small_max_bytes,
+        layout.domains,
+    )
+}
+
+fn as_json(path: &Path, layout: &Layout) -> String {
+    let value = serde_json::json!({ "image": path.to_string_lossy(), "layout": crate::info::layout_json(layout) });
+    format!("{value:#}\n")
+}

@@ -1,0 +1,128 @@
+//! Random appends, reads and truncations until a volume is written, on images and
+//! folders in turn.
+
+use std::path::PathBuf;
+
+use iolab_activity::Failure;
+use iolab_logfs_bench::{Target, VolumeLoad, VolumeResult, run_volume_load};
+
+use crate::FsError;
+use crate::targets::{LogfsSetting, cleaning_policy, targets, usual_domains};
+
+/// The load, and what it runs on.
+#[derive(Debug, Clone, Copy)]
+pub struct VolumeRequest<'a> {
+    /// Images (regular files, block devices) and folders.
+    pub targets: &'a [PathBuf],
+    /// The load; a capacity of 0 is that of the smallest target, and domains are told below.
+    pub load: VolumeLoad,
+    /// Domains; as many as processors unless told, and fewer where there is no room for so many.
+    pub domains: Option<u32>,
+    /// Rounds; each runs every target once.
+    pub rounds: u32,
+    /// Run once for each value of a parameter: `NAME=VALUE,…`.
+    pub sweep: Option<&'a str>,
+    /// How images are made.
+    pub logfs: LogfsSetting,
+}
+
+/// One value of a sweep.
+#[derive(Debug)]
+pub struct Setting {
+    pub(crate) label: String,
+    pub(crate) load: VolumeLoad,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// What a target took, round by round.
+#[derive(Debug)]
+pub struct Series {
+    pub(crate) path: PathBuf,
+    pub(crate) is_logfs: bool,
+    pub(crate) results: Vec<VolumeResult>,
+}
+
+/// Runs the load for each value of the sweep, or once; `done` is told each as it is done.
+///
+/// # Errors
+/// What is wrong with the sweep is found before a target is touched.
+pub fn measure_volumes(
+    request: &VolumeRequest<'_>,
+    mut done: impl FnMut(&Setting, &[Series]) -> Result<(), Failure>,
+) -> Result<(), FsError> {
+    for setting in settings(request)? {
+        done(&setting, &run(&setting, request.rounds)?)?;
+    }
+    Ok(())
+}
+
+fn run(setting: &Setting, rounds: u32) -> Result<Vec<Series>, FsError> {
+    let series = |target: &Target| Series {
+        path: target.path().to_owned(),
+        is_logfs: matches!(target, Target::Image(_)),
+        results: Vec::new(),
+    };
+    let mut all: Vec<Series> = setting.targets.iter().map(series).collect();
+    for round in 0..rounds {
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for number in order {
+            let load = VolumeLoad { seed: setting.load.seed.wrapping_add(u64::from(round)), ..setting.load };
+            all[number].results.push(run_volume_load(&setting.targets[number], &load)?);
+        }
+    }
+    Ok(all)
+}
+
+/// The load for each value of the sweep, or once.
+fn settings(request: &VolumeRequest<'_>) -> Result<Vec<Setting>, FsError> {
+    if request.load.lower_percent >= request.load.upper_percent {
+        return Err(Failure::mistake("--lower has to be below --upper").into());
+    }
+    let Some(sweep) = request.sweep else { return Ok(vec![setting(request, "", "")?]) };
+    let mistake = || Failure::mistake(format!("--sweep={sweep}: NAME=VALUE,VALUE is needed (small=0,10,50)"));
+    let (name, values) = sweep.split_once('=').ok_or_else(mistake)?;
+    values.split(',').map(|value| setting(request, name, value)).collect()
+}
+
+fn setting(request: &VolumeRequest<'_>, name: &str, value: &str) -> Result<Setting, FsError> {
+    let wrong = |error: String| Failure::mistake(format!("--sweep={name}={value}: {error}"));
+    let percent = || match value.parse::<u32>() {
+        Ok(percent) if percent <= 100 => Ok(percent),
+        _ => Err(wrong("a percentage is needed".to_owned())),
+    };
+    let (mut load, mut logfs, mut domains) = (request.load, request.logfs, request.domains);
+    let size =
+        |text: &str| iolab_units::parse_bytes(text, iolab_units::KbBase::K1024).map_err(|error| error.to_string());
+    let count = || match value.parse::<u32>() {
+        Ok(count) if (1..=1024).contains(&count) => Ok(count),
+        _ => Err(wrong("a number from 1 to 1024 is needed".to_owned())),
+    };
+    match name {
+        "" => {}
+        "small" => load.small_write_percent = percent()?,
+        "write" => load.write_percent = percent()?.max(1),
+        "domains" => domains = Some(count()?),
+        "parallel" => load.parallel = count()? as usize,
+        "cluster-size" => logfs.cluster_bytes = size(value).map_err(wrong)?,
+        "cleaning-memory" => logfs.cleaning_bytes = size(value).map_err(wrong)?,
+        "policy" => logfs.policy = cleaning_policy(value).map_err(wrong)?,
+        _ => {
+            let names = "small, write, domains, parallel, cluster-size, cleaning-memory, policy";
+            return Err(wrong(format!("one of {names} can be swept")).into());
+        }
+    }
+    let targets = targets(request.targets, &logfs)?;
+    if load.capacity_bytes == 0 {
+        let capacities: Result<Vec<u64>, _> = targets.iter().map(Target::capacity_bytes).collect();
+        load.capacity_bytes = capacities?.into_iter().min().unwrap_or(0);
+    }
+    load.domains = match domains {
+        Some(domains) => domains as usize,
+        None => (usual_domains(&targets)? as usize).min(load.most_domains()).max(1),
+    };
+    let label = if name.is_empty() { String::new() } else { format!("{name}={value}") };
+    Ok(Setting { label, load, targets })
+}

@@ -1,0 +1,140 @@
+//! What `iolab fs perf` found, as text and as JSON. What is said of a target as a whole is of all
+//! its domains together.
+
+use std::fmt::Write;
+
+use iolab_logfs_bench::{Class, VolumePart};
+use serde_json::{Value, json};
+
+use crate::facts::size_text;
+use crate::perf::{Series, Setting};
+use crate::targets::{latency_columns, latency_json, latency_titles, spread};
+
+fn seconds(part: &VolumePart) -> f64 {
+    part.measured.elapsed_ns as f64 / 1e9
+}
+
+fn written_mib_per_second(part: &VolumePart) -> f64 {
+    part.written_bytes() as f64 / f64::from(1 << 20) / seconds(part)
+}
+
+/// How often the first target's time a target took, round by round.
+fn ratios(series: &Series, first: &Series) -> Vec<f64> {
+    let both = series.results.iter().zip(&first.results);
+    both.map(|(one, other)| seconds(&one.joint) / seconds(&other.joint)).collect()
+}
+
+/// `1.20`, or with several rounds `1.20 (1.10–1.31)`.
+fn spread_text(numbers: &[f64], digits: usize) -> String {
+    let (median, least, most) = spread(numbers);
+    match numbers.len() {
+        0 | 1 => format!("{median:.digits$}"),
+        _ => format!("{median:.digits$} ({least:.digits$}–{most:.digits$})"),
+    }
+}
+
+/// What each target took, as text.
+pub fn volumes_text(setting: &Setting, all: &[Series]) -> String {
+    let mut text = heading(setting);
+    let Some(first) = all.first() else { return text };
+    for (number, series) in all.iter().enumerate() {
+        let times: Vec<f64> = series.results.iter().map(|result| seconds(&result.joint)).collect();
+        let kind = if series.is_logfs { "logfs" } else { "folder" };
+        let _ = write!(text, "{} ({kind}): {} s", series.path.display(), spread_text(&times, 2));
+        if number > 0 {
+            let _ =
+                write!(text, ", {} times as long as {}", spread_text(&ratios(series, first), 3), first.path.display());
+        }
+        text.push('\n');
+        let Some(last) = series.results.last() else { continue };
+        let rounds = series.results.len();
+        let title = if rounds > 1 { format!("  of round {rounds}") } else { String::new() };
+        let _ = writeln!(text, "{title:<14} {:>9} {:>9}{}", "number", "MiB/s", latency_titles());
+        for class in last.joint.measured.classes.iter().filter(|class| class.operations > 0) {
+            let mib = class.bytes as f64 / f64::from(1 << 20) / seconds(&last.joint);
+            let columns = latency_columns(&class.latency.to_sparse());
+            let _ = writeln!(text, "  {:<12} {:>9} {mib:>9.1}{columns}", class.name, class.operations);
+        }
+        if last.domains.len() > 1 {
+            for (domain, part) in last.domains.iter().enumerate() {
+                let rate = written_mib_per_second(part);
+                let _ = writeln!(text, "  domain {domain}: {:.2} s, {rate:.1} MiB/s written", seconds(part));
+            }
+        }
+        text.push_str(&activity_text(&last.joint));
+    }
+    text
+}
+
+/// What was run.
+fn heading(setting: &Setting) -> String {
+    let load = &setting.load;
+    let label = if setting.label.is_empty() { String::new() } else { format!("{}: ", setting.label) };
+    let at_once = match load.domains {
+        1 => format!("1 domain, {} operations at once", load.parallel),
+        domains => format!("{domains} domains, {} operations at once in each", load.parallel),
+    };
+    format!(
+        "{label}{} written to a capacity of {}, {at_once}, {} % writes, {} % of them small\n",
+        size_text(load.volume_bytes),
+        size_text(load.capacity_bytes),
+        load.write_percent,
+        load.small_write_percent
+    )
+}
+
+fn activity_text(part: &VolumePart) -> String {
+    let Some(activity) = &part.activity else { return String::new() };
+    let moved = activity.moved_bytes as f64 / part.written_bytes().max(1) as f64;
+    format!(
+        "  cleaning moved {moved:.3} bytes for each byte written, {} passes; {} checkpoints, {} frames of the log\n",
+        activity.cleaning_passes, activity.checkpoints, activity.frames
+    )
+}
+
+fn class_json(class: &Class) -> Value {
+    json!({
+        "name": class.name, "operations": class.operations, "bytes": class.bytes,
+        "latency_ns": latency_json(&class.latency.to_sparse()),
+    })
+}
+
+fn part_json(part: &VolumePart) -> Value {
+    let activity = part.activity.as_ref().map(|activity| {
+        json!({
+            "moved_bytes": activity.moved_bytes, "cleaning_passes": activity.cleaning_passes,
+            "freed_clusters": activity.freed_clusters, "checkpoints": activity.checkpoints, "frames": activity.frames,
+        })
+    });
+    json!({
+        "seconds": seconds(part),
+        "written_bytes": part.written_bytes(),
+        "classes": part.measured.classes.iter().map(class_json).collect::<Vec<_>>(),
+        "logfs": activity,
+    })
+}
+
+/// The same for programs.
+pub fn volumes_json(setting: &Setting, all: &[Series]) -> Value {
+    let target = |series: &Series| {
+        let round = |result: &iolab_logfs_bench::VolumeResult| {
+            let mut round = part_json(&result.joint);
+            round["domains"] = result.domains.iter().map(part_json).collect();
+            round
+        };
+        json!({
+            "path": series.path.to_string_lossy(),
+            "kind": if series.is_logfs { "logfs" } else { "folder" },
+            "rounds": series.results.iter().map(round).collect::<Vec<_>>(),
+            "times_first": all.first().map(|first| ratios(series, first)),
+        })
+    };
+    json!({
+        "setting": setting.label,
+        "capacity_bytes": setting.load.capacity_bytes,
+        "volume_bytes": setting.load.volume_bytes,
+        "domains": setting.load.domains,
+        "parallel": setting.load.parallel,
+        "targets": all.iter().map(target).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,48 @@
+//! Another number of domains for an image; no content moves.
+
+use std::path::Path;
+
+use iolab_activity::Failure;
+use iolab_image::{Access, Image};
+use iolab_logfs::{Error, Resized};
+use serde_json::json;
+
+use crate::FsError;
+
+/// Gives an image so many domains, and tells what changed, as text or as JSON.
+///
+/// # Errors
+/// It cannot be done; the message says which number of domains holds.
+pub fn resize_cores(path: &Path, domains: u32, json: bool) -> Result<String, FsError> {
+    let mut image = Image::open(path, Access::Write)?;
+    let resized = image.run(async |disk, _| iolab_logfs::resize_cores(&disk, domains).await)?;
+    let place = path.display();
+    let resized = resized.map_err(|error| match error {
+        Error::Unusable(_) => Failure::mistake(format!("{place}: {error}; nothing was changed")),
+        Error::Corrupt(_) => {
+            Failure::failed(format!("{place}: {error}; nothing was changed (`iolab fs fsck {place}`)"))
+        }
+        Error::NoSpace => Failure::failed(format!("{place}: too full for so many domains; nothing was changed")),
+        _ => Failure::failed(format!("{place}: {error}; the old number of domains is valid, or the new one")),
+    })?;
+    Ok(if json { as_json(&resized) } else { as_text(path, &resized) })
+}
+
+fn as_text(path: &Path, resized: &Resized) -> String {
+    let Resized { before, after, inodes, moved_inodes, moved_clusters } = resized;
+    let image = path.display();
+    format!(
+        "{image}: {after} domains instead of {before}; {moved_inodes} of {inodes} inodes and {moved_clusters} clusters belong to another one\n"
+    )
+}
+
+fn as_json(resized: &Resized) -> String {
+    let value = json!({
+        "domains_before": resized.before,
+        "domains": resized.after,
+        "inodes": resized.inodes,
+        "moved_inodes": resized.moved_inodes,
+        "moved_clusters": resized.moved_clusters,
+    });
+    format!("{value:#}\n")
+}

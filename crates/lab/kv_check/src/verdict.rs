@@ -1,0 +1,76 @@
+//! Whether a store that was opened again holds what it must.
+
+use iolab_kv::{Access, StoreError};
+
+use crate::{Model, Shape};
+
+/// What was promised before a crash, as numbers of operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Promised {
+    /// All up to this one have been found before, and made durable.
+    pub settled: u64,
+    /// The last that was acknowledged and synced.
+    pub synced: u64,
+    /// The last that was acknowledged.
+    pub acknowledged: u64,
+}
+
+/// A broken promise.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// Something is gone that was acknowledged and synced.
+    #[error("operation {synced} was acknowledged and synced, and the store holds only those up to {found}")]
+    Lost {
+        /// The last that must be there.
+        synced: u64,
+        /// The last that is.
+        found: u64,
+    },
+    /// Something is there that was never begun.
+    #[error("the store holds operation {found}; the last one that was begun is {begun}")]
+    Invented {
+        /// The last that can be there.
+        begun: u64,
+        /// The last that is.
+        found: u64,
+    },
+    /// Another state than any prefix of the operations leaves.
+    #[error("the store holds operation {found}, but not what the operations up to it leave: {difference}")]
+    NoPrefix {
+        /// The last that is there.
+        found: u64,
+        /// What is wrong.
+        difference: String,
+    },
+}
+
+/// Compares a store with what the operations of a round leave behind those that `model` has, and
+/// brings the model to where the store is; answers the last operation that is there.
+///
+/// # Errors
+/// The store's when it cannot be read.
+pub fn judge(
+    store: &dyn Access,
+    model: &mut Model,
+    (shape, round): (&Shape, u64),
+    promised: Promised,
+) -> Result<Result<u64, Violation>, StoreError> {
+    let content = Model::read(store)?;
+    let found = content.last_operation();
+    let synced = promised.synced.max(promised.settled);
+    if found < synced {
+        return Ok(Err(Violation::Lost { synced, found }));
+    }
+    // One more may have been under way.
+    let begun = promised.acknowledged.max(promised.settled) + 1;
+    if found > begun {
+        return Ok(Err(Violation::Invented { begun, found }));
+    }
+    for number in promised.settled + 1..=found {
+        model.apply(&shape.operation(round, number));
+    }
+    Ok(match model.difference(&content) {
+        Some(difference) => Err(Violation::NoPrefix { found, difference }),
+        None => Ok(found),
+    })
+}

@@ -1,0 +1,102 @@
+//! What must be known of several runs that are held against one another, and no single one of them
+//! can tell.
+
+use std::collections::BTreeSet;
+
+use iolab_aggregate::Target;
+use iolab_recording::{Finding, Severity};
+
+use crate::table::Words;
+
+/// All that is looked at between runs.
+pub const BETWEEN_RUNS: &[Words] = &[DIFFERENT_TARGETS];
+
+const DIFFERENT_TARGETS: Words = Words {
+    name: "different-targets",
+    looks_at: "What the engines of the runs that are compared say they reach, and which block devices were under their files.",
+    consequence: "The runs did not use the same storage, so a difference between them is one of the storage too, not only of what was changed.",
+    advice: "Give all of them the same disk; where a kernel's device and an address are two names of one disk, nothing is wrong. Where the storage is the question, change nothing else with it.",
+};
+
+/// What the runs of one configuration reached: the list of each run.
+pub type Reached = BTreeSet<Vec<Target>>;
+
+/// Which configurations reached the same storage: lists of their numbers, in their order. Those of
+/// which it is not known are left out.
+pub fn by_target(reached: &[Reached]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(Vec<usize>, Reached)> = Vec::new();
+    for (number, own) in reached.iter().enumerate() {
+        let known: Reached = own.iter().filter(|targets| !targets.is_empty()).cloned().collect();
+        if known.is_empty() {
+            continue;
+        }
+        // What was made anew for each trial has a new name in each.
+        match groups.iter_mut().find(|(_, theirs)| !theirs.is_disjoint(&known)) {
+            Some((numbers, theirs)) => {
+                numbers.push(number);
+                theirs.extend(known);
+            }
+            None => groups.push((vec![number], known)),
+        }
+    }
+    groups.into_iter().map(|(numbers, _)| numbers).collect()
+}
+
+/// The finding about groups with names, each with what its runs reached; `changes_more` when more
+/// than the storage was changed from one to the other.
+pub fn different_targets(groups: &[(String, &Reached)], changes_more: bool) -> Finding {
+    let evidence: Vec<String> = groups.iter().map(|(name, reached)| format!("{name}: {}", told(reached))).collect();
+    Finding {
+        rule: DIFFERENT_TARGETS.name.to_owned(),
+        severity: if changes_more { Severity::Invalid } else { Severity::Note },
+        evidence: evidence.join("; "),
+        consequence: DIFFERENT_TARGETS.consequence.to_owned(),
+        advice: DIFFERENT_TARGETS.advice.to_owned(),
+        jobs: Vec::new(),
+    }
+}
+
+/// The targets of the first run, and how many others there are.
+fn told(reached: &Reached) -> String {
+    let mut lists = reached.iter().filter(|targets| !targets.is_empty());
+    let first = lists.next().map(|targets| targets.iter().map(Target::to_string).collect::<Vec<_>>().join(" and "));
+    let more = lists.count();
+    let more = if more > 0 { format!(" (in other runs {more} others)") } else { String::new() };
+    first.unwrap_or_else(|| "not known".to_owned()) + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(runs: &[&[&str]]) -> Reached {
+        let target = |name: &&str| Target::BlockDevice((*name).to_owned());
+        runs.iter().map(|run| run.iter().map(target).collect()).collect()
+    }
+
+    #[test]
+    fn configurations_with_a_target_in_common_belong_together() {
+        let cases: [(&[Reached], &[&[usize]]); 5] = [
+            (&[reached(&[&["sda"]]), reached(&[&["sda"]])], &[&[0, 1]]),
+            (&[reached(&[&["sda"]]), reached(&[&["sdb"]])], &[&[0], &[1]]),
+            // A new loop device for each trial.
+            (&[reached(&[&["loop0"], &["loop1"]]), reached(&[&["loop1"], &["loop2"]])], &[&[0, 1]]),
+            // Two disks at once are not one of them.
+            (&[reached(&[&["sda", "sdb"]]), reached(&[&["sda"]])], &[&[0], &[1]]),
+            (&[reached(&[&["sda"]]), reached(&[&[]]), Reached::new()], &[&[0]]),
+        ];
+        for (number, (given, expected)) in cases.iter().enumerate() {
+            assert_eq!(by_target(given), *expected, "case {number}");
+        }
+    }
+
+    #[test]
+    fn the_finding_names_both_and_is_grave_where_more_was_changed() {
+        let (disk, memory) = (reached(&[&["sda"]]), Reached::from([vec![Target::Nothing]]));
+        let groups = [("engine=a".to_owned(), &disk), ("engine=b".to_owned(), &memory)];
+        let finding = different_targets(&groups, true);
+        assert_eq!(finding.evidence, "engine=a: block device sda; engine=b: no storage");
+        assert_eq!((finding.severity, finding.rule.as_str()), (Severity::Invalid, "different-targets"));
+        assert_eq!(different_targets(&groups, false).severity, Severity::Note);
+    }
+}
