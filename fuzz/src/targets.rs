@@ -14,6 +14,7 @@ use iolab_options::OptionEntry;
 use iolab_recording::partial::{self, Partial};
 use iolab_recording::{BlockHeader, LogEntry, Recording, SpoolBlock, SpooledRecord};
 use iolab_trace::{End, Operation, Reader, Writer};
+use iolab_trace_import::{ImportError, Imported, blktrace, iolog, strace};
 
 /// The enemy of a device that the driver's own tests use too.
 #[path = "../../crates/nvme/driver/tests/drive/enemy.rs"]
@@ -97,6 +98,40 @@ pub const TARGETS: &[Target] = &[
         ],
         words: &["\u{4}\u{2}", "\u{1}\u{2}", "{\"path\":\"x\"}", "\u{7f}", "{\"process\":0,\"id\":0}"],
         run: trace,
+    },
+    Target {
+        name: "strace_text",
+        seeds: &[
+            b"1234  1700000000.000200 pwrite64(5</db/pg_wal/0001>, \"\\20, (a)\"..., 8192, 16384) = 8192 <0.000021>\n\
+              [pid 7] 12:34:56.000300 fdatasync(5 <unfinished ...>\n[pid 7] 12:34:57 <... fdatasync resumed>) = 0 <0.002100>\n",
+            b"     0.000100 openat(AT_FDCWD, \"/a\", O_RDWR) = 3\nwritev(3, [{iov_base=\"a\", iov_len=2}], 1) = 2\nread(3, \"\", 1) = 0\n",
+            b"clone(flags=CLONE_FILES) = 9\n9 splice(3, [5] => [7], 4, NULL, 9, 0) = 2\n9 io_submit(0, 1, [{aio_data=0, CMD_PREAD, aio_fildes=3, aio_nbytes=1, aio_offset=2}]) = 1\n",
+        ],
+        words: &["<unfinished ...>", "<... read resumed>", "(", ")", "\"", "\\", "[", "{", "= -1 EIO", "18446744073709551615", "0x", "<0.1>", "23:59:59 "],
+        run: |input| imported(|output| strace::import(&mut std::io::Cursor::new(input), output, Vec::new(), false)),
+    },
+    Target {
+        name: "iolog",
+        seeds: &[
+            b"fio version 2 iolog\n/d add\n/d open\n/d write 0 8192\n/d wait 500 0\n/d datasync 0 0\n/d close\n",
+            b"fio version 3 iolog\n20 f 1 add\n106 f 1 read 0 4096\n369 f 1 trim 45056 4096\n",
+        ],
+        words: &[" read ", " wait ", "18446744073709551615", "\n", "fio version 3 iolog\n", " 0 0\n"],
+        run: |input| imported(|output| iolog::import(&mut std::io::Cursor::new(input), output, Vec::new(), false)),
+    },
+    Target {
+        name: "blktrace",
+        seeds: &[
+            // An issue and its completion, of 4096 bytes written at sector 8.
+            b"\x07tae\x01\0\0\0\xe8\x03\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\x10\0\0\x07\0\x02\0M\0\0\0\x01\0\x80\0\0\0\0\0\0\0\0\0\
+              \x07tae\x02\0\0\0\xe8\x09\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\x10\0\0\x08\0\x02\0M\0\0\0\x01\0\x80\0\0\0\0\0\0\0\0\0",
+        ],
+        words: &["\u{7}tae", "\u{7}\u{0}", "\u{8}\u{0}", "\u{0}\u{4}"],
+        run: |input| {
+            let (one, two) = input.split_at(input.len() / 2);
+            imported(|output| blktrace::import(vec![one, two], output, Vec::new(), false));
+            imported(|output| blktrace::import(vec![input], output, Vec::new(), true));
+        },
     },
     Target {
         name: "logfs_image",
@@ -279,6 +314,15 @@ fn trace(input: &[u8]) {
         operations.iter().for_each(|operation| drop(writer.operation(operation)));
         let again = writer.finish(End::default()).unwrap_or_default();
         assert_eq!(operations_of(&again).map(|(operations, _)| operations), Some(operations));
+    }
+}
+
+/// What is imported makes a trace that is whole.
+fn imported(import: impl FnOnce(&mut Vec<u8>) -> Result<Imported, ImportError>) {
+    let mut bytes = Vec::new();
+    if let Ok(imported) = import(&mut bytes) {
+        let found = operations_of(&bytes).map(|(operations, reader)| (operations.len() as u64, reader.end().cloned()));
+        assert_eq!(found, Some((imported.end.operations, Some(imported.end))));
     }
 }
 

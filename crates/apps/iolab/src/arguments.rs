@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::{self, MISTAKE};
 use crate::subcommands::bench::BenchArguments;
+use crate::subcommands::capture::CaptureArguments;
 use crate::subcommands::compare::CompareArguments;
 use crate::subcommands::db::DbAction;
 use crate::subcommands::demo::DemoArguments;
@@ -55,6 +56,8 @@ enum Action {
     /// Make, check, inspect and change logfs file systems (iolab's own)
     #[command(subcommand)]
     Fs(FsAction),
+    /// Trace what a command does to storage; show and summarize traces
+    Capture(CaptureArguments),
     /// Watch block devices: iostat's columns and more
     Watch(WatchArguments),
     /// Run one job with several settings and say which differences are real
@@ -291,6 +294,7 @@ pub(crate) fn dispatch(arguments: &[String]) -> ExitCode {
         Action::Device(action) => subcommands::device::main(&action),
         Action::Nvme(action) => subcommands::nvme::main(&action),
         Action::Fs(action) => subcommands::fs::main(&action),
+        Action::Capture(arguments) => subcommands::capture::main(&arguments),
         Action::Watch(arguments) => subcommands::watch::main(&arguments),
         Action::Study(action) => subcommands::study::main(&action),
         Action::Compare(arguments) => subcommands::compare::main(&arguments),

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub(crate) mod bench;
+pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod db;

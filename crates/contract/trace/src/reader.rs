@@ -11,8 +11,8 @@ use crate::frame::{self, Found};
 use crate::{End, Facts, File, NO_FILE, Operation, Thread, block};
 
 /// Most files and most threads of a trace, and most bytes of their names.
-const MOST_ENTRIES: usize = 1 << 20;
-const MOST_NAME_BYTES: usize = 256 << 20;
+pub(crate) const MOST_ENTRIES: usize = 1 << 20;
+pub(crate) const MOST_NAME_BYTES: usize = 256 << 20;
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -23,7 +23,7 @@ pub enum Role {
 }
 
 /// A pattern, where it is looked for, and what it says. The first that fits counts.
-const PATTERNS: [(&str, Place, Role); 33] = [
+const PATTERNS: [(&str, Place, Role); 32] = [
     ("/pg_wal/", Place::Inside, Role::Log),
     ("/pg_xlog/", Place::Inside, Role::Log),
     ("ib_logfile", Place::Name, Role::Log),
@@ -40,7 +40,6 @@ const PATTERNS: [(&str, Place, Role); 33] = [
     ("ibtmp", Place::Name, Role::Temporary),
     ("#sql", Place::Name, Role::Temporary),
     (".tmp", Place::End, Role::Temporary),
-    ("/tmp.", Place::Inside, Role::Temporary),
     ("/base/", Place::Inside, Role::Table),
     ("/global/", Place::Inside, Role::Table),
     ("/pg_xact/", Place::Inside, Role::Table),
@@ -121,6 +120,7 @@ mod tests {
             ("/x/app.db-journal", Role::Log),
             ("/x/app.db", Role::Table),
             ("/usr/share/locale/x", Role::Program),
+            ("/tmp/tmp.abc/data/base/5/1", Role::Table),
             ("/data/file", Role::Other),
             ("", Role::Other),
         ] {

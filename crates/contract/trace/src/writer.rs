@@ -6,8 +6,11 @@
 use std::io::{self, Write};
 
 use crate::anonymous::Anonymous;
-use crate::{End, Facts, File, Operation, Thread, block, frame};
+use crate::reader::{MOST_ENTRIES, MOST_NAME_BYTES as READERS_MOST};
+use crate::{End, Facts, File, NO_FILE, Operation, Thread, Unseen, block, frame};
 
+/// Most bytes of names: far within what a reader takes.
+const MOST_NAME_BYTES: usize = READERS_MOST / 2;
 /// A block spans no longer than this, ns, by the times of its operations.
 const BLOCK_NS: u64 = 1_000_000_000;
 
@@ -21,6 +24,11 @@ pub struct Writer<W> {
     operations: u64,
     bytes: u64,
     anonymous: Option<Anonymous>,
+    name_bytes: usize,
+    /// Whether the table of files takes no more.
+    is_full: bool,
+    /// Files and threads for which the tables had no room.
+    left_out: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -45,25 +53,47 @@ impl<W: Write> Writer<W> {
         output.write_all(frame::MARK)?;
         let block = Vec::with_capacity(block::MOST);
         let bytes = frame::MARK.len() as u64;
-        let mut writer = Writer { output, block, files: 0, threads: 0, operations: 0, bytes, anonymous };
+        let (files, threads, operations, name_bytes, left_out) = (0, 0, 0, 0, 0);
+        let mut writer = Writer {
+            output,
+            block,
+            files,
+            threads,
+            operations,
+            bytes,
+            anonymous,
+            name_bytes,
+            is_full: false,
+            left_out,
+        };
         writer.json(frame::FACTS, &facts)?;
         Ok(writer)
     }
 
-    /// Adds a file to the table; returns its number.
+    /// Adds a file to the table; returns its number, or [`NO_FILE`] where the table is full, which the
+    /// end of the trace says.
     ///
     /// # Errors
     /// Those of the output.
     pub fn file(&mut self, mut file: File) -> io::Result<u32> {
+        if self.is_full {
+            self.left_out += 1;
+            return Ok(NO_FILE);
+        }
         if let Some(anonymous) = &mut self.anonymous {
             file.path = anonymous.path(&file.path);
+        }
+        if !self.has_room(self.files, file.path.len()) {
+            self.is_full = true;
+            return Ok(NO_FILE);
         }
         self.json(frame::FILE, &file)?;
         self.files += 1;
         Ok(self.files - 1)
     }
 
-    /// Adds a thread to the table; returns its number.
+    /// Adds a thread to the table; returns its number, or that of the last where the table is full,
+    /// which the end of the trace says.
     ///
     /// # Errors
     /// Those of the output.
@@ -71,9 +101,22 @@ impl<W: Write> Writer<W> {
         if self.anonymous.is_some() {
             thread.name.clear();
         }
+        if self.threads > 0 && !self.has_room(self.threads, thread.name.len()) {
+            return Ok(self.threads - 1);
+        }
         self.json(frame::THREAD, &thread)?;
         self.threads += 1;
         Ok(self.threads - 1)
+    }
+
+    /// Whether a table of so many entries may have another; if not, it is counted.
+    fn has_room(&mut self, entries: u32, name_bytes: usize) -> bool {
+        let has_room = (entries as usize) < MOST_ENTRIES && self.name_bytes + name_bytes <= MOST_NAME_BYTES;
+        match has_room {
+            true => self.name_bytes += name_bytes,
+            false => self.left_out += 1,
+        }
+        has_room
     }
 
     /// Adds an operation. Its thread and its file must be in the tables. Numbers beyond what a trace
@@ -83,7 +126,7 @@ impl<W: Write> Writer<W> {
     /// Those of the output.
     pub fn operation(&mut self, operation: &Operation) -> io::Result<()> {
         let operation = operation.within_bounds();
-        let is_known = operation.file < self.files || operation.file == crate::NO_FILE;
+        let is_known = operation.file < self.files || operation.file == NO_FILE;
         assert!(
             is_known && operation.thread < self.threads,
             "a file or thread of a trace was used before it was added"
@@ -124,8 +167,13 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// Those of the output.
-    pub fn end(&mut self, end: End) -> io::Result<()> {
+    pub fn end(&mut self, mut end: End) -> io::Result<()> {
         self.flush()?;
+        if self.left_out > 0 {
+            let what =
+                "files and threads for which the tables had no room: their operations have no file, or another thread";
+            end.unseen.push(Unseen { what: what.to_owned(), count: Some(self.left_out), bytes: None });
+        }
         let operations = self.operations;
         self.json(frame::END, &End { operations, ..end })?;
         self.output.flush()
@@ -144,5 +192,34 @@ impl<W: Write> Writer<W> {
         let payload = serde_json::to_vec(value)?;
         self.bytes += frame::write(&mut self.output, kind, &payload)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Flags, Reader};
+
+    #[test]
+    fn what_the_tables_have_no_room_for_is_counted() {
+        let mut writer = Writer::new(Vec::new(), &Facts::default()).unwrap();
+        writer.name_bytes = MOST_NAME_BYTES - 15;
+        let file = |writer: &mut Writer<Vec<u8>>, path: &str| {
+            writer.file(File { path: path.to_owned(), ..File::default() }).unwrap()
+        };
+        assert_eq!(file(&mut writer, "/ten/bytes"), 0);
+        assert_eq!(file(&mut writer, "/ten/bytes"), NO_FILE);
+        assert_eq!(file(&mut writer, "/"), NO_FILE, "from the first on, none is taken");
+        assert_eq!(writer.thread(Thread { name: "five.".to_owned(), ..Thread::default() }).unwrap(), 0);
+        assert_eq!(writer.thread(Thread { name: "six...".to_owned(), ..Thread::default() }).unwrap(), 0);
+        let (call, flags) = (Call::Write, Flags::default());
+        let (time_ns, duration_ns, thread, offset, length, result) = (1, 1, 0, None, 5, 5);
+        let operation = Operation { time_ns, duration_ns, thread, call, file: NO_FILE, offset, length, result, flags };
+        writer.operation(&operation).unwrap();
+        let bytes = writer.finish(End::default()).unwrap();
+        let mut reader = Reader::new(bytes.as_slice()).unwrap();
+        assert_eq!(reader.next_operation().unwrap(), Some(operation));
+        assert_eq!(reader.next_operation().unwrap(), None);
+        assert_eq!(reader.end().map(|end| end.unseen[0].count), Some(Some(3)));
     }
 }

@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "island: raw system calls")]
 
 use std::ffi::{CString, c_void};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of every transfer.
@@ -14,9 +15,9 @@ const BLOCK: usize = 4096;
 /// Asynchronous operations that are handed over at once.
 const BATCH: usize = 8;
 
-fn main() {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, folder, count] = arguments.as_slice() else { std::process::exit(2) };
+    let [_, folder, count] = arguments.as_slice() else { return ExitCode::from(2) };
     let count: usize = count.parse().expect("COUNT is a number");
     let path = CString::new(format!("{folder}/data")).expect("no zero byte");
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
@@ -30,7 +31,7 @@ fn main() {
     between_files(fd, folder, count);
     native_aio(fd, count, &mut buffer);
     let has_ring = ring(fd, count, &mut buffer);
-    std::process::exit(if has_ring { 0 } else { 3 });
+    ExitCode::from(if has_ring { 0 } else { 3 })
 }
 
 fn transfers(fd: i32, count: usize, buffer: &mut [u8]) {

@@ -38,5 +38,6 @@ pub(crate) fn measure(clock: &Clock) -> io::Result<Overhead> {
     let (Some(bare), Some(other), Some(traced)) = (of_call(0), of_call(1), of_call(2)) else {
         return Err(io::Error::other("the trial of its cost ended early"));
     };
-    Ok(Overhead { traced_call_ns: traced - bare, other_call_ns: other - bare, bare_call_ns: bare })
+    let more = |ns: f64| (ns - bare).max(0.0);
+    Ok(Overhead { traced_call_ns: more(traced), other_call_ns: more(other), bare_call_ns: bare })
 }

@@ -18,6 +18,8 @@ pub enum Kind {
     Report,
     /// Lines of a latency, bandwidth, IOPS or histogram log, of fio, too.
     Log,
+    /// What a program did to storage, by the mark it begins with.
+    Trace,
     /// A file inside the folder of a study, which is iolab's as a whole.
     StudyPart,
 }
@@ -33,6 +35,7 @@ impl Kind {
             Kind::Partial => "partial",
             Kind::Report => "report",
             Kind::Log => "log",
+            Kind::Trace => "trace",
             Kind::StudyPart => "study",
         }
     }
@@ -44,13 +47,14 @@ impl Kind {
             Kind::Partial => "a partial recording",
             Kind::Report => "a report",
             Kind::Log => "a log",
+            Kind::Trace => "a trace",
             Kind::StudyPart => "a file of a study",
         }
     }
 
-    /// Recordings say what was done where, by whom and how: they are their owner's.
+    /// Recordings and traces say what was done where, by whom and how: they are their owner's.
     pub(crate) fn is_private(self) -> bool {
-        matches!(self, Kind::Recording | Kind::Partial | Kind::StudyPart)
+        matches!(self, Kind::Recording | Kind::Partial | Kind::Trace | Kind::StudyPart)
     }
 
     /// Whether a file at `path` that begins with `head` is of this kind.
@@ -58,6 +62,7 @@ impl Kind {
         match self {
             Kind::Recording => head.starts_with(b"{\"iolab_recording\":"),
             Kind::Partial => partial::is_partial(head),
+            Kind::Trace => head.starts_with(iolab_trace::MARK),
             Kind::Report => is_report(&String::from_utf8_lossy(head)),
             Kind::Log => path.extension().is_some_and(|end| end == "log") && log_lines::are_all(head),
             Kind::StudyPart => true,
@@ -94,7 +99,7 @@ mod tests {
         let terse = format!("3;fio-3.42;a;0;0{}", ";0".repeat(120));
         let page = "<!DOCTYPE html><html><head><meta name=\"generator\" content=\"iolab 0.1.0\">";
         let normal = "a: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.42";
-        let cases: [(&str, Kind); 12] = [
+        let cases: [(&str, Kind); 13] = [
             ("{\"iolab_recording\":1,\"iolab_version\":\"0.1.0\"", Kind::Recording),
             (normal, Kind::Report),
             ("fio: something to know\nnote: more\na: (g=0): rw=read, bs=4k, ioengine=null", Kind::Report),
@@ -105,16 +110,17 @@ mod tests {
             ("id,kind,title,parent,block,points,started_unix_ns,elapsed_ns\r\n", Kind::Report),
             ("0, 1200, 0, 4096, 0\n1, 900, 1, 4096, 0\n", Kind::Log),
             ("1, 0, 4096, 0\n", Kind::Log),
+            ("iolab trace 1\n\0\0", Kind::Trace),
             ("dear diary", Kind::StudyPart),
             ("3;a;short;line", Kind::StudyPart),
         ];
         for (head, of) in cases {
-            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log] {
+            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log, Kind::Trace] {
                 assert_eq!(kind.recognises(Path::new("x_bw.1.log"), head.as_bytes()), kind == of, "{kind:?}: {head}");
             }
         }
         for head in ["", "{}", "{\"name\": \"mine\"}", "1,2,3", "# notes\n", "\0\0\0", "a;b;c"] {
-            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log] {
+            for kind in [Kind::Recording, Kind::Partial, Kind::Report, Kind::Log, Kind::Trace] {
                 assert!(!kind.recognises(Path::new("x.log"), head.as_bytes()), "{kind:?}: {head}");
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use iolab_trace::{End, File, Operation, Role, Thread, Writer};
+use iolab_trace::{End, File, NO_FILE, Operation, Role, Thread, Writer};
 
 use crate::kernel_counts::{Counts, is_counted};
 
@@ -30,10 +30,13 @@ impl<'w> Recorder<'w> {
         if let Some(number) = self.files.get(&identity) {
             return *number;
         }
-        self.roles.push(file.role);
+        let role = file.role;
         let added = self.writer.file(file);
-        let number = self.keep(added).unwrap_or(iolab_trace::NO_FILE);
-        self.files.insert(identity, number);
+        let number = self.keep(added).unwrap_or(NO_FILE);
+        if number != NO_FILE {
+            self.roles.push(role);
+            self.files.insert(identity, number);
+        }
         number
     }
 

@@ -1,0 +1,90 @@
+//! Traces of what other programs wrote, and traces for other programs.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use iolab_outputs::Kind;
+use iolab_text::grouped;
+use iolab_trace_import::{Form, ImportError, Imported, blktrace, iolog, strace};
+
+use super::{CaptureArguments, open, read_to_end, unreadable};
+use crate::exit::Failure;
+use crate::outputs;
+
+type Input = BufReader<Box<dyn Read>>;
+
+pub(super) fn import(arguments: &CaptureArguments) -> Result<u8, Failure> {
+    let from = &arguments.from;
+    let mut outputs =
+        outputs::beside(arguments.force, from.iter().map(|path| (path.as_path(), "a file that is imported")));
+    let mut output = outputs.place(&arguments.output, Kind::Trace, "the trace (-o)")?.begin()?;
+    let names: Vec<String> = from.iter().map(|path| path.display().to_string()).collect();
+    let mut inputs = Vec::new();
+    for path in from {
+        inputs.push(input(path)?);
+    }
+    let form = inputs.first().map_or(Form::Strace, |(form, _)| *form);
+    if form != Form::Blktrace && inputs.len() > 1 {
+        let reason = "only the files of blktrace, one of each CPU, make one trace: import others one by one";
+        return Err(Failure::mistake(format!("iolab: capture --from: {reason}")));
+    }
+    let imported = converted(form, inputs, (names, arguments.anonymize), BufWriter::new(&mut output));
+    imported.map_err(|error| match error {
+        ImportError::Output(_) => Failure::failed(format!("iolab: {error}")),
+        _ => unreadable(&from[0], error),
+    })?;
+    output.finish()?;
+    let reader = read_to_end(&arguments.output)?;
+    let operations = reader.end().map_or(0, |end| end.operations);
+    eprint!("{}", iolab_trace_summary::coverage(&reader, operations));
+    let path = arguments.output.display();
+    eprintln!("{path}: {} operations; `iolab capture stat {path}` sums it up", grouped(operations));
+    Ok(0)
+}
+
+/// A file, and what it is by its first bytes.
+fn input(path: &Path) -> Result<(Form, Input), Failure> {
+    const HEAD_BYTES: u64 = 64;
+    let mut file = iolab_bounded_read::open(path).map_err(|error| unreadable(path, error))?;
+    let mut head = Vec::new();
+    Read::by_ref(&mut file).take(HEAD_BYTES).read_to_end(&mut head).map_err(|error| unreadable(path, error))?;
+    let form = Form::of(&head);
+    let whole: Box<dyn Read> = Box::new(std::io::Cursor::new(head).chain(file));
+    Ok((form, BufReader::with_capacity(1 << 16, whole)))
+}
+
+fn converted(
+    form: Form,
+    mut inputs: Vec<(Form, Input)>,
+    (names, anonymous): (Vec<String>, bool),
+    output: impl Write,
+) -> Result<Imported, ImportError> {
+    match (form, inputs.as_mut_slice()) {
+        (Form::Iolog, [(_, one)]) => iolog::import(one, output, names, anonymous),
+        (Form::Strace, [(_, one)]) => strace::import(one, output, names, anonymous),
+        _ => blktrace::import(inputs.into_iter().map(|(_, input)| input).collect(), output, names, anonymous),
+    }
+}
+
+pub(super) fn export(trace: &Path, path: &PathBuf, version: u8, force: bool) -> Result<u8, Failure> {
+    let mut outputs = outputs::beside(force, [(trace, "the trace")]);
+    let mut reader: iolab_trace::Reader<BufReader<File>> = open(trace)?;
+    let mut output = outputs.place(path, Kind::Report, "the iolog (-o)")?.begin()?;
+    let version = if version == 2 { iolog::Version::Two } else { iolog::Version::Three };
+    let mut buffered = BufWriter::new(&mut output);
+    let exported = iolog::export(&mut reader, version, &mut buffered).and_then(|exported| {
+        buffered.flush()?;
+        Ok(exported)
+    });
+    drop(buffered);
+    let exported = exported.map_err(|error| Failure::failed(format!("iolab: {}: {error}", path.display())))?;
+    output.finish()?;
+    super::warn_of_damage(&reader, trace);
+    let left_out = match exported.left_out {
+        0 => String::new(),
+        count => format!("; left out: {} whose place is not known, or that failed", grouped(count)),
+    };
+    eprintln!("{}: {} operations{left_out}", path.display(), grouped(exported.lines));
+    Ok(0)
+}

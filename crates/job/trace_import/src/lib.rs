@@ -1,0 +1,62 @@
+//! What other programs wrote of operations, read as traces.
+//!
+//! ```text
+//!  strace's text (-f -t -tt -ttt -r -T -y -yy) ─▶ strace  ┐
+//!  fio's iolog, versions 2 and 3              ─▶ iolog    ├─▶ Sink ─▶ iolab_trace::Writer
+//!  blktrace's binary files, one of each CPU   ─▶ blktrace ┘
+//! ```
+//! Everything is read in a stream, whoever wrote it: a line and a record have a longest length, and
+//! so has what waits for its other half. What cannot be understood is counted and said at the end of
+//! the trace; contents of buffers, which strace shows, are passed over.
+
+pub mod blktrace;
+mod errno;
+pub mod iolog;
+mod lines;
+mod sink;
+pub mod strace;
+
+pub use sink::Imported;
+
+/// Why something cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The input cannot be read.
+    #[error("{0}")]
+    Input(std::io::Error),
+    /// The trace cannot be written.
+    #[error("the trace cannot be written: {0}")]
+    Output(std::io::Error),
+    /// It is something else.
+    #[error("{what}: {advice}")]
+    Unknown {
+        /// What was found.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
+}
+
+/// What a file that is to be imported is, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Text of strace.
+    Strace,
+    /// fio's iolog.
+    Iolog,
+    /// A binary file of blktrace.
+    Blktrace,
+}
+
+impl Form {
+    /// The form of what begins so.
+    pub fn of(head: &[u8]) -> Form {
+        if blktrace::is_head(head) {
+            Form::Blktrace
+        } else if head.starts_with(b"fio version ") {
+            Form::Iolog
+        } else {
+            Form::Strace
+        }
+    }
+}

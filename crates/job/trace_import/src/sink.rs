@@ -1,0 +1,133 @@
+//! Where imported operations go: numbers for files and threads, the time of the first as the
+//! beginning, and what was not understood.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use iolab_trace::{End, Facts, File, FileKind, NO_FILE, Operation, Role, Thread, Unseen, Writer};
+
+use crate::ImportError;
+
+/// What an import gave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Imported {
+    /// The end of the trace.
+    pub end: End,
+    /// Bytes of the trace.
+    pub bytes: u64,
+}
+
+/// How often lines or records were not understood, and the first of them.
+#[derive(Debug, Default)]
+pub(crate) struct Puzzles {
+    pub(crate) count: u64,
+    /// Which, from 1.
+    pub(crate) first: u64,
+}
+
+/// A trace that is being made.
+pub(crate) struct Sink<W> {
+    writer: Writer<W>,
+    files: HashMap<String, u32>,
+    threads: HashMap<u32, u32>,
+    last_ns: u64,
+    pub(crate) puzzles: Puzzles,
+    unseen: Vec<Unseen>,
+}
+
+impl<W: Write> Sink<W> {
+    pub(crate) fn new(output: W, facts: &Facts) -> Result<Sink<W>, ImportError> {
+        let begin = if facts.anonymous { Writer::anonymous } else { Writer::new };
+        let writer = begin(output, facts).map_err(ImportError::Output)?;
+        let (files, threads) = (HashMap::new(), HashMap::new());
+        Ok(Sink { writer, files, threads, last_ns: 0, puzzles: Puzzles::default(), unseen: Vec::new() })
+    }
+
+    /// The number of a file, by its path.
+    pub(crate) fn file(&mut self, path: &str) -> Result<u32, ImportError> {
+        if let Some(number) = self.files.get(path) {
+            return Ok(*number);
+        }
+        let kind = kind_of(path);
+        let role = if kind == FileKind::Regular { Role::of_path(path) } else { Role::Other };
+        let file = File { path: path.to_owned(), kind, role, size_bytes: None };
+        let number = self.writer.file(file).map_err(ImportError::Output)?;
+        if number != NO_FILE {
+            self.files.insert(path.to_owned(), number);
+        }
+        Ok(number)
+    }
+
+    /// The number of a thread, by what the input calls it.
+    pub(crate) fn thread(&mut self, id: u32, process: u32, name: &str) -> Result<u32, ImportError> {
+        if let Some(number) = self.threads.get(&id) {
+            return Ok(*number);
+        }
+        let thread = Thread { process, id, name: name.to_owned() };
+        let number = self.writer.thread(thread).map_err(ImportError::Output)?;
+        if self.threads.len() == number as usize {
+            self.threads.insert(id, number);
+        }
+        Ok(number)
+    }
+
+    pub(crate) fn operation(&mut self, operation: &Operation) -> Result<(), ImportError> {
+        self.last_ns = self.last_ns.max(operation.end_ns());
+        self.writer.operation(operation).map_err(ImportError::Output)
+    }
+
+    /// A line or record, from 1, was not understood.
+    pub(crate) fn puzzled(&mut self, number: u64) {
+        if self.puzzles.count == 0 {
+            self.puzzles.first = number;
+        }
+        self.puzzles.count += 1;
+    }
+
+    /// Something is not in the trace.
+    pub(crate) fn unseen(&mut self, what: impl Into<String>, count: u64) {
+        if count > 0 {
+            self.unseen.push(Unseen { what: what.into(), count: Some(count), bytes: None });
+        }
+    }
+
+    /// Ends the trace; `unit` is what the input is made of.
+    pub(crate) fn finish(mut self, unit: &str) -> Result<Imported, ImportError> {
+        let Puzzles { count, first } = self.puzzles;
+        self.unseen(format!("{unit} that were not understood, the first of them number {first}"), count);
+        let operations = self.writer.operations();
+        let unseen = std::mem::take(&mut self.unseen);
+        let end = End { elapsed_ns: self.last_ns, operations, unseen, ..End::default() };
+        self.writer.end(end.clone()).map_err(ImportError::Output)?;
+        Ok(Imported { end, bytes: self.writer.bytes() })
+    }
+}
+
+/// What a path, or what strace and procfs write in its place, stands for.
+fn kind_of(path: &str) -> FileKind {
+    const STARTS: [(&str, FileKind); 21] = [
+        ("pipe:", FileKind::Pipe),
+        ("socket:", FileKind::Socket),
+        ("TCP:", FileKind::Socket),
+        ("TCPv6:", FileKind::Socket),
+        ("UDP:", FileKind::Socket),
+        ("UDPv6:", FileKind::Socket),
+        ("UNIX:", FileKind::Socket),
+        ("UNIX-", FileKind::Socket),
+        ("NETLINK:", FileKind::Socket),
+        ("anon_inode:", FileKind::Kernel),
+        ("/memfd:", FileKind::Kernel),
+        ("/proc/", FileKind::Kernel),
+        ("/sys/", FileKind::Kernel),
+        ("/dev/shm/", FileKind::Kernel),
+        ("/dev/sd", FileKind::BlockDevice),
+        ("/dev/nvme", FileKind::BlockDevice),
+        ("/dev/vd", FileKind::BlockDevice),
+        ("/dev/dm-", FileKind::BlockDevice),
+        ("/dev/loop", FileKind::BlockDevice),
+        ("/dev/block/", FileKind::BlockDevice),
+        ("/dev/", FileKind::CharacterDevice),
+    ];
+    let found = STARTS.iter().find(|(start, _)| path.starts_with(start)).map(|(_, kind)| *kind);
+    found.unwrap_or(if path.starts_with('/') { FileKind::Regular } else { FileKind::Unknown })
+}

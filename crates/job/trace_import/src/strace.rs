@@ -1,0 +1,136 @@
+//! strace's text, as `strace -f -ttt -T -y` and its kin write it (strace(1)).
+//!
+//! ```text
+//!  1234  1700000000.123456 pwrite64(5</db/pg_wal/0001>, "…"..., 8192, 16384) = 8192 <0.000021>
+//!  [pid 1235] 12:34:56.123456 fdatasync(5 <unfinished ...>
+//!  [pid 1235] <... fdatasync resumed>) = 0 <0.002100>
+//! ```
+//! Without times, each call begins where the one before it ended. Without `-y`, descriptors are
+//! followed from the calls that opened them. strace does not show entries of io_uring: they are
+//! counted as unseen.
+
+mod arguments;
+mod calls;
+mod descriptors;
+mod line;
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+
+use iolab_trace::Facts;
+
+use crate::ImportError;
+use crate::lines::{self, Line};
+use crate::sink::{Imported, Sink};
+use calls::Calls;
+use line::{Call, Stamp};
+
+/// Most calls that wait for their end.
+const MOST_UNFINISHED: usize = 1 << 16;
+const DAY_NS: u64 = 86_400 * 1_000_000_000;
+
+/// Where in time the text is.
+#[derive(Debug, Default)]
+struct Times {
+    /// The first stamp; the trace begins there.
+    first_ns: Option<u64>,
+    last_ns: u64,
+    /// What days have passed, where stamps are times of day.
+    days_ns: u64,
+    relative_ns: u64,
+}
+
+impl Times {
+    /// The time of a line, ns since the first one.
+    fn of(&mut self, stamp: Stamp, last_end_ns: u64) -> u64 {
+        let at_ns = match stamp {
+            Stamp::None => return last_end_ns,
+            Stamp::Unix(ns) => ns,
+            Stamp::OfDay(ns) => {
+                if ns + self.days_ns + DAY_NS / 2 < self.last_ns {
+                    self.days_ns += DAY_NS;
+                }
+                ns + self.days_ns
+            }
+            Stamp::SinceLast(ns) => {
+                self.relative_ns = self.relative_ns.saturating_add(ns);
+                self.relative_ns
+            }
+        };
+        self.last_ns = at_ns;
+        at_ns.saturating_sub(*self.first_ns.get_or_insert(at_ns))
+    }
+}
+
+/// Reads strace's text into a trace. `command` is what the trace says it was made of.
+///
+/// # Errors
+/// Input or output fail. Lines that are not understood are counted in the trace.
+pub fn import<W: Write>(
+    input: &mut impl BufRead,
+    output: W,
+    command: Vec<String>,
+    anonymous: bool,
+) -> Result<Imported, ImportError> {
+    let mut times = Times::default();
+    let mut unfinished: HashMap<u32, (u64, String)> = HashMap::new();
+    let mut number = 0;
+    // The first stamp is a fact of the trace, so the first line is read before the trace begins.
+    let first = lines::next(input)?;
+    let started_unix_ns = match &first {
+        Some(Line::Text(text)) => match line::taken_apart(text).1 {
+            Stamp::Unix(ns) => ns,
+            _ => 0,
+        },
+        _ => 0,
+    };
+    let source = "strace".to_owned();
+    let facts = Facts { source, command, started_unix_ns, anonymous, has_durations: true, ..Facts::default() };
+    let mut calls = Calls::new(Sink::new(output, &facts)?);
+    let mut next = first;
+    while let Some(found) = next {
+        number += 1;
+        match found {
+            Line::TooLong => calls.sink.puzzled(number),
+            Line::Text(text) => take_line(&text, number, (&mut times, &mut unfinished), &mut calls)?,
+        }
+        next = lines::next(input)?;
+    }
+    calls.sink.unseen("calls that had not ended where the text does", unfinished.len() as u64);
+    calls.finish()
+}
+
+fn take_line<W: Write>(
+    text: &str,
+    number: u64,
+    (times, unfinished): (&mut Times, &mut HashMap<u32, (u64, String)>),
+    calls: &mut Calls<W>,
+) -> Result<(), ImportError> {
+    let (thread, stamp, rest) = line::taken_apart(text);
+    let time_ns = times.of(stamp, calls.last_end_ns);
+    let is_no_call = rest.is_empty() || ["---", "+++", "strace:"].iter().any(|start| rest.starts_with(start));
+    if is_no_call {
+        return Ok(());
+    }
+    let (time_ns, whole) = if let Some(resumed) = line::resumed(rest) {
+        let Some((begun_ns, begun)) = unfinished.remove(&thread) else {
+            calls.sink.puzzled(number);
+            return Ok(());
+        };
+        (begun_ns, begun + resumed)
+    } else if let Some(begun) = line::unfinished(rest) {
+        if unfinished.len() < MOST_UNFINISHED {
+            unfinished.insert(thread, (time_ns, begun.to_owned()));
+        }
+        return Ok(());
+    } else {
+        (time_ns, rest.to_owned())
+    };
+    match Call::read(&whole) {
+        Some(call) => calls.take(thread, time_ns, &call, number),
+        None => {
+            calls.sink.puzzled(number);
+            Ok(())
+        }
+    }
+}

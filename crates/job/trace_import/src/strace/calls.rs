@@ -1,0 +1,292 @@
+//! What each call of strace's text did, as operations.
+
+use std::io::Write;
+
+use iolab_trace::{Call as Kind, Flags, NO_FILE, Operation};
+
+use super::arguments::numbers_of;
+use super::descriptors::{Descriptors, Known};
+use super::line::Call;
+use crate::ImportError;
+use crate::sink::{Imported, Sink};
+
+/// Takes calls one by one.
+pub(super) struct Calls<W> {
+    pub(super) sink: Sink<W>,
+    descriptors: Descriptors,
+    /// When the last call ended, ns.
+    pub(super) last_end_ns: u64,
+    ring_entries: u64,
+    mappings: u64,
+    aio: u64,
+    no_durations: bool,
+}
+
+/// Reads and writes: the call, where its length is, where its offset is.
+const TRANSFERS: [(&str, Kind, Option<usize>, Option<usize>); 10] = [
+    ("read", Kind::Read, Some(2), None),
+    ("write", Kind::Write, Some(2), None),
+    ("pread64", Kind::Pread, Some(2), Some(3)),
+    ("pwrite64", Kind::Pwrite, Some(2), Some(3)),
+    ("readv", Kind::Readv, None, None),
+    ("writev", Kind::Writev, None, None),
+    ("preadv", Kind::Preadv, None, Some(3)),
+    ("pwritev", Kind::Pwritev, None, Some(3)),
+    ("preadv2", Kind::Preadv2, None, Some(3)),
+    ("pwritev2", Kind::Pwritev2, None, Some(3)),
+];
+
+/// Calls on one descriptor: the call, where its offset is, where its length is.
+const OTHERS: [(&str, Kind, Option<usize>, Option<usize>); 8] = [
+    ("fsync", Kind::Fsync, None, None),
+    ("fdatasync", Kind::Fdatasync, None, None),
+    ("syncfs", Kind::Syncfs, None, None),
+    ("sync_file_range", Kind::SyncFileRange, Some(1), Some(2)),
+    ("ftruncate", Kind::Ftruncate, None, Some(1)),
+    ("fallocate", Kind::Fallocate, Some(2), Some(3)),
+    ("close", Kind::Close, None, None),
+    ("lseek", Kind::Lseek, None, None),
+];
+
+impl<W: Write> Calls<W> {
+    pub(super) fn new(sink: Sink<W>) -> Calls<W> {
+        let descriptors = Descriptors::default();
+        Calls { sink, descriptors, last_end_ns: 0, ring_entries: 0, mappings: 0, aio: 0, no_durations: false }
+    }
+
+    pub(super) fn finish(mut self) -> Result<Imported, ImportError> {
+        self.sink.unseen("entries of io_uring, which strace does not show", self.ring_entries);
+        self.sink.unseen("mappings of files: what was read and written through memory is not here", self.mappings);
+        self.sink.unseen("operations of native AIO whose end strace does not show", self.aio);
+        self.sink.unseen("the text has no durations (-T): they are 0 in the trace", u64::from(self.no_durations));
+        self.sink.finish("lines")
+    }
+
+    pub(super) fn take(&mut self, thread: u32, time_ns: u64, call: &Call<'_>, line: u64) -> Result<(), ImportError> {
+        let time_ns = time_ns.min(1 << 58);
+        self.last_end_ns = time_ns.saturating_add(call.duration_ns.unwrap_or(0));
+        self.no_durations |= call.duration_ns.is_none() && call.result.is_some();
+        // Of a call that did not return nothing is known.
+        let Some(result) = call.result else { return Ok(()) };
+        if let Some(transfer) = TRANSFERS.iter().find(|(name, ..)| *name == call.name) {
+            return self.transfer(thread, time_ns, call, *transfer);
+        }
+        if let Some((_, kind, offset, length)) = OTHERS.iter().find(|(name, ..)| *name == call.name) {
+            return self.on_descriptor(thread, time_ns, call, (*kind, *offset, *length));
+        }
+        match call.name {
+            "open" | "openat" | "openat2" | "creat" => self.opened(thread, time_ns, call),
+            "dup" | "dup2" | "dup3" | "fcntl" | "fcntl64" => {
+                let is_copy = call.name != "fcntl" || call.has(1, "F_DUPFD") || call.has(1, "F_DUPFD_CLOEXEC");
+                if let (Some((fd, path)), Ok(to), true) =
+                    (call.descriptor(0), i32::try_from(result), is_copy && result >= 0)
+                {
+                    let known = self.descriptors.known(thread, fd, path).clone();
+                    self.descriptors.table(thread).insert(to, known);
+                }
+                Ok(())
+            }
+            "clone" | "clone3" | "fork" | "vfork" => {
+                let flags = call.arguments.join(",");
+                let shares = flags.contains("CLONE_FILES");
+                u32::try_from(result).into_iter().for_each(|child| self.descriptors.made(thread, child, shares));
+                Ok(())
+            }
+            "sync" => self.emit(thread, (time_ns, call), (Kind::Sync, NO_FILE), (None, 0, Flags::default())),
+            "msync" => {
+                self.emit(thread, (time_ns, call), (Kind::Msync, NO_FILE), (None, call.number(1), Flags::default()))
+            }
+            "mmap" => {
+                self.mappings += u64::from(result != -1 && call.descriptor(4).is_some_and(|(fd, _)| fd >= 0));
+                Ok(())
+            }
+            "copy_file_range" => self.moved(thread, time_ns, call, ([0, 2], [Some(1), Some(3)], 4)),
+            "splice" => self.moved(thread, time_ns, call, ([0, 2], [Some(1), Some(3)], 4)),
+            "sendfile" => self.moved(thread, time_ns, call, ([1, 0], [Some(2), None], 3)),
+            "io_submit" => self.submitted(thread, time_ns, call, line),
+            "io_uring_enter" => {
+                self.ring_entries += u64::try_from(result).unwrap_or(0).min(call.number(1));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes an operation of a call.
+    fn emit(
+        &mut self,
+        thread: u32,
+        (time_ns, call): (u64, &Call<'_>),
+        (kind, file): (Kind, u32),
+        (offset, length, flags): (Option<u64>, u64, Flags),
+    ) -> Result<(), ImportError> {
+        let thread = self.sink.thread(thread, thread, "")?;
+        let duration_ns = call.duration_ns.unwrap_or(0);
+        let result = call.result.unwrap_or(0);
+        let result = if kind.moves_data() { result } else { result.min(0) };
+        self.sink.operation(&Operation {
+            time_ns,
+            duration_ns,
+            thread,
+            call: kind,
+            file,
+            offset,
+            length,
+            result,
+            flags,
+        })
+    }
+
+    fn transfer(
+        &mut self,
+        thread: u32,
+        time_ns: u64,
+        call: &Call<'_>,
+        (_, kind, length_at, offset_at): (&str, Kind, Option<usize>, Option<usize>),
+    ) -> Result<(), ImportError> {
+        let Some((fd, path)) = call.descriptor(0) else { return Ok(()) };
+        let moved = call.result.and_then(|result| u64::try_from(result).ok()).unwrap_or(0);
+        let vector =
+            || call.arguments.get(1).map_or(0, |vector| numbers_of(vector, "iov_len").fold(0, u64::saturating_add));
+        let length = length_at.map_or_else(vector, |at| call.number(at)).max(moved);
+        let known = self.descriptors.known(thread, fd, path);
+        let appends = known.flags.has(Flags::APPEND) && kind.effect() == iolab_trace::Effect::Write;
+        let given = offset_at.map(|at| call.number(at)).filter(|offset| *offset != u64::MAX);
+        let offset = if appends { None } else { given.or(known.position) };
+        if given.is_none() {
+            known.position = known.position.filter(|_| !appends).map(|position| position.saturating_add(moved));
+        }
+        let flags = known.flags.and_if(call.has(4, "RWF_DSYNC"), Flags::DATA_SYNC);
+        let path = known.path.clone();
+        let file = self.sink.file(&path)?;
+        self.emit(thread, (time_ns, call), (kind, file), (offset, length, flags))
+    }
+
+    fn on_descriptor(
+        &mut self,
+        thread: u32,
+        time_ns: u64,
+        call: &Call<'_>,
+        (kind, offset_at, length_at): (Kind, Option<usize>, Option<usize>),
+    ) -> Result<(), ImportError> {
+        let Some((fd, path)) = call.descriptor(0) else { return Ok(()) };
+        let known = self.descriptors.known(thread, fd, path);
+        let mut offset = offset_at.map(|at| call.number(at));
+        if kind == Kind::Lseek {
+            known.position = call.result.and_then(|result| u64::try_from(result).ok());
+            offset = known.position;
+        }
+        let changes = kind == Kind::Fallocate && !matches!(call.arguments.get(1), Some(&"0" | &"FALLOC_FL_KEEP_SIZE"));
+        let flags = known.flags.and_if(changes, Flags::CHANGES_RANGE);
+        let path = known.path.clone();
+        if kind == Kind::Close {
+            self.descriptors.table(thread).remove(&fd);
+        }
+        let file = self.sink.file(&path)?;
+        let length = length_at.map_or(0, |at| call.number(at));
+        self.emit(thread, (time_ns, call), (kind, file), (offset, length, flags))
+    }
+
+    fn opened(&mut self, thread: u32, time_ns: u64, call: &Call<'_>) -> Result<(), ImportError> {
+        let how = match call.name {
+            "open" => 1,
+            "creat" => usize::MAX,
+            _ => 2,
+        };
+        let has = |word: &str| match call.name {
+            "openat2" => call.arguments.get(2).is_some_and(|how| how.contains(word)),
+            _ => call.has(how, word),
+        };
+        let creates = how == usize::MAX;
+        let of_descriptor = Flags::default()
+            .and_if(has("O_DIRECT"), Flags::DIRECT)
+            .and_if(has("O_SYNC"), Flags::FILE_SYNC)
+            .and_if(has("O_DSYNC"), Flags::DATA_SYNC)
+            .and_if(has("O_APPEND"), Flags::APPEND);
+        let flags = of_descriptor
+            .and_if(creates || has("O_CREAT"), Flags::CREATES)
+            .and_if(creates || has("O_TRUNC"), Flags::EMPTIES)
+            .and_if(has("O_RDONLY"), Flags::READ_ONLY);
+        let name = call.arguments.get(usize::from(call.name.starts_with("openat"))).copied().unwrap_or("");
+        let named = name.trim_end_matches("...").trim_matches('"');
+        let path = call.result_path.unwrap_or(named);
+        let mut file = NO_FILE;
+        if let Some(fd) = call.result.and_then(|result| i32::try_from(result).ok()).filter(|fd| *fd >= 0) {
+            file = self.sink.file(path)?;
+            let known = Known { path: path.to_owned(), position: Some(0), flags: of_descriptor };
+            self.descriptors.table(thread).insert(fd, known);
+        }
+        self.emit(thread, (time_ns, call), (Kind::Open, file), (None, 0, flags))
+    }
+
+    /// Data moved between two descriptors: source and target, their offsets, the length.
+    fn moved(
+        &mut self,
+        thread: u32,
+        time_ns: u64,
+        call: &Call<'_>,
+        (sides, offsets, length_at): ([usize; 2], [Option<usize>; 2], usize),
+    ) -> Result<(), ImportError> {
+        let kinds = match call.name {
+            "splice" => [Kind::SpliceRead, Kind::SpliceWrite],
+            "sendfile" => [Kind::SendfileRead, Kind::SendfileWrite],
+            _ => [Kind::CopyRead, Kind::CopyWrite],
+        };
+        let moved = call.result.and_then(|result| u64::try_from(result).ok()).unwrap_or(0);
+        for ((side, offset_at), kind) in sides.into_iter().zip(offsets).zip(kinds) {
+            let Some((fd, path)) = call.descriptor(side) else { continue };
+            // `[0]`, or `[0] => [4096]`: before and after.
+            let given = offset_at.and_then(|at| call.arguments.get(at)).and_then(|word| word.strip_prefix('['));
+            let given = given.and_then(|word| super::line::number(word.split(']').next()?)).map(|offset| offset as u64);
+            let known = self.descriptors.known(thread, fd, path);
+            let offset = given.or(known.position);
+            if given.is_none() {
+                known.position = known.position.map(|position| position.saturating_add(moved));
+            }
+            let (flags, path) = (known.flags, known.path.clone());
+            let file = self.sink.file(&path)?;
+            self.emit(thread, (time_ns, call), (kind, file), (offset, call.number(length_at), flags))?;
+        }
+        Ok(())
+    }
+
+    /// Control blocks of native AIO, in strace's older and newer words.
+    fn submitted(&mut self, thread: u32, time_ns: u64, call: &Call<'_>, line: u64) -> Result<(), ImportError> {
+        let taken = call.result.and_then(|result| usize::try_from(result).ok()).unwrap_or(0);
+        let list = call.arguments.get(2).copied().unwrap_or("");
+        let blocks: Vec<&str> = list.split("aio_data").skip(1).take(taken).collect();
+        if blocks.len() < taken {
+            self.sink.puzzled(line);
+        }
+        for block in blocks {
+            let is = |word: &str| block.contains(word);
+            let kind = match () {
+                () if is("CMD_PREAD") || is("_pread") => Kind::AioRead,
+                () if is("CMD_PWRITE") || is("_pwrite") => Kind::AioWrite,
+                () if is("CMD_FDSYNC") => Kind::AioFdatasync,
+                () if is("CMD_FSYNC") => Kind::AioFsync,
+                () => continue,
+            };
+            let first = |key: &'static str| numbers_of(block, key).next();
+            let Some(fd) = first("aio_fildes").and_then(|fd| i32::try_from(fd).ok()) else { continue };
+            let named = block
+                .split_once("aio_fildes=")
+                .and_then(|(_, rest)| super::arguments::descriptor(&rest[..rest.find(", ").unwrap_or(rest.len())]));
+            let known = self.descriptors.known(thread, fd, named.and_then(|(_, path)| path));
+            let (flags, path) = (known.flags.and(Flags::END_UNSEEN), known.path.clone());
+            let vector = numbers_of(block, "iov_len").fold(0, u64::saturating_add);
+            let length = if vector > 0 { vector } else { first("aio_nbytes").unwrap_or(0) };
+            let file = self.sink.file(&path)?;
+            let whole = Call {
+                name: call.name,
+                arguments: Vec::new(),
+                result: i64::try_from(length).ok(),
+                result_path: None,
+                duration_ns: call.duration_ns,
+            };
+            self.aio += 1;
+            self.emit(thread, (time_ns, &whole), (kind, file), (first("aio_offset"), length, flags))?;
+        }
+        Ok(())
+    }
+}
