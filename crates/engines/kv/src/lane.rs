@@ -2,6 +2,7 @@
 //!
 //! Unsafe because values are copied from and to slots, which are pointers.
 #![allow(unsafe_code)] // island: copies between values and slot buffers
+#![allow(clippy::disallowed_methods, reason = "the macro self_cell forgets what it has moved")]
 
 use iolab_engine::{
     Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
