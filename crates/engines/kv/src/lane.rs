@@ -1,7 +1,8 @@
 //! The lane: one worker's way to a store.
 //!
 //! Unsafe because values are copied from and to slots, which are pointers.
-#![allow(unsafe_code)] // island: copies between values and slot buffers
+#![allow(unsafe_code, reason = "island: copies between values and slot buffers")]
+#![allow(clippy::disallowed_methods, reason = "the macro self_cell forgets what it has moved")]
 
 use iolab_engine::{
     Completions, Finished, Lane, LaneError, Op, OpKind, OpenError, OpenRequest, PoolView, Submission, Wait,
