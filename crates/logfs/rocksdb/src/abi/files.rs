@@ -85,10 +85,13 @@ pub(crate) unsafe extern "C" fn iolab_logfs_file_read_many(file: &OpenFile, read
     // SAFETY: so many of them are there, by the caller's promise.
     let reads = unsafe { std::slice::from_raw_parts_mut(reads, count) };
     let stretches = reads.iter().map(|read| {
-        // SAFETY: as for one read; an empty one may have no address.
-        let into: &mut [u8] =
-            if read.length == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(read.into, read.length) } };
-        (read.offset, into)
+        let empty: &mut [u8] = &mut [];
+        if read.length == 0 {
+            // It may have no address.
+            return (read.offset, empty);
+        }
+        // SAFETY: as for one read.
+        (read.offset, unsafe { std::slice::from_raw_parts_mut(read.into, read.length) })
     });
     let mut stretches: Vec<(u64, &mut [u8])> = stretches.collect();
     let answers = file.read_many(&mut stretches);
