@@ -33,6 +33,8 @@ const EXCEPTIONS: &[Exception] = &[
     ("crates/job/jobfile/src/options/process.rs", "sync", "an example of a program to run"),
     ("crates/job/jobfile/src/options/verify.rs", "null", "a value of the option verify"),
     ("crates/job/jobfile/src/values/checked.rs", "mmap", "a value of the option iomem"),
+    ("crates/job/trace_import/src/iolog.rs", "sync", "an action of fio's iolog"),
+    ("crates/job/trace_import/src/strace/calls.rs", "*", "names of system calls"),
     ("crates/job/resolve/src/buffers.rs", "mmap", "a value of the option iomem"),
     ("crates/job/resolve/src/files.rs", "sync", "a value of the option sync"),
     ("crates/report/findings/src/limits.rs", "io_uring", "advice: a queue where an engine has none"),
