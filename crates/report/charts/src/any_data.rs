@@ -74,7 +74,7 @@ fn faults(figure: &Figure) -> Vec<String> {
         faults.extend(
             texts
                 .filter(|attribute| !["id", "class", "aria-labelledby", "fill"].contains(&attribute.name()))
-                .map(|one| format!("{one:?}")),
+                .map(|one| format!("{}={}", one.name(), one.value())),
         );
     }
     for id in root.attribute("aria-labelledby").unwrap_or_default().split(' ') {
