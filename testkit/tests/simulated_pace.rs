@@ -91,7 +91,7 @@ fn too_much_load_is_called_saturation() {
     assert!(near(schedule.lag_at_end_ns, 2 * S, 0.2) && schedule.behind_for_ns > 9 * S, "{schedule:?}");
     let sentence = worker.saturation().unwrap();
     assert!(
-        sentence.starts_with("saturated: asked 1,000 IOPS, did 800; 2,000 operations were never sent"),
+        sentence.starts_with("saturated: requested 1,000 IOPS, reached 800; 2,000 operations were never sent"),
         "{sentence}"
     );
     assert!(worker.notes.contains(&sentence));

@@ -49,10 +49,12 @@ fn colors_wanted(is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>)
 mod tests {
     use super::*;
 
+    /// Variables, and whether there are colours on a terminal and in a pipe.
+    type Case = (&'static [(&'static str, &'static str)], bool, bool);
+
     #[test]
     fn colors_follow_the_customs() {
-        let cases: [(&[(&str, &str)], bool, bool); 9] = [
-            // variables, on a terminal, in a pipe
+        let cases: [Case; 9] = [
             (&[], true, false),
             (&[("NO_COLOR", "1")], false, false),
             (&[("NO_COLOR", "")], true, false),

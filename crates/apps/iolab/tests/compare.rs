@@ -53,7 +53,7 @@ fn folders_of_recordings_are_compared_and_conditions_decide_the_exit_code() {
     code(&["--fail-if", "p99 > +5%", "--fail-if", "iops < -60%"], 0, "");
     code(&["--fail-if", "p99.999 > +5%"], 0, "");
     code(&["--fail-if", "p99.999 > +5%", "--fail-if-unsure"], 4, "p99.999");
-    code(&["--fail-if", "iosp < -3%"], 2, "^^^^ no figure is called so; did you mean 'iops'?");
+    code(&["--fail-if", "iosp < -3%"], 2, "^^^^ unknown metric; did you mean 'iops'?");
     code(&["--figures=iosp"], 2, "no figure is called 'iosp'");
     code(&["--zone=much"], 2, "a percentage");
     let outcome = lab.run(["compare", "a", "b", "--paired", "--figures=iops", "--json"]).ended(0, "").json();
@@ -85,7 +85,7 @@ fn a_comparison_becomes_a_page() {
         assert!(text.contains(part), "no '{part}' in {text}");
     }
     assert!(page.elements.iter().any(|name| name == "svg") && html.contains("--fail-if=iops &lt; -3%"));
-    lab.run(with_page(&["--json"])).ended(2, "a page is no JSON");
+    lab.run(with_page(&["--json"])).ended(2, "writes a page and --json writes JSON");
     lab.run(["compare", "a", "b", "-o", "c.txt"]).ended(0, "");
     assert!(std::fs::read_to_string(lab.path("c.txt")).unwrap().starts_with("baseline   a (6 runs)"));
 }
@@ -98,7 +98,7 @@ fn sides_are_lists_or_folders_or_files() {
     let named = ["compare", "--baseline", "a/1.iolab", "a/2.iolab", "--candidate", "b/1.iolab"];
     assert!(lab.run(named).ended(0, "").printed().contains("candidate  b/1.iolab (1 run)"));
     let single = lab.run(["compare", "a/1.iolab", "b/1.iolab"]).ended(0, "").printed();
-    assert!(single.contains("one run each: no interval, no verdict"), "{single}");
+    assert!(single.contains("one run each, so no interval and no verdict"), "{single}");
     lab.run(["compare", "a"]).ended(2, "compare what with what?");
     lab.run(["compare", "a", "none"]).ended(2, "none: No such file");
     std::fs::create_dir(lab.path("empty")).unwrap();

@@ -53,7 +53,7 @@ fn runs_are_listed_unasked_and_found_again() {
     lab.run(["db", "check"]).ended(0, "").printed();
     std::fs::remove_file(lab.path("one.iolab")).unwrap();
     lab.run(["db", "check"]).ended(1, "@1: ");
-    lab.run(["compare", "@1", "@2"]).ended(2, "is not there any more");
+    lab.run(["compare", "@1", "@2"]).ended(2, "no longer exists");
     lab.run(["db", "rm", "1"]).ended(0, "");
     assert_eq!(ids(&entries(&lab, &[])), [2]);
 }
@@ -64,7 +64,7 @@ fn mistakes_say_what_would_be_right() {
     let check = |arguments: &[&str], said: &str| {
         let _: Done = lab.run([&["db"], arguments].concat()).ended(2, said);
     };
-    check(&["show", "9"], "no entry 9: iolab db list");
+    check(&["show", "9"], "there is no entry 9 (`iolab db list` shows all)");
     check(&["rm", "9"], "no entry 9");
     check(&["list", "--since=yesterday"], "how long ago (2d,");
     check(&["list", "--option=bs"], "as in bs=4k");
@@ -84,7 +84,7 @@ fn a_database_that_cannot_be_used_costs_a_warning_not_the_run() {
     let done = lab.run_with(["run", "job.fio", "--record=kept.iolab"], &broken);
     done.ended(0, "warning: not listed in the database");
     assert!(lab.path("kept.iolab").exists());
-    lab.run_with(["db", "list"], &broken).ended(2, "damaged, or not a database of iolab");
+    lab.run_with(["db", "list"], &broken).ended(2, "damaged, or not an iolab database");
     lab.run_with(["run", "job.fio"], &[("IOLAB_DB", "/dev/null/no/such.db".into())]).ended(0, "warning: not listed");
 }
 
@@ -126,11 +126,11 @@ fn reports_of_fio_are_imported_and_compared() {
     let all = entries(&lab, &["--engine=psync"]);
     assert_eq!((all.len(), all[0]["kind"].as_str(), all[0]["tool"].as_str()), (3, Some("fio"), Some("fio-3.33")));
     let told = lab.run(["compare", "@1", "@2"]).ended(0, "").printed();
-    for part in ["read.iops", "write.p99", "not alike".to_uppercase().as_str()] {
+    for part in ["read.iops", "write.p99", "Other differences between the two sides"] {
         assert!(told.to_uppercase().contains(&part.to_uppercase()), "no '{part}' in:\n{told}");
     }
     let files = lab.run(["compare", "a.json", "b.json", "--fail-if", "read.iops < -1%"]).ended(0, "").printed();
-    assert!(files.contains("one run each: no interval, no verdict"), "{files}");
+    assert!(files.contains("one run each, so no interval and no verdict"), "{files}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use support::Lab;
 fn a_device_is_created_listed_described_and_destroyed() {
     let lab = Lab::new();
     let none = lab.run(["device", "list"]).ended(0, "");
-    assert!(none.printed().contains("no devices"), "{none:?}");
+    assert!(none.printed().contains("no virtual devices"), "{none:?}");
 
     let made = lab.run(["device", "create", "fast", "--preset", "970pro", "--size", "1G", "lba=4096", "channels=4"]);
     let made = made.ended(0, "").printed();
@@ -54,7 +54,7 @@ fn mistakes_are_named_and_corrected() {
         ("create x --fault media-error:lbaa=3", "did you mean `lba`?"),
         ("create x --size 0", "size:"),
         ("create x --media disk", "media:"),
-        ("create x nonsense", "\"nonsense\" is no KEY=VALUE"),
+        ("create x nonsense", "`nonsense` is not KEY=VALUE"),
         ("create ../x", "no name for a device"),
         ("info smrat", "did you mean smart?"),
         ("serve smrat", "did you mean smart?"),

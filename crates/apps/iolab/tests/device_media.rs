@@ -57,7 +57,7 @@ fn what_a_user_has_made_is_no_media_of_a_device() {
         let media = format!("file:{}", path.display());
         let escaped = media.replace(':', "\\:");
         let made = lab.run(["device", "create", &name, "--size=16M", "--media", &media]);
-        made.ended(3, "13 bytes that no job is known to have made");
+        made.ended(3, "13 bytes that iolab did not write");
         for rw in ["write", "read"] {
             let job = format!("[a]\nioengine=nvme\nfilename=trtype=VIRT size=16M media={escaped}\nrw={rw}\nsize=64k\n");
             assert!(lab.job(&job).ended(3, "say --allow-destroy").errors().contains("13 bytes"), "{rw}");

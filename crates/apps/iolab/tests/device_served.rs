@@ -53,7 +53,7 @@ fn several_processes_drive_one_served_device() {
     let media = format!("file:{}", data.display());
     lab.run(["device", "create", &name, "--model", "ideal", "--size", "64M", "--media", &media]).ended(0, "");
     let served = Served::start(&lab, &name, &["--dispatchers", "2", "--workers", "1"]);
-    lab.run(["device", "serve", &name]).ended(3, "is being served already");
+    lab.run(["device", "serve", &name]).ended(3, "is already running");
     lab.run(["device", "destroy", &name]).ended(3, "is being served");
     let list = lab.run(["device", "list"]).ended(0, "").printed();
     assert!(list.contains(" served ") && !list.contains("not served"), "{list}");

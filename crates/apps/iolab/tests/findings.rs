@@ -27,7 +27,7 @@ fn memory_measured_as_a_device_is_told_first() {
     let again = lab.run(["report", "it.iolab"]).ended(0, "");
     assert!(again.printed().contains(&format!("[{expected}]")), "{}", again.printed());
     let explained = lab.run(["explain", "it.iolab"]).ended(0, "");
-    assert!(explained.printed().starts_with("a: memory"), "{}", explained.printed());
+    assert!(explained.printed().starts_with("a: RAM"), "{}", explained.printed());
     assert!(explained.printed().contains("--direct=1"), "{}", explained.printed());
 }
 
@@ -128,5 +128,5 @@ fn findings_engines_and_verdicts_are_explained() {
         let done = lab.run(["explain", term]).ended(0, "");
         assert!(done.printed().contains(words), "{term}: {}", done.printed());
     }
-    lab.run(["explain", "nothing-of-this-name"]).ended(2, "nothing is known");
+    lab.run(["explain", "nothing-of-this-name"]).ended(2, "unknown term");
 }

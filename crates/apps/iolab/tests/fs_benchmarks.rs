@@ -117,7 +117,7 @@ fn loads_that_cannot_be_are_refused() {
     lab.file("letter", "dear reader");
     for (line, code, said) in [
         ("perf a.img", 2, "--image-size=SIZE makes an image"),
-        ("perf letter", 3, "no job is known to have made"),
+        ("perf letter", 3, "iolab did not write"),
         ("perf folder --small-size 8k", 2, "FROM-TO is needed"),
         ("perf folder --lower 60", 2, "--lower has to be below --upper"),
         ("perf folder --capacity 64m", 2, "too small for 8 operations"),
@@ -215,7 +215,7 @@ fn jobs_of_io_tester_that_cannot_be_are_refused_with_their_line() {
         ("io-tester conf.yaml folder --only over,none", 2, "--only=none: conf.yaml has no such job"),
         ("io-tester conf.yaml folder --duration 0", 2, "some time is needed"),
         ("io-tester conf.yaml a.img", 2, "--image-size=SIZE makes an image"),
-        ("io-tester conf.yaml letter", 3, "no job is known to have made"),
+        ("io-tester conf.yaml letter", 3, "iolab did not write"),
         ("io-tester huge.yaml folder", 2, "the files of all jobs take"),
     ] {
         lab.run(words(line)).ended(code, said);

@@ -159,7 +159,7 @@ fn a_check_changes_nothing_until_it_is_told_with(lab: &Lab) {
     let done = lab.run(words("fsck a.img")).ended(4, "").printed();
     assert!(
         done.contains("bootstrap record: the bootstrap record at byte 0")
-            && done.contains("--repair mends what can be mended"),
+            && done.contains("--repair fixes what can be fixed"),
         "{done}"
     );
     assert!(image == fs::read(lab.path("a.img")).unwrap());
@@ -167,7 +167,7 @@ fn a_check_changes_nothing_until_it_is_told_with(lab: &Lab) {
     assert_eq!((&report["exit_code"], &report["repaired"]), (&4.into(), &false.into()));
     assert_eq!(report["faults"][0]["kind"], "bootstrap record");
     let done = lab.run(words("fsck a.img --repair")).ended(1, "").printed();
-    assert!(done.contains("1 error, mended"), "{done}");
+    assert!(done.contains("1 error, repaired"), "{done}");
     lab.run(words("fsck a.img")).ended(0, "");
     assert_eq!(lab.run(words("cat a.img /x")).ended(0, "").printed().len(), 100_000);
 
@@ -177,7 +177,7 @@ fn a_check_changes_nothing_until_it_is_told_with(lab: &Lab) {
     lab.file("a.img", &image);
     lab.run(words("ls a.img")).ended(1, "`iolab fs fsck a.img`");
     let done = lab.run(words("fsck a.img --repair")).ended(1, "").printed();
-    assert!(done.contains("anchor at byte 512") && done.contains("2 errors, mended"), "{done}");
+    assert!(done.contains("anchor at byte 512") && done.contains("2 errors, repaired"), "{done}");
     lab.run(words("fsck a.img")).ended(0, "");
     assert_eq!(lab.run(words("cat a.img /x")).ended(0, "").printed().len(), 100_000);
 
@@ -203,14 +203,14 @@ fn content_that_changed_by_itself_is_told_and_never_copied() {
         lab.file("y", vec![b'y'; 3_000]);
         lab.run(words("cp a.img x y :/")).ended(0, "");
         let done = lab.run(words("fsck a.img --content")).ended(0, "").printed();
-        assert!(done.contains("content is what was written: 101 KiB proven, 0 bytes without a checksum"), "{done}");
+        assert!(done.contains("content matches its checksums: 101 KiB verified, 0 bytes without a checksum"), "{done}");
 
         let mut image = fs::read(lab.path("a.img")).unwrap();
         let at = image.chunks(512).position(|block| block.iter().all(|byte| *byte == b'x')).unwrap();
         image[at * 512 + 7] ^= 4;
         lab.file("a.img", &image);
         let done = lab.run(words("fsck a.img")).ended(0, "").printed();
-        assert!(done.contains("the content of files was not looked at; --content reads it"), "{done}");
+        assert!(done.contains("file content was not checked; --content checks it"), "{done}");
         for line in ["fsck a.img --content", "fsck a.img --content --repair"] {
             let done = lab.run(words(line)).ended(4, "").printed();
             assert!(done.contains("a.img: content: /x") && done.contains("1 parts of files are lost"), "{done}");

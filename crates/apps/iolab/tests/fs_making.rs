@@ -52,7 +52,7 @@ fn what_is_there_is_not_overwritten_by_mistake() {
     lab.run(["fs", "mkfs", "a.img", "--force", "--size", "16m"]).ended(2, "it exists, and has another size");
 
     let letter = lab.file("letter", vec![b'x'; 40 << 20]);
-    lab.run(["fs", "mkfs", "letter"]).ended(3, "no job is known to have made");
+    lab.run(["fs", "mkfs", "letter"]).ended(3, "iolab did not write");
     assert!(std::fs::read(&letter).unwrap().iter().all(|byte| *byte == b'x'));
     let mut xfs = vec![0; 1 << 20];
     xfs[..4].copy_from_slice(b"XFSB");

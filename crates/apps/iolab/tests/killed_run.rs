@@ -145,7 +145,7 @@ fn damaged_and_foreign_files_are_told() {
         (&whole[..whole.len() - 3], true, "it ends in the middle of an entry"),
         (&flipped, true, "the checksum of an entry is wrong"),
         (&whole[..100], false, "no readable beginning"),
-        (b"", false, "the run was killed before it began"),
+        (b"", false, "the run was killed before it started"),
         (b"\xff\xfe", false, "not an iolab recording"),
     ];
     for (bytes, readable, message) in cases {

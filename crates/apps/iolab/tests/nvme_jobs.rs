@@ -27,7 +27,7 @@ fn a_job_file_made_for_spdks_plugin_runs_with_another_filename() {
     assert!(lab.recording().workers[0].runtime_ns >= 1_000_000_000);
 
     // Larger than the device: refused before anything happens.
-    lab.job(&text).ended(2, "which ends at 67108864");
+    lab.job(&text).ended(2, "which has only 67108864 bytes");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn what_the_device_cannot_do_is_refused_before_the_run() {
         (job("trtype=VIRT model=idael", "bs=4k"), "ideal"),
         (job("trtype=VIRT siez=1G", "bs=4k"), "did you mean `size`?"),
         (job("trtype=VIRT size=64M ns=2", "bs=4k"), "its namespaces are 1"),
-        (job("trtype=RDMA traddr=1.2.3.4", "bs=4k"), "\"RDMA\" is not a transport"),
+        (job("trtype=RDMA traddr=1.2.3.4", "bs=4k"), "unknown transport trtype=RDMA"),
         (job("trtype=PCIe traddr=zz", "bs=4k"), "no PCI address"),
         (job("disk", "bs=4k"), "no pair"),
         ("[a]\nioengine=nvme\nrw=read\nsize=1M\n".to_owned(), "needs the name of a device"),

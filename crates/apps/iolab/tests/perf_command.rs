@@ -75,7 +75,7 @@ fn operations_mixes_and_several_devices_are_what_was_asked_for() {
 fn what_makes_no_sense_is_refused() {
     let lab = Lab::new();
     for (words, said) in [
-        ("-q 1 -o 4k -w randread", "how long? -t gives seconds"),
+        ("-q 1 -o 4k -w randread", "set the length of the run: -t SECONDS"),
         ("-q 1 -o 4k -w randrw -t 1", "need -M"),
         ("-q 1 -o 4k -w read -t 1 -M 50", "-M is for rw and randrw"),
         ("-q 1 -o 4k -w sideways -t 1", "sideways"),

@@ -51,8 +51,8 @@ fn a_study_becomes_a_page_with_figures_as_files() {
     let json = lab.run(["report", "it", "--output-format=json"]).ended(0, "").printed();
     assert_eq!(json, lab.run(["study", "show", "it", "--json"]).ended(0, "").printed());
     serde_json::from_str::<serde_json::Value>(&json).expect("JSON");
-    lab.run(["report", "it", "--output-format=terse"]).ended(2, "this is a study: normal, json or html");
-    lab.run(["report", "it", "--output-format=json,normal"]).ended(2, "this is a study: normal, json or html");
+    lab.run(["report", "it", "--output-format=terse"]).ended(2, "this is a study: use normal, json or html");
+    lab.run(["report", "it", "--output-format=json,normal"]).ended(2, "this is a study: use normal, json or html");
     lab.run(["report", "it", "--intervals"]).ended(2, "--intervals is of one recording");
 }
 
@@ -71,5 +71,5 @@ fn a_recording_becomes_a_page() {
     }
     let printed = lab.run(["report", "x.iolab", "--output-format=html"]).ended(0, "").printed();
     assert_eq!(printed.trim_end(), read(&lab, "x.html").trim_end());
-    lab.run(["report", "x.iolab", "--output-format=json,html"]).ended(2, "html is a format by itself");
+    lab.run(["report", "x.iolab", "--output-format=json,html"]).ended(2, "html cannot be combined with other formats");
 }

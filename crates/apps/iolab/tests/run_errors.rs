@@ -40,7 +40,7 @@ fn a_huge_job_file_runs_or_is_refused_in_one_sentence() {
     };
     lab.job(&jobs(300)).ended(0, "");
     assert!(lab.recording().workers.iter().all(|worker| worker.outcome == Outcome::Finished));
-    let done = lab.job(&jobs(6000)).ended(2, "at most 4096 are allowed");
+    let done = lab.job(&jobs(6000)).ended(2, "the limit is 4096");
     assert_eq!(done.errors().matches("error:").count(), 1, "{}", done.errors().len());
 }
 

@@ -83,7 +83,7 @@ fn what_cannot_be_kept_is_said_and_the_figures_are_printed() {
 fn a_report_that_could_not_be_opened_stops_the_run_before_it_begins() {
     let lab = Lab::new();
     for (option, said) in [
-        ("--output=no/such/report", "no/such/report: there is no folder no/such"),
+        ("--output=no/such/report", "no/such/report: the folder no/such does not exist"),
         ("--record=no/such/folder/r.iolab", "there is no folder no/such/folder"),
         ("--record=folder", "folder: a folder, not a file"),
         ("--output=folder", "folder: a folder, not a file"),

@@ -74,14 +74,14 @@ fn an_output_goes_onto_no_input_and_onto_no_other_output() {
         (&["compare", "a.iolab", "b.iolab", "-o", "a.iolab"], 3, "a run to be compared"),
         (&["run", "j.fio", "--record=j.fio", "--force"], 3, "this is a job file"),
         (&["run", "j.fio", "--output=j.fio", "--force"], 3, "this is a job file"),
-        (&["run", "j.fio", "--record=x", "--output=x"], 2, "is wanted for"),
-        (&["run", "j.fio", "--record=x", "--output=x.partial"], 2, "is wanted for"),
+        (&["run", "j.fio", "--record=x", "--output=x"], 2, "would go to the same file"),
+        (&["run", "j.fio", "--record=x", "--output=x.partial"], 2, "would go to the same file"),
         (&["run", "--name=j", "--ioengine=psync", "--filename=x", "--size=4k", "--output=x"], 2, "a file of job j"),
     ];
     for (words, code, said) in cases {
         lab.run(words).ended(code, said);
     }
-    lab.run(["run", "j.fio", "--write_lat_log=l", "--output=l_lat.1.log"]).ended(2, "is wanted for");
+    lab.run(["run", "j.fio", "--write_lat_log=l", "--output=l_lat.1.log"]).ended(2, "would go to the same file");
     let database = lab.path("recordings.db");
     let size = std::fs::metadata(&database).unwrap().len();
     lab.run(["db", "export", "--force", "-o", "recordings.db"]).ended(3, "this is the database");

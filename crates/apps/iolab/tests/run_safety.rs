@@ -36,7 +36,7 @@ fn a_users_file_is_not_overwritten_unless_the_user_says_so() {
     let mine = lab.file("mine", "precious");
     let untouched = || std::fs::read(lab.path("mine")).unwrap() == b"precious";
 
-    let done = lab.run(writing(&mine)).ended(3, "holds 8 bytes that no job is known to have made");
+    let done = lab.run(writing(&mine)).ended(3, "holds 8 bytes that iolab did not write");
     assert!(done.errors().contains("--allow-destroy") && untouched());
     lab.run(with(writing(&mine), "--rw=randtrim")).ended(3, "refused");
     lab.run(with(writing(&mine), "--rw=read")).ended(3, "job w would extend it");
@@ -72,7 +72,7 @@ fn as_fio_a_job_that_writes_overwrites_the_file_it_names_with_a_line_about_it() 
     lab.fio(["--name=w", "--rw=write", "--size=64k", "--filename_format=mine"]).ended(3, "refused");
     lab.fio(["--name=w", "--rw=write", "--size=64", "--bs=8", "--opendir=."]).ended(3, "refused");
     assert!(untouched());
-    let done = lab.fio(named("--rw=write")).ended(0, "job w overwrites it all the same");
+    let done = lab.fio(named("--rw=write")).ended(0, "job w overwrites it anyway");
     assert_eq!(done.errors().lines().count(), 1);
     assert_eq!(std::fs::metadata(mine).unwrap().len(), 65536);
 }
@@ -103,7 +103,7 @@ fn generated_names_lead_neither_through_links_nor_out_of_their_folder() {
     std::os::unix::fs::symlink(lab.path("elsewhere"), lab.path("dangling.0.0")).unwrap();
     std::fs::hard_link(&mine, lab.path("hard.0.0")).unwrap();
     for rw in ["--rw=write", "--rw=read"] {
-        for (name, why) in [("soft", "symbolic link"), ("dangling", "symbolic link"), ("hard", "no job is known")] {
+        for (name, why) in [("soft", "symbolic link"), ("dangling", "symbolic link"), ("hard", "iolab did not write")] {
             lab.run(["run", &format!("--name={name}"), rw, "--size=64k"]).ended(3, why);
         }
         lab.run(["run", "--name=../out", rw, "--size=64k", "--directory=."]).ended(3, "must stay below");
@@ -152,8 +152,8 @@ fn a_backing_file_is_known_by_any_of_its_names() {
     let path = image(&lab);
     std::fs::hard_link(&path, lab.path("other")).unwrap();
     let Some(_device) = Loop::over(&path) else { return };
-    lab.run(writing(&lab.path("other"))).ended(3, "it is the backing store of loop");
-    lab.run(["fs", "mkfs", "--force", "other"]).ended(3, "it is the backing store of loop");
+    lab.run(writing(&lab.path("other"))).ended(3, "uses it as backing file");
+    lab.run(["fs", "mkfs", "--force", "other"]).ended(3, "uses it as backing file");
     assert_eq!(std::fs::metadata(&path).unwrap().blocks(), 0, "nothing was written");
 }
 
@@ -265,7 +265,7 @@ fn a_device_behind_a_loop_device_and_its_backing_file() {
     let lab = Lab::new();
     let image = image(&lab);
     let Some(device) = Loop::over(&image) else { return };
-    lab.run(writing(&image)).ended(3, "it is the backing store of loop");
+    lab.run(writing(&image)).ended(3, "uses it as backing file");
     assert_eq!(std::fs::metadata(&image).unwrap().blocks(), 0, "nothing was written");
     // The device itself is free: it is what a benchmark is for.
     lab.run(writing(&device.device)).ended(0, "");
@@ -305,7 +305,7 @@ fn a_device_that_is_swapped_to() {
     }
     let refused = lab.run(writing(&device.device));
     assert!(succeeds("swapoff", &[&device.device]));
-    refused.ended(3, "the system swaps to");
+    refused.ended(3, "is in use as swap");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn a_file_system_is_not_made_over_a_users_file_unless_the_user_says_so() {
         let fixed = ["run", "--name=w", "--ioengine=logfs", "--rw=write", "--size=64k", "--output-format=terse"];
         fixed.into_iter().chain(more.iter().copied()).map(str::to_owned).chain([device]).collect()
     };
-    let done = lab.run(job(&["--logfs_mkfs=1"])).ended(3, "holds 8 bytes that no job is known to have made");
+    let done = lab.run(job(&["--logfs_mkfs=1"])).ended(3, "holds 8 bytes that iolab did not write");
     assert!(done.errors().contains("--allow-destroy"));
     lab.run(job(&[])).ended(1, "not usable");
     assert_eq!(std::fs::read(&mine).unwrap(), b"precious");

@@ -119,9 +119,9 @@ fn who_does_not_wait_for_the_logs_gets_what_is_there() {
     let reader = std::fs::File::open(lab.path("l_clat.1.log")).unwrap();
     running.until(|running| running.errors().contains("recording saved"));
     running.signal(2);
-    running.until(|running| running.errors().contains("interrupt again"));
+    running.until(|running| running.errors().contains("press Ctrl-C again"));
     running.signal(2);
-    running.finish().ended(128, "not all entries");
+    running.finish().ended(128, "the logs are incomplete");
     drop(reader);
     assert_eq!(lab.recording().workers[0].directions[0].ios, 1 << 18);
     let text = std::fs::read_to_string(lab.path("l_lat.1.log")).unwrap();
@@ -136,9 +136,7 @@ fn an_interrupted_run_says_so_in_every_output() {
     has_begun(&lab, "it.iolab", &running);
     running.signal(2);
     let done = running.finish().ended(128, "iolab: interrupted: the figures are of the part that was done");
-    for words in ["warning [interrupted]: the run ended after ", "\"interrupted\" : true"] {
-        assert!(done.printed().contains(words), "{words}: {}", done.printed());
-    }
+    assert!(done.printed().contains("\"interrupted\" : true"), "{}", done.printed());
     let shown = lab.run(["report", "it.iolab"]);
     assert!(shown.printed().contains("[interrupted]"), "{}", shown.printed());
     let compared = lab.run(["compare", "it.iolab", "it.iolab"]);

@@ -65,7 +65,7 @@ fn mistakes_on_the_command_line_have_a_place_and_a_way_out() {
     check(&["--vary", "iodepth"], &["as in iodepth=1,4,16"]);
     check(&["--vary=iodepth=1,x"], &["configuration x", "iodepth"]);
     check(&["--vary=bs=4k", "--vary=bs=8k"], &["two axes are called 'bs'"]);
-    check(&["--repeat=0"], &["0 is not within 1"]);
+    check(&["--repeat=0"], &["0 is not between 1"]);
     check(&["--repeat=3", "--record=x.iolab"], &["--record does not go with a study"]);
     check(&["--ladder=p99"], &["'p99<=1ms'"]);
     check(&["--precondition=snai"], &["\"snia\", \"fill\""]);
@@ -164,6 +164,6 @@ fn a_ladder_says_what_it_needs_of_a_job() {
         lab.run(["run", "bad.fio", "--ladder=none"]).ended(2, said);
     };
     check("[job]\nioengine=null\nsize=1m\nrw=read\n", "runtime=10s and time_based");
-    check("[a]\nioengine=null\nsize=1m\nruntime=1\n[b]\nioengine=null\nsize=1m\nruntime=1\n", "a job of one section");
+    check("[a]\nioengine=null\nsize=1m\nruntime=1\n[b]\nioengine=null\nsize=1m\nruntime=1\n", "a job with one section");
     check("[job]\nioengine=null\nsize=1m\nrw=read\nruntime=1\nrate_iops=5\n", "sets the rate itself");
 }

@@ -115,11 +115,11 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         for (text, expected) in [
-            ("0\nten\n", "line 2: \"ten\" is not a time in microseconds"),
-            ("0\n\n-5\n", "line 3: \"-5\" is not a time in microseconds"),
-            ("1.\n.5\n", "line 2: \".5\" is not a time in microseconds"),
-            ("1,4096\n", "line 1: \"1,4096\" is not a time in microseconds"),
-            ("18446744073709551615\n", "line 1: \"18446744073709551615\" is not a time in microseconds"),
+            ("0\nten\n", "line 2: `ten` is not a time in microseconds"),
+            ("0\n\n-5\n", "line 3: `-5` is not a time in microseconds"),
+            ("1.\n.5\n", "line 2: `.5` is not a time in microseconds"),
+            ("1,4096\n", "line 1: `1,4096` is not a time in microseconds"),
+            ("18446744073709551615\n", "line 1: `18446744073709551615` is not a time in microseconds"),
             ("5\n# note\n4\n", "line 3: 4 µs is before the arrival above it"),
             ("# nothing\n", "there is no arrival in it"),
             ("", "there is no arrival in it"),

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_sentence_says_what_was_asked_and_done() {
         let worker = WorkerRecording { schedule: Some(overload()), ..WorkerRecording::default() };
-        let expected = "saturated: asked 1,000 IOPS, did 830; \
+        let expected = "saturated: requested 1,000 IOPS, reached 830; \
              1,700 operations were never sent; the first of them was 1.70 s late";
         assert_eq!(worker.saturation().as_deref(), Some(expected));
     }

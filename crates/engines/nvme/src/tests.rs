@@ -149,7 +149,7 @@ fn a_name_is_explained_before_a_run() {
     let facts = Nvme::device("trtype=VIRT size=1G lba=4k").unwrap();
     assert_eq!((facts.size_bytes, facts.block_bytes), (1 << 30, 4096));
     let cases = [
-        ("disk", "no pair"),
+        ("disk", "not KEY=VALUE"),
         ("trtype=VIRT sise=1G", "did you mean `size`"),
         ("trtype=VIRT size=1G ns=2", "its namespaces are 1"),
         ("trtype=VIRT traddr=nobody-made-this", "iolab device serve nobody-made-this"),

@@ -64,7 +64,7 @@ fn check_window(job: &Job<'_>, (window_ns, interval_ns): (u64, u64), samples: u6
     }
     if samples == 1 {
         let what = if slope { "has no slope" } else { "never deviates from its mean" };
-        let reason = format!("the window holds one sample, which {what}: the job would end at the first check check");
+        let reason = format!("the window holds one sample, which {what}: the job would end at the first check");
         job.refuse_unless_fio(NAME, reason, "use a window of several samples, for example steadystate_duration=10");
         return job.request.mode == crate::Mode::Fio;
     }

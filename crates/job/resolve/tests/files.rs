@@ -58,9 +58,9 @@ fn an_engine_with_devices_of_its_own_says_how_large_they_are() {
         (vec![Severity::Refusal], vec![Severity::Error]),
         "safety, and a mistake"
     );
-    assert_eq!(refused("ioengine=drives size=1m"), "the engine drives needs the name of a device");
+    assert_eq!(refused("ioengine=drives size=1m"), "engine drives needs the name of a device");
     assert!(refused("ioengine=drives filename=bus=7\u{1}unit=1 bs=6k").contains("blocks of 4096 bytes"));
-    assert!(refused("ioengine=drives filename=bus=7\u{1}unit=1 size=2g").contains("ends at"));
+    assert!(refused("ioengine=drives filename=bus=7\u{1}unit=1 size=2g").contains("has only"));
 }
 
 #[test]
@@ -157,19 +157,19 @@ fn layout() {
 fn sizes_that_cannot_be() {
     let cases = [
         ("rw=read filename=missing", "does not exist"),
-        ("rw=read ioengine=null", "no size is given"),
-        ("rw=read filename=/dev/char", "no size is given"),
+        ("rw=read ioengine=null", "size is not set"),
+        ("rw=read filename=/dev/char", "size is not set"),
         ("filename=missing size=50%", "has no size yet"),
-        ("filename=/dev/disk size=9g", "ends at"),
-        ("filename=/dev/disk size=1g offset=8g", "behind the end"),
-        ("filename=/data/big offset=2g", "behind the end"),
+        ("filename=/dev/disk size=9g", "has only"),
+        ("filename=/dev/disk size=1g offset=8g", "beyond the end"),
+        ("filename=/data/big offset=2g", "beyond the end"),
         ("size=1k", "less than one block"),
         ("nrfiles=100 size=100k", "each file gets at most"),
         ("size=1m directory=/none", "not a directory"),
         ("size=1m filename=/data", "is a directory"),
         ("size=1m filename=/dev/none", "no device"),
         ("size=1m filename=new allow_file_create=0", "forbids making it"),
-        ("opendir=/none", "cannot be listed"),
+        ("opendir=/none", "cannot list"),
         ("opendir=/more", "no files below"),
         ("size=1m filename=-", "standard input"),
     ];
@@ -184,7 +184,7 @@ fn as_fio_a_job_ends_at_the_end_of_the_device() {
     let resolved = resolved(&section("filename=/dev/disk size=4g offset=6g"), |request| request.mode = Mode::Fio);
     let file = &resolved.plan.workers[0].files[0];
     assert_eq!((file.start_bytes, file.length_bytes), (6 * GIB, 2 * GIB));
-    assert!(resolved.warnings[0].reason.contains("ends at"));
+    assert!(resolved.warnings[0].reason.contains("has only"));
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn engines_without_files_need_none() {
 #[test]
 fn a_read_only_run_makes_nothing() {
     let readonly = |text: &str| refusals(&section(text), |request| request.overrides.readonly = true);
-    assert!(readonly("filename=/data/big rw=randrw")[0].reason.contains("read-only"));
-    assert!(readonly("filename=/dev/disk rw=trim")[0].reason.contains("read-only"));
+    assert!(readonly("filename=/data/big rw=randrw")[0].reason.contains("--readonly is set"));
+    assert!(readonly("filename=/dev/disk rw=trim")[0].reason.contains("--readonly is set"));
     assert!(readonly("size=1m rw=read")[0].reason.contains("made or extended"));
     let reads = resolved(&section("filename=/data/big rw=read"), |request| request.overrides.readonly = true);
     assert!(reads.plan.workers[0].layout.read_only);

@@ -48,7 +48,7 @@ fn only_chosen_sections_run() {
 #[test]
 fn too_many_workers() {
     let text = section("size=1m numjobs=10");
-    assert!(refusals(&text, |request| request.overrides.max_jobs = Some(9))[0].reason.contains("at most 9"));
+    assert!(refusals(&text, |request| request.overrides.max_jobs = Some(9))[0].reason.contains("the limit is 9"));
     assert_eq!(plan(&text).workers.len(), 10);
 }
 
@@ -146,7 +146,7 @@ fn pace() {
     assert_eq!((think.pause_ns, think.spin_ns, think.blocks), (100_000, 100_000, 4));
     assert_eq!(think.trigger, ThinkTrigger::Issue);
     let cases = [
-        ("size=1m rate=1m rate_iops=100", "exclude each other"),
+        ("size=1m rate=1m rate_iops=100", "cannot be combined"),
         ("size=1m rate=1m rate_min=2m", "more than rate"),
         ("size=1m rate_iops=10 rate_iops_min=20", "more than rate_iops"),
     ];
@@ -170,8 +170,8 @@ fn recorded_arrivals() {
     for (options, reason) in [
         ("size=1m arrivals=nowhere", "nowhere: no such file"),
         ("size=1m arrivals=odd", "arrivals=odd: line 4: 8 µs is before the arrival above it"),
-        ("size=1m arrivals=at-once arrivals_repeat=1", "without end"),
-        ("size=1m arrivals=trace rate_iops=100", "exclude each other"),
+        ("size=1m arrivals=at-once arrivals_repeat=1", "would never end"),
+        ("size=1m arrivals=trace rate_iops=100", "cannot be combined"),
     ] {
         let found = refusals(&section(options), |_| {});
         assert!(found[0].reason.contains(reason), "{options}: {}", found[0].reason);

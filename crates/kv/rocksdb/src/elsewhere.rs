@@ -45,7 +45,7 @@ impl Elsewhere {
         };
         let (open, close) = (symbol("iolab_rocksdb_env_open")?, symbol("iolab_rocksdb_env_close")?);
         // Its own RocksDB, as the loader chose it, has to be this one.
-        if symbol("rocksdb_open")? as *const c_void != library.symbols.open as *const c_void {
+        if !std::ptr::eq(symbol("rocksdb_open")?, library.symbols.open as *const c_void) {
             let message = format!(
                 "{FILE} was built for another RocksDB than {}: build it for this one, or name the other in IOLAB_ROCKSDB",
                 library.path.display()

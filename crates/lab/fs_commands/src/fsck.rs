@@ -110,7 +110,7 @@ fn as_text(image: &Path, report: &FsckReport, content: Option<&ContentReport>) -
     let verdict = match (report.is_sound(), report.repaired) {
         (true, _) if report.recovery.closed => "clean".to_owned(),
         (true, _) => "healthy, but not closed: the process that used it ended without closing it".to_owned(),
-        (false, true) => format!("{count}, mended"),
+        (false, true) => format!("{count}, repaired"),
         (false, false) => format!("{count}; --repair fixes what can be fixed"),
     };
     let (inodes, bytes, frames) = (report.inodes, size_text(report.content_bytes), report.recovery.frames);

@@ -71,7 +71,7 @@ pub fn test_io(
             true => run_alone(&target, &conf, &options)?,
             false => run_tester(&target, &conf, &options)?,
         };
-        done(&TesterRun { target, conf: conf.clone(), options: options.clone(), result })?;
+        done(&TesterRun { target, conf: conf.clone(), options, result })?;
     }
     Ok(())
 }

@@ -87,8 +87,11 @@ fn what_cannot_be_is_said_with_its_reason() {
     let other: &[(&str, &str)] = &[("scheduler", "kyber")];
     let poll: &[(&str, &str)] = &[("io_poll", "1")];
     for (workers, expected) in [
-        (&[("/on/sda", one), ("/on/sda", other)][..], "jobs job0 and job1 ask for different values"),
-        (&[("/on/dm-0", one), ("/on/sda", other)], "for the same device sda: none and kyber"),
+        (
+            &[("/on/sda", one), ("/on/sda", other)][..],
+            "jobs job0 and job1 set device.scheduler of sda to different values, none and kyber",
+        ),
+        (&[("/on/dm-0", one), ("/on/sda", other)], "set device.scheduler of sda to different values, none and kyber"),
         (&[("/on/dm-0", poll)], "none of the devices under /on/dm-0 (dm-0, sda, sdb)"),
         (&[("/proc/self/status", one)], "no block device lies under /proc/self/status"),
     ] {

@@ -37,7 +37,7 @@ fn what_is_applied_is_read_back_and_restored() {
     assert_eq!((during["sda/read_ahead_kb"].as_str(), during["zram0/read_ahead_kb"].as_str()), ("8\n", "128\n"));
     assert_eq!((during["sda/nr_requests"].as_str(), during["sda/wbt_lat_usec"].as_str()), ("32\n", "0\n"));
     let restored = applied.restore().expect("restored");
-    assert!(restored.iter().all(|one| one.outcome.starts_with("put back")), "{restored:?}");
+    assert!(restored.iter().all(|one| one.outcome.starts_with("restored")), "{restored:?}");
     assert_eq!(normal(settings(root.path())), normal(before));
     assert_eq!(left_over(&process).expect("readable"), []);
 }
@@ -143,7 +143,7 @@ fn a_second_run_on_the_same_device_is_refused() {
     assert!(matches!(error, SettingsError::Busy { .. }), "{error}");
     assert!(left_over(&second).expect("readable").iter().all(|left| left.in_use));
     let restored = restore_left(&second, &second).expect("nothing to do");
-    assert!(restored.iter().all(|one| one.outcome.contains("still going on")), "{restored:?}");
+    assert!(restored.iter().all(|one| one.outcome.contains("still running")), "{restored:?}");
     assert_eq!(settings(root.path())["sda/nomerges"], "2\n", "the first run's value stands");
     applied.restore().expect("restored");
 }
@@ -235,7 +235,9 @@ fn a_forged_journal_writes_nowhere_and_holds_nobody_up() {
     }
     // A device that is gone by now has nothing to restore, and its journal goes.
     fs::write(state.join("nosuch.json"), journal("nosuch", "nomerges", "1")).expect("a journal");
-    assert!(restore_left(&process, &process).expect("nothing is wrong")[0].outcome.contains("another device by now"));
+    assert!(
+        restore_left(&process, &process).expect("nothing is wrong")[0].outcome.contains("this is now another device")
+    );
     // A pipe that nobody writes, and a link to a journal somewhere else.
     rustix::fs::mkfifoat(rustix::fs::CWD, state.join("sda.json"), rustix::fs::Mode::RWXU).expect("a pipe");
     assert!(restore_left(&process, &process).unwrap_err().to_string().contains("regular file"));

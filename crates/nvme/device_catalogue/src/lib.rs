@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(catalogue.list().unwrap(), [slow, fast]);
         catalogue.destroy("fast").unwrap();
         let gone = catalogue.find("fast").unwrap_err().to_string();
-        assert!(gone.contains("no device fast") && gone.contains("a-slow_1"), "{gone}");
+        assert!(gone.contains("no device is called fast") && gone.contains("a-slow_1"), "{gone}");
         assert!(catalogue.destroy("fast").is_err());
         assert_eq!(std::fs::read_dir(&catalogue.folder).unwrap().count(), 1, "nothing unfinished is left");
     }

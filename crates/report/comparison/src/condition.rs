@@ -238,8 +238,8 @@ mod tests {
         };
         check("p99", "  p99\n     ^ a comparison is missing: > or <, as in 'p99 > +5%'");
         check("> 5%", "  > 5%\n  ^ a metric is missing: iops, bandwidth, mean, p99, read.p99.9, …");
-        check("iosp < -3%", "  iosp < -3%\n  ^^^^ no figure is called so; did you mean 'iops'?");
-        check("read.p999x > 1%", "  read.p999x > 1%\n  ^^^^^^^^^^ no figure is called so; did you mean 'read.p99'?");
+        check("iosp < -3%", "  iosp < -3%\n  ^^^^ unknown metric; did you mean 'iops'?");
+        check("read.p999x > 1%", "  read.p999x > 1%\n  ^^^^^^^^^^ unknown metric; did you mean 'read.p99'?");
         check(
             "latency > 1%",
             "  latency > 1%\n  ^^^^^^^ unknown metric: use iops, bandwidth, mean, cpu, p50, p99, p99.9 or response_p99, or read.… or write.… of those",

@@ -158,5 +158,5 @@ fn completion_latencies_are_compared_where_totals_have_no_percentiles() {
     assert_eq!((p99.latency, p99.baseline.len()), (Some(LatencyKind::Completion), 1));
     let text = describe(&outcome);
     assert!(text.contains("latencies are completion latencies (clat)"), "{text}");
-    assert!(text.contains("one run each: no interval, no verdict"), "{text}");
+    assert!(text.contains("one run each, so no interval and no verdict"), "{text}");
 }

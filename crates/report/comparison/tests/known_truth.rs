@@ -203,7 +203,7 @@ fn one_run_each_has_an_interval_of_its_own_and_no_verdict() {
     let ratio = row.ratio.unwrap();
     assert!(ratio.holds(1.2) && ratio.low > 1.1 && ratio.high < 1.3, "{ratio:?}");
     assert_eq!(outcome.conditions[0].judgement, Judgement::Open, "one run says nothing of how runs differ");
-    assert!(describe(&outcome).contains("one run each: no verdict"));
+    assert!(describe(&outcome).contains("one run each, so no verdict"));
     let short = compared(&[single(1.0, 9, 7), single(1.2, 9, 8)], &request);
     assert_eq!(short.rows[0].basis, Basis::Nothing);
     assert!(describe(&short).contains("one run each: no interval, no verdict"), "{}", describe(&short));

@@ -53,7 +53,7 @@ struct Overview<'a> {
 
 /// The table of `figure`, whose `best` configuration is known; nothing of a single configuration.
 pub(crate) fn table(outcome: &Outcome<'_>, figure: usize, best: usize) -> Markup {
-    let medians = (0..outcome.design.configurations.len()).filter_map(|one| Some(outcome.row(figure, one)?.median?));
+    let medians = (0..outcome.design.configurations.len()).filter_map(|one| outcome.row(figure, one)?.median);
     let range = medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| {
         (low.min(median.estimate), high.max(median.estimate))
     });

@@ -42,7 +42,7 @@ fn name(design: &Design, groups: &[Vec<usize>], group: &[usize]) -> String {
     let decides = |axis: &usize| {
         let all: Vec<Vec<&str>> = groups.iter().map(|group| points(group, *axis)).collect();
         let is_shared = |point: &&str| all.iter().filter(|points| points.contains(point)).count() > 1;
-        !all.iter().flatten().any(|point| is_shared(point))
+        !all.iter().flatten().any(is_shared)
     };
     if let Some(axis) = (0..design.axes.len()).find(decides) {
         return format!("{}={}", design.axes[axis], points(group, axis).join(", "));

@@ -71,7 +71,7 @@ fn mistakes_have_a_place_and_a_way_out() {
     let job = "title = \"t\"\njob = \"a.fio\"\n";
     check("title = 3", &["1:9", "expected a string"]);
     check("title = \"t\"", &["job = \"FILE\"", "job_text"]);
-    check(&format!("{job}blok = 3"), &["3:1", "unknown key `blok`; did you mean `blocks`?"]);
+    check(&format!("{job}bloks = 3"), &["3:1", "unknown key `bloks`; did you mean `blocks`?"]);
     check(&format!("{job}blocks = 0"), &["one block at least"]);
     check(&format!("{job}figures = [\"iops\", \"p100\"]"), &["3:20", "p100", "p99.9"]);
     check(&format!("{job}[[axis]]\noption = \"bs\"\nvalues = \"1k..4k\""), &["3:1", "needs a step"]);

@@ -59,7 +59,8 @@ pub(crate) fn usage(program: Program, columns: usize) -> String {
         text += "\nExamples:\n";
         examples.iter().for_each(|example| text += &format!("  {example}\n"));
     }
-    text + "\n--cmdhelp lists the job options, --cmdhelp=OPTION explains one; --enghelp lists the engines.\n"
+    let more = "--cmdhelp lists the job options, --cmdhelp=OPTION explains one; --enghelp lists the engines.";
+    text + "\n" + &iolab_text::paragraph("", more, columns)
 }
 
 /// `form` on the left, its explanation in a column on the right.

@@ -141,12 +141,12 @@ fn mistakes_are_refused_where_they_stand() {
         ("--output-format=json,foo", "json,foo", "not a report format", "json+"),
         ("--eta=xx", "xx", "xx", "auto"),
         ("--eta-interval=1ms", "1ms", "flood", ""),
-        ("--max-jobs=0", "0", "not within", ""),
-        ("--terse-version=9", "9", "not within", ""),
+        ("--max-jobs=0", "0", "is not between", ""),
+        ("--terse-version=9", "9", "is not between", ""),
         ("--alloc-size=much", "much", "not a number", ""),
         ("--status-interval=soon", "soon", "not a number", ""),
         ("--vary=iodepth", "iodepth", "has no values", "iodepth=1,4,16"),
-        ("--repeat=0", "0", "not within", ""),
+        ("--repeat=0", "0", "is not between", ""),
     ] {
         let line = line(&[argument]);
         let finding = read(&line, Mode::Iolab).expect_err(argument).remove(0);

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         let cases = [
-            ("perf|-q|1|-o|4k|-w|read|-r|trtype:VIRT", "how long"),
+            ("perf|-q|1|-o|4k|-w|read|-r|trtype:VIRT", "set the length of the run"),
             ("perf|-q|1|-o|4k|-w|rw|-t|1|-r|trtype:VIRT", "-M"),
             ("perf|-q|1|-o|4k|-w|read|-M|5|-t|1|-r|trtype:VIRT", "-M"),
             ("perf|-q|1|-o|4k|-w|read|-t|1", "no device"),

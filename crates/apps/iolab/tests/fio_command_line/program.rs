@@ -26,7 +26,7 @@ fn start(folder: &TempDir, path: &Path, arguments: &[&str]) -> Output {
 fn is_missed(output: &Output) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(127), "{said}");
-    assert!(said.contains("no program iolab in") && said.lines().count() == 1, "{said}");
+    assert!(said.contains("cannot find the program iolab in") && said.lines().count() == 1, "{said}");
     assert!(output.stdout.is_empty());
 }
 

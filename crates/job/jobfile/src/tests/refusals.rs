@@ -31,7 +31,7 @@ fn nonsense_is_refused_where_it_stands() {
         ("[a]\nsize=10*1k\n", "10*1k", "not a unit of size"),
         ("[a]\nsize=(1/0)\n", "(1/0)", "division by zero"),
         ("[a]\nnumjobs=$ncpus-9\n", "$ncpus-9", "below the smallest value"),
-        ("[a]\nruntime=(2s*3s)\n", "(2s*3s)", "does not come out as a time"),
+        ("[a]\nruntime=(2s*3s)\n", "(2s*3s)", "the result of the expression is not a time"),
         ("[a]\nrwmixread=101\n", "101", "above the largest value"),
         ("[a]\npercentile_list=50:99:abc\n", "abc", "is not a number"),
         ("[a]\ncpus_allowed=4-2\n", "4-2", "runs backwards"),

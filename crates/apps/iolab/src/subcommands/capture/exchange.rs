@@ -67,7 +67,7 @@ fn converted(
     }
 }
 
-pub(super) fn export(trace: &Path, path: &PathBuf, version: u8, force: bool) -> Result<u8, Failure> {
+pub(super) fn export(trace: &Path, path: &Path, version: u8, force: bool) -> Result<u8, Failure> {
     let mut outputs = outputs::beside(force, [(trace, "the trace")]);
     let mut reader: iolab_trace::Reader<BufReader<File>> = open(trace)?;
     let mut output = outputs.place(path, Kind::Report, "the iolog (-o)")?.begin()?;
