@@ -25,7 +25,7 @@ fn a_command_is_captured_shown_and_summed_up() {
     let stat = text(&iolab(folder.path(), &["capture", "stat", "a.trace"]).stdout);
     let line = stat.lines().find(|line| line.ends_with("/app.db")).unwrap();
     let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    assert_eq!(&cells[..9], ["table", "0", "0 B", "-", "25", "100.0 KiB", "100 %", "0 %", "1"], "{stat}");
+    assert_eq!(&cells[..9], ["table", "0", "0 B", "-", "25", "100 KiB", "100 %", "0 %", "1"], "{stat}");
     let shown = text(&iolab(folder.path(), &["capture", "show", "a.trace"]).stdout);
     let writes: Vec<&str> =
         shown.lines().filter(|line| line.contains(" write ") && line.ends_with("/app.db")).collect();

@@ -54,7 +54,7 @@ fn folders_of_recordings_are_compared_and_conditions_decide_the_exit_code() {
     code(&["--fail-if", "p99.999 > +5%"], 0, "");
     code(&["--fail-if", "p99.999 > +5%", "--fail-if-unsure"], 4, "p99.999");
     code(&["--fail-if", "iosp < -3%"], 2, "^^^^ unknown metric; did you mean 'iops'?");
-    code(&["--figures=iosp"], 2, "no figure is called 'iosp'");
+    code(&["--figures=iosp"], 2, "unknown metric 'iosp'");
     code(&["--zone=much"], 2, "a percentage");
     let outcome = lab.run(["compare", "a", "b", "--paired", "--figures=iops", "--json"]).ended(0, "").json();
     assert_eq!(outcome["rows"][0]["comparison"]["verdict"], "worse");
@@ -99,11 +99,11 @@ fn sides_are_lists_or_folders_or_files() {
     assert!(lab.run(named).ended(0, "").printed().contains("candidate  b/1.iolab (1 run)"));
     let single = lab.run(["compare", "a/1.iolab", "b/1.iolab"]).ended(0, "").printed();
     assert!(single.contains("one run each, so no interval and no verdict"), "{single}");
-    lab.run(["compare", "a"]).ended(2, "compare what with what?");
+    lab.run(["compare", "a"]).ended(2, "name two runs: iolab compare");
     lab.run(["compare", "a", "none"]).ended(2, "none: No such file");
     std::fs::create_dir(lab.path("empty")).unwrap();
-    lab.run(["compare", "a", "empty"]).ended(2, "empty: neither recordings nor");
-    lab.run(["compare", "a", "job.fio"]).ended(2, "job.fio: neither an iolab recording nor fio's JSON");
+    lab.run(["compare", "a", "empty"]).ended(2, "empty: no recordings");
+    lab.run(["compare", "a", "job.fio"]).ended(2, "job.fio: not an iolab recording and not fio's JSON");
 }
 
 #[test]

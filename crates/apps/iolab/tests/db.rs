@@ -69,10 +69,10 @@ fn mistakes_say_what_would_be_right() {
     check(&["list", "--since=yesterday"], "how long ago (2d,");
     check(&["list", "--option=bs"], "as in bs=4k");
     check(&["import", "none.iolab"], "none.iolab: No such file");
-    check(&["import", "job.fio"], "neither an iolab recording nor fio's JSON");
+    check(&["import", "job.fio"], "not an iolab recording and not fio's JSON");
     lab.run(["db", "import", "job.fio"]).ended(2, "");
-    lab.run(["compare", "@x", "@1"]).ended(2, "@tag: and a tag");
-    lab.run(["compare", "@tag:x", "@1"]).ended(2, "nothing has this tag");
+    lab.run(["compare", "@x", "@1"]).ended(2, "@tag:TAG for a tag");
+    lab.run(["compare", "@tag:x", "@1"]).ended(2, "no entry has this tag");
     assert!(lab.run(["db", "list"]).ended(0, "").printed().contains("nothing"));
 }
 

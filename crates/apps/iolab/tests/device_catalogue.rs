@@ -17,7 +17,7 @@ fn a_device_is_created_listed_described_and_destroyed() {
         assert!(made.contains(said), "{said}: {made}");
     }
     lab.run(["device", "create", "two", "--model", "ideal", "--size=64M", "namespaces=2"]).ended(0, "");
-    lab.run(["device", "create", "fast"]).ended(2, "there is a device fast already");
+    lab.run(["device", "create", "fast"]).ended(2, "device fast already exists");
 
     let list = lab.run(["device", "list"]).ended(0, "").printed();
     let lines: Vec<&str> = list.lines().collect();
@@ -36,8 +36,8 @@ fn a_device_is_created_listed_described_and_destroyed() {
     assert_eq!((value("model"), value("state:")), ("nand".into(), "not".into()));
 
     let gone = lab.run(["device", "destroy", "fast"]).ended(0, "").printed();
-    assert_eq!(gone, "device fast is gone\n");
-    lab.run(["device", "info", "fast"]).ended(2, "there is no device fast");
+    assert_eq!(gone, "device fast was removed\n");
+    lab.run(["device", "info", "fast"]).ended(2, "no device is called fast");
     lab.run(["device", "destroy", "fast"]).ended(2, "there are: two");
 }
 
@@ -55,12 +55,12 @@ fn mistakes_are_named_and_corrected() {
         ("create x --size 0", "size:"),
         ("create x --media disk", "media:"),
         ("create x nonsense", "`nonsense` is not KEY=VALUE"),
-        ("create ../x", "no name for a device"),
+        ("create ../x", "is not a valid device name"),
         ("info smrat", "did you mean smart?"),
         ("serve smrat", "did you mean smart?"),
         ("destroy smrat", "did you mean smart?"),
         ("stats smrat", "did you mean smart?"),
-        ("stats smart", "device smart is not served"),
+        ("stats smart", "device smart is not running"),
         ("lsit", "list"),
     ] {
         let done = lab.run(["device"].into_iter().chain(words.split(' '))).ended(2, said);

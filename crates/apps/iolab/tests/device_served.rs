@@ -54,7 +54,7 @@ fn several_processes_drive_one_served_device() {
     lab.run(["device", "create", &name, "--model", "ideal", "--size", "64M", "--media", &media]).ended(0, "");
     let served = Served::start(&lab, &name, &["--dispatchers", "2", "--workers", "1"]);
     lab.run(["device", "serve", &name]).ended(3, "is already running");
-    lab.run(["device", "destroy", &name]).ended(3, "is being served");
+    lab.run(["device", "destroy", &name]).ended(3, "is running: stop `iolab device serve");
     let list = lab.run(["device", "list"]).ended(0, "").printed();
     assert!(list.contains(" served ") && !list.contains("not served"), "{list}");
 
@@ -89,7 +89,7 @@ fn several_processes_drive_one_served_device() {
     let is = |range: std::ops::Range<usize>, byte: u8| bytes[range].iter().all(|found| *found == byte);
     assert!(is(0..16 << 20, 0x3c) && is(16 << 20..32 << 20, 0x5a) && is(32 << 20..64 << 20, 0));
     lab.run(["run", "high.fio"]).ended(2, "device serve");
-    lab.run(["device", "stats", &name]).ended(2, "is not served");
+    lab.run(["device", "stats", &name]).ended(2, "is not running");
     lab.run(["device", "destroy", &name]).ended(0, "");
 }
 

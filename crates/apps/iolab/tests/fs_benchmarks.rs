@@ -125,7 +125,7 @@ fn loads_that_cannot_be_are_refused() {
         ("perf folder --sweep small=many", 2, "a percentage is needed"),
         ("perf folder --sweep domains=0", 2, "a number from 1 to 1024"),
         ("perf folder --capacity 800m --domains 4", 2, "there is room for 1"),
-        ("perf folder --policy greedy:2", 2, "no share from 0 to 1"),
+        ("perf folder --policy greedy:2", 2, "is not a number from 0 to 1"),
         ("cluster-reading letter", 2, "not even two clusters"),
         ("cluster-reading none", 1, "No such file"),
     ] {

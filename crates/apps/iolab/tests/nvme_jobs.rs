@@ -117,8 +117,8 @@ fn what_the_device_cannot_do_is_refused_before_the_run() {
         (job("trtype=VIRT siez=1G", "bs=4k"), "did you mean `size`?"),
         (job("trtype=VIRT size=64M ns=2", "bs=4k"), "its namespaces are 1"),
         (job("trtype=RDMA traddr=1.2.3.4", "bs=4k"), "unknown transport trtype=RDMA"),
-        (job("trtype=PCIe traddr=zz", "bs=4k"), "no PCI address"),
-        (job("disk", "bs=4k"), "no pair"),
+        (job("trtype=PCIe traddr=zz", "bs=4k"), "is not a PCI address"),
+        (job("disk", "bs=4k"), "is not KEY=VALUE"),
         ("[a]\nioengine=nvme\nrw=read\nsize=1M\n".to_owned(), "needs the name of a device"),
     ] {
         let done = lab.job(&text).ended(2, said);

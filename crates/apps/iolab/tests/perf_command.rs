@@ -79,7 +79,7 @@ fn what_makes_no_sense_is_refused() {
         ("-q 1 -o 4k -w randrw -t 1", "need -M"),
         ("-q 1 -o 4k -w read -t 1 -M 50", "-M is for rw and randrw"),
         ("-q 1 -o 4k -w sideways -t 1", "sideways"),
-        ("-q 1 -o 4k -w read -t 1 -c xyz", "no core mask"),
+        ("-q 1 -o 4k -w read -t 1 -c xyz", "is not a core mask"),
         ("-q 0 -o 4k -w read -t 1", "0"),
         ("-q 1 -o 1000 -w read -d 1", "512"),
         ("-o 4k -w read -t 1", "--io-depth"),

@@ -53,7 +53,7 @@ fn a_study_becomes_a_page_with_figures_as_files() {
     serde_json::from_str::<serde_json::Value>(&json).expect("JSON");
     lab.run(["report", "it", "--output-format=terse"]).ended(2, "this is a study: use normal, json or html");
     lab.run(["report", "it", "--output-format=json,normal"]).ended(2, "this is a study: use normal, json or html");
-    lab.run(["report", "it", "--intervals"]).ended(2, "--intervals is of one recording");
+    lab.run(["report", "it", "--intervals"]).ended(2, "--intervals needs a recording, but this is a study");
 }
 
 #[test]

@@ -84,10 +84,10 @@ fn a_report_that_could_not_be_opened_stops_the_run_before_it_begins() {
     let lab = Lab::new();
     for (option, said) in [
         ("--output=no/such/report", "no/such/report: the folder no/such does not exist"),
-        ("--record=no/such/folder/r.iolab", "there is no folder no/such/folder"),
+        ("--record=no/such/folder/r.iolab", "the folder no/such/folder does not exist"),
         ("--record=folder", "folder: a folder, not a file"),
         ("--output=folder", "folder: a folder, not a file"),
-        ("--write_lat_log=no/such/log", "there is no folder no/such"),
+        ("--write_lat_log=no/such/log", "the folder no/such does not exist"),
     ] {
         std::fs::create_dir_all(lab.path("folder")).unwrap();
         let done = lab.run(QUICK.iter().copied().chain([option])).ended(2, said);

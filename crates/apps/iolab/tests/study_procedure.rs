@@ -66,11 +66,11 @@ fn mistakes_on_the_command_line_have_a_place_and_a_way_out() {
     check(&["--vary=iodepth=1,x"], &["configuration x", "iodepth"]);
     check(&["--vary=bs=4k", "--vary=bs=8k"], &["two axes are called 'bs'"]);
     check(&["--repeat=0"], &["0 is not between 1"]);
-    check(&["--repeat=3", "--record=x.iolab"], &["--record does not go with a study"]);
+    check(&["--repeat=3", "--record=x.iolab"], &["--record cannot be used with a study"]);
     check(&["--ladder=p99"], &["'p99<=1ms'"]);
     check(&["--precondition=snai"], &["\"snia\", \"fill\""]);
     check(&["--precondition=none.fio"], &["none.fio"]);
-    check(&["--repeat=3", "--readonly"], &["--readonly does not go with a study"]);
+    check(&["--repeat=3", "--readonly"], &["--readonly cannot be used with a study"]);
     check(&["--drive-profile=nand"], &["command line:1:26", "--drive-profile is for studies", "--vary=OPTION=VALUES"]);
     check(&["--steady=auto"], &["--steady is for studies"]);
     lab.run(["plan", "base.fio", "--steady=auto"]).ended(2, "--steady is for studies");

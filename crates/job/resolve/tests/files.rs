@@ -168,7 +168,7 @@ fn sizes_that_cannot_be() {
         ("size=1m directory=/none", "not a directory"),
         ("size=1m filename=/data", "is a directory"),
         ("size=1m filename=/dev/none", "no device"),
-        ("size=1m filename=new allow_file_create=0", "forbids making it"),
+        ("size=1m filename=new allow_file_create=0", "forbids creating it"),
         ("opendir=/none", "cannot list"),
         ("opendir=/more", "no files below"),
         ("size=1m filename=-", "standard input"),
@@ -202,7 +202,7 @@ fn a_read_only_run_makes_nothing() {
     let readonly = |text: &str| refusals(&section(text), |request| request.overrides.readonly = true);
     assert!(readonly("filename=/data/big rw=randrw")[0].reason.contains("--readonly is set"));
     assert!(readonly("filename=/dev/disk rw=trim")[0].reason.contains("--readonly is set"));
-    assert!(readonly("size=1m rw=read")[0].reason.contains("made or extended"));
+    assert!(readonly("size=1m rw=read")[0].reason.contains("created or extended"));
     let reads = resolved(&section("filename=/data/big rw=read"), |request| request.overrides.readonly = true);
     assert!(reads.plan.workers[0].layout.read_only);
 }

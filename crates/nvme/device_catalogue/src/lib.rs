@@ -234,10 +234,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Catalogue { folder: folder.path().to_owned() };
         for name in ["", "../up", "a b", ".hidden", &"x".repeat(65)] {
-            assert!(catalogue.find(name).unwrap_err().to_string().contains("no name"), "{name}");
+            assert!(catalogue.find(name).unwrap_err().to_string().contains("not a valid device name"), "{name}");
         }
         std::fs::write(folder.path().join("bad.device"), "size=1G\nmodel\n").unwrap();
         let error = format!("{:#}", catalogue.find("bad").unwrap_err());
-        assert!(error.contains("line 2") && error.contains("\"model\""), "{error}");
+        assert!(error.contains("line 2") && error.contains("`model`"), "{error}");
     }
 }

@@ -157,6 +157,6 @@ fn completion_latencies_are_compared_where_totals_have_no_percentiles() {
     let p99 = outcome.rows.iter().find(|row| row.figure == "p99").unwrap();
     assert_eq!((p99.latency, p99.baseline.len()), (Some(LatencyKind::Completion), 1));
     let text = describe(&outcome);
-    assert!(text.contains("latencies are completion latencies (clat)"), "{text}");
+    assert!(text.contains("compares completion latency (clat)"), "{text}");
     assert!(text.contains("one run each, so no interval and no verdict"), "{text}");
 }

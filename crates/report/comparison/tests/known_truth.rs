@@ -206,7 +206,7 @@ fn one_run_each_has_an_interval_of_its_own_and_no_verdict() {
     assert!(describe(&outcome).contains("one run each, so no verdict"));
     let short = compared(&[single(1.0, 9, 7), single(1.2, 9, 8)], &request);
     assert_eq!(short.rows[0].basis, Basis::Nothing);
-    assert!(describe(&short).contains("one run each: no interval, no verdict"), "{}", describe(&short));
+    assert!(describe(&short).contains("one run each, so no interval and no verdict"), "{}", describe(&short));
 }
 
 #[test]

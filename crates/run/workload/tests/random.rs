@@ -296,7 +296,7 @@ fn plans_that_cannot_work_are_refused() {
     refuse(&plan("read"), &[u64::MAX], "off");
     refuse(&sized("read", BlockSizes::Fixed(0)), &[1 << 20], "0 bytes");
     refuse(&sized("read", BlockSizes::Fixed(1 << 32)), &[1 << 40], "4 GiB");
-    refuse(&sized("read", BlockSizes::Range { min: 8, max: 4 }), &[1 << 20], "ends before");
+    refuse(&sized("read", BlockSizes::Range { min: 8, max: 4 }), &[1 << 20], "larger than the second");
     refuse(&sized("read", BlockSizes::Split(vec![(4096, 0)])), &[1 << 20], "sum to 0");
     refuse(&WorkloadPlan { align_bytes: [0; 3], ..plan("randread") }, &[1 << 20], "blockalign");
     refuse(&distributed(Distribution::Zipf { theta: -1.0, center: None }), &[1 << 20], "theta");

@@ -104,7 +104,7 @@ set = { buffered = 2 }
         let cases = [
             ("bs", "8kx", false, (6, 17)),
             ("bs", "8kx", true, (5, 10)),
-            ("ioengine", "uring", false, (9, 25)),
+            ("ioengine", "uring", false, (9, 26)),
             ("iodepth", "1", false, (9, 21)),
             ("direct", "1", false, (3, 10)),
             ("direct", "1", true, (3, 1)),
