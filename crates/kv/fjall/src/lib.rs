@@ -1,7 +1,7 @@
 //! The store `fjall`: a log-structured merge tree in Rust, part of this program.
 //!
 //! Keys and values live in its keyspace `default`. Every write goes to its journal, so
-//! [`Durability::Unlogged`] is refused; a logged write is handed to the kernel before it returns, a
+//! `Durability::Unlogged` is refused; a logged write is handed to the kernel before it returns, a
 //! synced one is synced. It does not count what its compactions write.
 
 mod options;

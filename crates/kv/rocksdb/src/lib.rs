@@ -1,7 +1,7 @@
 //! The store `rocksdb`: RocksDB as installed on this machine.
 //!
 //! Its C library is loaded at run time, so that building this program needs neither RocksDB nor C++.
-//! Versions 7 to 11 are known to have what is used ([`symbols`]). Reads are pinned: the bytes that a
+//! Versions 7 to 11 are known to have what is used (`symbols.rs`). Reads are pinned: the bytes that a
 //! reader sees are those of the library's block. Options are the library's own text.
 #![allow(unsafe_code, reason = "island: the C library, in the files that say so")]
 

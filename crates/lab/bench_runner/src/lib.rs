@@ -1,7 +1,7 @@
 //! Runs the patterns of `bench` on a target.
 //!
 //! Every pattern is a job that goes the way of all jobs: resolved to a plan, judged by the guard,
-//! run. What is measured is chosen in [`target`]; nothing that somebody might miss is written to,
+//! run. What is measured is chosen in `target.rs`; nothing that somebody might miss is written to,
 //! unless the user allows it by name.
 
 mod target;

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use iolab_trace::{Operation, Reader};
 
-/// What the columns of [`line`] are.
+/// What the columns of [`line`](fn@line) are.
 pub fn line_titles() -> &'static str {
     "seconds     thread  call  offset  length  result  duration  flags  file"
 }
