@@ -24,12 +24,14 @@ pub(crate) enum Shape {
     /// `msync(address, length, flags)`.
     MemorySync,
     /// `open(path, flags)`.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only older architectures have this call"))]
     Open,
     /// `openat(folder, path, flags)`.
     OpenAt,
     /// `openat2(folder, path, how)`.
     OpenAt2,
     /// `creat(path)`.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only older architectures have this call"))]
     Create,
     /// `close(fd)`.
     Close,
